@@ -1,0 +1,182 @@
+"""What arrays may enter: each check returns the array as the toolkit wants it, or says which entry is wrong.
+
+Rows and columns are counted from 0, as NumPy does; the readers in `rerank.io` report lines of the file.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InputError
+
+
+def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarray:
+    """Return the features as a C-contiguous float64 array of shape (n, d), every entry finite.
+
+    Parameters
+    ----------
+    X : array-like or data frame, shape (n, d)
+        One row an item. Numbers or booleans; sparse matrices are refused.
+    feature_names : sequence of str, length d, optional
+        Used to name the column in messages. Taken from a data frame when absent.
+
+    Raises
+    ------
+    InputError
+        Not two-dimensional, without rows or columns, complex, text in a column, NaN or infinity.
+    """
+    if hasattr(X, "toarray"):
+        raise InputError("X is a sparse matrix, but a dense array is needed; pass X.toarray().")
+    names = feature_names
+    if names is None and hasattr(X, "columns"):
+        names = [str(column) for column in X.columns]
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise InputError(
+            f"X has {array.ndim} dimension(s), but a table of rows and columns is needed; reshape your data: "
+            "X.reshape(-1, 1) if it has a single feature, X.reshape(1, -1) if it is a single row."
+        )
+    n, d = array.shape
+    for count, what in ((n, "sample"), (d, "feature")):
+        if count == 0:
+            raise InputError(
+                f"X has 0 {what}(s) (shape=({n}, {d})) while a minimum of 1 is required; "
+                "pass a table that is not empty."
+            )
+    if names is not None and len(names) != d:
+        raise InputError(f"There are {len(names)} feature names for {d} columns of X; pass one a column.")
+    result = _as_float(array, names)
+    bad = ~np.isfinite(result)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"X holds {_spelled(result[row, column])} in row {row}, {_column(column, names)}, "
+            f"one of {int(bad.sum())} entries that are NaN or inf; fill or drop them before fitting."
+        )
+    return result
+
+
+def check_labels(y: Any, n: int | None = None, *, one_class: bool = False) -> np.ndarray:
+    """Return the labels as float64 of shape (n,): 0/1 or grades, at least two of them different.
+
+    Parameters
+    ----------
+    y : array-like, shape (n,)
+        0/1, booleans, or non-negative grades (0 = not relevant).
+    n : int, optional
+        The number of rows expected.
+    one_class : bool
+        Accept labels that are all equal (to score a list, not to fit one).
+
+    Raises
+    ------
+    InputError
+        Wrong shape or length, text, NaN or infinity, a negative label, one class only.
+    """
+    labels = _vector(y, n, "y", "label")
+    negative = np.flatnonzero(labels < 0)
+    if negative.size:
+        row = int(negative[0])
+        raise InputError(
+            f"y holds {labels[row]:g} in row {row}, but labels are 0/1 or grades from 0 upwards; "
+            "recode them, -1 as 0 for instance."
+        )
+    if not one_class and labels.size and labels.min() == labels.max():
+        raise InputError(
+            f"y holds one class only ({labels[0]:g} in all {labels.size} rows), so there is nothing to tell "
+            "apart; pass rows of at least two classes or grades."
+        )
+    return labels
+
+
+def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarray:
+    """Return weights as float64 of shape (n,): finite, none negative, not all zero, or raise `InputError`."""
+    values = _vector(weights, n, name, "weight")
+    negative = np.flatnonzero(values < 0)
+    if negative.size:
+        row = int(negative[0])
+        raise InputError(
+            f"{name} holds {values[row]:g} in row {row}, but a weight cannot be negative; "
+            "use 0 to leave a row out."
+        )
+    if values.size and not values.any():
+        raise InputError(f"{name} is 0 in every row, so nothing counts; give some row a positive weight.")
+    return values
+
+
+def check_qid(qid: Any, n: int) -> np.ndarray:
+    """Return the list ids as one array of shape (n,), one id a row, in any order; any hashable will do.
+
+    Raises
+    ------
+    InputError
+        Wrong length (group sizes instead of ids among the causes), a missing id.
+    """
+    ids = np.asarray(qid)
+    if ids.ndim != 1:
+        raise InputError(f"qid has {ids.ndim} dimension(s), but one id a row is needed; pass shape ({n},).")
+    if ids.shape[0] != n:
+        advice = "pass one id a row"
+        if ids.dtype.kind in "iu" and ids.shape[0] < n and int(ids.sum()) == n:
+            advice = "these look like group sizes; pass np.repeat(np.arange(len(sizes)), sizes)"
+        raise InputError(f"qid has {ids.shape[0]} entries for {n} rows; {advice}.")
+    missing: list[int] = []
+    if ids.dtype.kind == "f":
+        missing = np.flatnonzero(~np.isfinite(ids)).tolist()
+    elif ids.dtype.kind == "O":
+        missing = [row for row, q in enumerate(ids) if q is None or q != q]
+    if missing:
+        raise InputError(f"qid is missing (None, NaN or inf) in row {missing[0]}; give every row an id.")
+    return ids
+
+
+def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
+    """A finite float64 vector, or an error that names the entry."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"{name} has {array.ndim} dimension(s), not one; pass one {what} a row.")
+    if n is not None and array.shape[0] != n:
+        raise InputError(f"{name} has {array.shape[0]} entries for {n} rows of X; pass one {what} a row.")
+    result = _as_float(array[:, None], [name])[:, 0]
+    bad = np.flatnonzero(~np.isfinite(result))
+    if bad.size:
+        row = int(bad[0])
+        raise InputError(
+            f"Input {name} contains {_spelled(result[row])} in row {row}, "
+            f"but every {what} must be a finite number; fill or drop that row."
+        )
+    return result
+
+
+def _as_float(array: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
+    """The two-dimensional array as float64; the first entry that is no number is named."""
+    if array.dtype.kind == "c":
+        raise InputError("Complex data not supported: pass real numbers.")
+    if array.dtype.kind in "biuf":
+        return np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype.kind in "mM":
+        raise InputError(f"{_column(0, names)} holds dates, not numbers; convert them, to days for instance.")
+    result = np.empty(array.shape, dtype=np.float64)
+    for (row, column), entry in np.ndenumerate(array):
+        try:
+            # Text is refused even when it reads as a number: digits in quotes are often a code, not a size.
+            if isinstance(entry, (str, bytes)):
+                raise TypeError
+            result[row, column] = np.nan if entry is None else float(entry)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"Row {row}, {_column(column, names)} holds {str(entry)[:40]!r}, "
+                "but every entry must be a number; convert, encode or drop that column."
+            ) from None
+    return result
+
+
+def _column(column: int, names: Sequence[str] | None) -> str:
+    return f"column {column}" if names is None else f"column {column} ({names[column]!r})"
+
+
+def _spelled(value: float) -> str:
+    return "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
