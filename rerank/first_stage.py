@@ -1,0 +1,204 @@
+"""First stages: from a name or an estimator to scores of rows.
+
+A first stage is fitted on the whole training list, cheaply, and only has to bring the relevant rows into the shortlist.
+Where it is an affine function of the features it is kept as numbers: such a first stage scores the same bits on every
+machine, can be written to a model file, and starts the search.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError, NotSupportedError
+
+Floats = NDArray[np.float64]
+
+# Scorers of this package, by the name a user types.
+SCORERS = {"toppush": "TopPush", "ranksvm": "RankSVM", "robirank": "RoBiRank"}
+NAMES = ("logistic", *SCORERS)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStage:
+    """A fitted first stage.
+
+    Attributes
+    ----------
+    name : str
+        What the user asked for, or the estimator's class.
+    estimator : object or None
+        The fitted estimator; None when read from a model file.
+    coef : float64 array (d,) or None
+        Weights in original units where the score is affine, else None.
+    intercept : float
+    """
+
+    name: str
+    estimator: Any
+    coef: Floats | None
+    intercept: float = 0.0
+
+    def scores(self, X: Floats) -> Floats:
+        """Score of each row, larger is better."""
+        if self.coef is not None:
+            return affine(X, self.coef, self.intercept)
+        return _estimator_scores(self.estimator, X)
+
+
+def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
+    """``X @ coef + intercept``, summed column by column: the same bits on every machine, which BLAS does not promise."""
+    total = np.full(X.shape[0], float(intercept))
+    for j in np.flatnonzero(coef):
+        total += X[:, j] * coef[j]
+    return total
+
+
+def fit_first_stage(
+    first_stage: Any,
+    X: Floats,
+    y: Floats,
+    qid: NDArray[Any] | None = None,
+    sample_weight: Floats | None = None,
+    random_state: Any = None,
+) -> FirstStage | None:
+    """Fit what ``first_stage`` names; an estimator that is already fitted is used as it is.
+
+    Parameters
+    ----------
+    first_stage : str, estimator or None
+        ``"logistic"``, a scorer of this package, or any scikit-learn estimator. None gives None.
+    X : float64 array (n, d)
+    y : float64 array (n,)
+        0/1 or grades. Classifiers and this package's scorers learn ``y > 0``, regressors the grade itself.
+    qid, sample_weight : arrays (n,), optional
+        Handed on to estimators whose ``fit`` takes them.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or an estimator that gives no usable score.
+    """
+    if first_stage is None:
+        return None
+    name = first_stage if isinstance(first_stage, str) else type(first_stage).__name__
+    estimator = _named(first_stage, random_state) if isinstance(first_stage, str) else first_stage
+    if isinstance(first_stage, type) or not (hasattr(estimator, "fit") or hasattr(estimator, "predict")):
+        raise InputError(
+            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, or a scikit-learn estimator."
+        )
+    if isinstance(first_stage, str) or not _is_fitted(estimator):
+        estimator = _fitted(estimator, X, y, qid, sample_weight)
+    scores = _estimator_scores(estimator, X)
+    coef, intercept = _affine_part(estimator, X, scores)
+    return FirstStage(name, estimator, coef, intercept)
+
+
+def _named(name: str, random_state: Any) -> Any:
+    if name == "logistic":
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    if name not in SCORERS:
+        import difflib
+
+        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)[0]
+        raise InputError(f"Unknown first stage {name!r}; did you mean {near!r}? Known: {', '.join(NAMES)}, none.")
+    try:
+        scorer = getattr(importlib.import_module("rerank.scorers"), SCORERS[name])
+    except (ImportError, AttributeError):
+        raise NotSupportedError(
+            f"The first stage {name!r} is not in this version; use 'logistic', None, or pass a scikit-learn estimator."
+        ) from None
+    takes_seed = "random_state" in scorer().get_params()
+    return scorer(random_state=random_state) if takes_seed else scorer()
+
+
+def _is_fitted(estimator: Any) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(estimator, "fit"):
+        return True
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def _fitted(estimator: Any, X: Floats, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
+    """A fitted clone."""
+    from sklearn.base import clone, is_regressor
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import has_fit_parameter
+
+    fresh = clone(estimator)
+    target = y if is_regressor(fresh) else (y > 0).astype(np.int64)
+    if np.all(target == target[0]):
+        raise InputError(
+            f"The first stage learns y > 0, which holds in {'every row' if target[0] else 'no row'}; grade the rows that are "
+            "not relevant 0, give a regressor as first_stage, or first_stage=None."
+        )
+    last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
+    prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
+    extra: dict[str, Any] = {}
+    for key, values in (("sample_weight", sample_weight), ("qid", qid)):
+        if values is not None and has_fit_parameter(taker, key):
+            extra[prefix + key] = values
+    return fresh.fit(X, target, **extra)
+
+
+def _estimator_scores(estimator: Any, X: Floats) -> Floats:
+    with warnings.catch_warnings():
+        # A user's estimator fitted on a frame is given the same columns as an array.
+        warnings.filterwarnings("ignore", message=".*does not have valid feature names.*")
+        if hasattr(estimator, "decision_function"):
+            raw = estimator.decision_function(X)
+        elif hasattr(estimator, "predict_proba"):
+            raw = np.asarray(estimator.predict_proba(X))[:, -1]
+        else:
+            raw = estimator.predict(X)
+    scores = np.asarray(raw, dtype=np.float64)
+    name = type(estimator).__name__
+    if scores.shape != (X.shape[0],):
+        raise InputError(
+            f"The first stage {name} gives scores of shape {scores.shape}; one score a row is needed, so use a binary "
+            "classifier, a regressor or a ranker."
+        )
+    if not np.isfinite(scores).all():
+        raise InputError(f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows.")
+    return scores
+
+
+def _affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
+    """Weights in original units where the estimator's scores are affine in the features, checked on ``X``."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    *before, last = steps
+    if not hasattr(last, "coef_") or not all(isinstance(step, StandardScaler) for step in before):
+        return None, 0.0
+    coef = np.asarray(last.coef_, dtype=np.float64).ravel()
+    intercept = np.asarray(getattr(last, "intercept_", 0.0), dtype=np.float64).ravel()
+    if coef.shape != (X.shape[1],) or intercept.size > 1:
+        return None, 0.0
+    constant = float(intercept[0]) if intercept.size else 0.0
+    for scaler in reversed(before):
+        if scaler.scale_ is not None:
+            coef = coef / scaler.scale_
+        if scaler.mean_ is not None:
+            constant -= float(np.sum(coef * scaler.mean_))
+    # Poisson regression and its like have coefficients too, but bend the score: those are kept as estimators.
+    size = np.abs(X) @ np.abs(coef) + abs(constant) + 1.0
+    if np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size):
+        return coef, constant
+    return None, 0.0
