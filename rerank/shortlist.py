@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.lists import rows_by_list
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -29,8 +31,6 @@ class Shortlist:
 
     Attributes
     ----------
-    names : tuple
-        The list ids, in order of first appearance.
     heads, tails : tuples of intp arrays
         Rows of each list, best place first; equal scores in the tail with the smaller gain first.
     threshold : float
@@ -41,7 +41,6 @@ class Shortlist:
         Rows in the heads beyond ``n_candidates`` because they share the score at the cut.
     """
 
-    names: tuple[Hashable, ...]
     heads: tuple[Indices, ...]
     tails: tuple[Indices, ...]
     threshold: float
@@ -54,15 +53,11 @@ class Shortlist:
         return np.sort(np.concatenate(self.heads))
 
 
-def split_lists(qid: NDArray[Any] | None, n: int) -> tuple[tuple[Hashable, ...], tuple[Indices, ...]]:
-    """Ids of the lists in order of first appearance, and the rows of each in the order of the data."""
-    if qid is None:
-        return (0,), (np.arange(n, dtype=np.intp),)
+def number_lists(qid: NDArray[Any]) -> tuple[tuple[Hashable, ...], Indices]:
+    """Ids of the lists in order of first appearance, and the number of each row's list."""
     number: dict[Hashable, int] = {}
-    codes = np.fromiter((number.setdefault(q, len(number)) for q in qid.tolist()), dtype=np.intp, count=n)
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(number)))
-    return tuple(number), tuple(np.split(order.astype(np.intp), ends[:-1]))
+    codes = np.fromiter((number.setdefault(q, len(number)) for q in qid.tolist()), dtype=np.intp, count=qid.size)
+    return tuple(number), codes
 
 
 def cut(scores: Floats, n_candidates: int | None) -> float:
@@ -95,11 +90,11 @@ def shortlist(
         reach as stand in the heads, because a row that comes alone does not say which list it belongs to.
     """
     n = gains.size
-    names, lists = split_lists(qid, n)
+    lists = [rows for _, rows in rows_by_list(qid, n)]
     if scores is None or n_candidates is None:
         order = scores if scores is not None else np.zeros(n)
         heads = tuple(rows[np.argsort(-order[rows], kind="stable")] for rows in lists)
-        return Shortlist(names, heads, tuple(rows[:0] for rows in lists), -math.inf, n_candidates, 0)
+        return Shortlist(heads, tuple(rows[:0] for rows in lists), -math.inf, n_candidates, 0)
     heads_, tails, tied = [], [], 0
     for rows in lists:
         own = scores[rows]
@@ -110,7 +105,7 @@ def shortlist(
         heads_.append(best_first[head])
         tails.append(best_first[~head])
     threshold = cut(scores, sum(head.size for head in heads_))
-    return Shortlist(names, tuple(heads_), tuple(tails), threshold, n_candidates, tied)
+    return Shortlist(tuple(heads_), tuple(tails), threshold, n_candidates, tied)
 
 
 def snap(scores: Floats) -> Floats:
@@ -151,7 +146,7 @@ def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None
     """Which rows are among the K best of their list, and the largest cut over the lists."""
     is_head = np.zeros(first.size, dtype=bool)
     highest = -math.inf
-    for rows in split_lists(qid, first.size)[1]:
+    for _, rows in rows_by_list(qid, first.size):
         own = cut(first[rows], n_candidates)
         is_head[rows] = first[rows] >= own
         highest = max(highest, own)
