@@ -1,0 +1,1 @@
+"""Solvers: HiGHS on arrays, any other through the file, and what surrounds a solve."""

@@ -1,0 +1,110 @@
+"""What is learnt from a solver while it works: its log, its points, its latest figures."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.solvers.outcome import Progress
+from rerank.solvers.worker import Stopper
+
+if TYPE_CHECKING:
+    from formulations.compile import Program
+
+LOG_LIMIT = 1_000_000
+"""Characters of log that an outcome keeps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point with the figures recomputed from it."""
+
+    x: NDArray[np.float64]
+    objective: float
+    violation: float
+
+    @classmethod
+    def of(cls, program: Program, x: NDArray[np.float64]) -> Point:
+        """The point ``x`` of a program."""
+        return cls(x, program.objective(x), program.violation(x))
+
+
+@dataclass
+class Listener:
+    """Callbacks of one run of HiGHS; they come from its thread and are read from another.
+
+    Attributes
+    ----------
+    best : Point or None
+        The best point within ``tolerance`` so far; a start counts.
+    latest : Progress or None
+    start_accepted : bool or None
+        From HiGHS's own line about the start, which is the only place where it says so.
+    echo : list of text files
+        The log is written to them as it comes.
+    """
+
+    program: Program
+    tolerance: float
+    stopper: Stopper
+    began: float
+    best: Point | None = None
+    latest: Progress | None = None
+    start_accepted: bool | None = None
+    log: list[str] = field(default_factory=list)
+    echo: list[TextIO] = field(default_factory=list)
+    _size: int = 0
+
+    def attach(self, highs: Any) -> None:
+        """Subscribe to HiGHS's callbacks."""
+        highs.cbLogging.subscribe(lambda event: self.heard(event.message))
+        highs.cbMipImprovingSolution.subscribe(self._improved)
+        highs.cbMipLogging.subscribe(self._moved)
+        highs.cbMipInterrupt.subscribe(self._moved)
+        highs.cbSimplexInterrupt.subscribe(self._asked)
+        highs.cbIpmInterrupt.subscribe(self._asked)
+
+    @staticmethod
+    def detach(highs: Any) -> None:
+        """Unsubscribe from all of them."""
+        for kind in (highs.cbLogging, highs.cbMipImprovingSolution, highs.cbMipLogging, highs.cbMipInterrupt,
+                     highs.cbSimplexInterrupt, highs.cbIpmInterrupt):  # fmt: skip
+            kind.clear()
+
+    def heard(self, text: str) -> None:
+        """A piece of log."""
+        if "MIP start solution is " in text:
+            self.start_accepted = "is feasible" in text
+        self._size += len(text)
+        if self._size <= LOG_LIMIT:
+            self.log.append(text)
+        for stream in self.echo:
+            stream.write(text)
+
+    def keep(self, point: Point) -> None:
+        """Remember a point if it is feasible and the best so far."""
+        if point.violation <= self.tolerance and (self.best is None or point.objective > self.best.objective):
+            self.best = point
+
+    def _improved(self, event: Any) -> None:
+        x = np.array(event.data_out.mip_solution, dtype=np.float64)
+        if x.size == self.program.cost.size:
+            self.keep(Point.of(self.program, x))
+        self._moved(event)
+
+    def _moved(self, event: Any) -> None:
+        out, offset = event.data_out, self.program.offset
+        # Before the first node the bound is infinite, with one sign or the other.
+        bound = math.inf if math.isinf(out.mip_dual_bound) else offset - out.mip_dual_bound
+        seconds = time.monotonic() - self.began
+        self.latest = Progress(seconds, offset - out.mip_primal_bound, bound, int(out.mip_node_count))
+        self._asked(event)
+
+    def _asked(self, event: Any) -> None:
+        if self.stopper.stopped():
+            event.interrupt()

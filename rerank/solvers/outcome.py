@@ -1,0 +1,175 @@
+"""What a solver is asked (:class:`Options`) and what it answers (:class:`Outcome`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+Floats = NDArray[np.float64]
+
+
+class Stop(StrEnum):
+    """Why the solver stopped."""
+
+    finished = "finished"
+    time_limit = "time_limit"
+    interrupted = "interrupted"
+    node_limit = "node_limit"
+    error = "error"
+
+
+class Holds(StrEnum):
+    """What the solver holds; ``optimal`` is on the solver's word, within its tolerances."""
+
+    optimal = "optimal"
+    feasible = "feasible"
+    nothing = "nothing"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line of a solver at work, in the program's own (maximise) sense.
+
+    Attributes
+    ----------
+    seconds : float
+        Since the solver was called.
+    incumbent, bound : float
+        Best objective found (-inf while there is none) and the solver's bound on it (inf while unknown).
+    nodes : int
+    """
+
+    seconds: float
+    incumbent: float
+    bound: float
+    nodes: int
+
+    @property
+    def gap(self) -> float:
+        """``bound - incumbent``: absolute, in units of the objective; infinite while either is unknown."""
+        return gap_between(self.bound, self.incumbent)
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What to ask of a solver.
+
+    Attributes
+    ----------
+    time_limit : float, optional
+        Seconds for the whole call; none if omitted.
+    threads, seed : int
+    mip_rel_gap, mip_abs_gap : float
+        The solver may stop at these gaps. Both 0 by default: HiGHS alone would stop at 1e-4, a wrong third
+        digit of a DCG.
+    feasibility_tolerance : float
+        By how much a row, a bound or an integrality may be missed.
+    presolve : bool
+    node_limit : int, optional
+    log_file : path, optional
+        The solver's log, below a header with versions and options. Replaced if it exists.
+    progress : callable, optional
+        Called with :class:`Progress` from the waiting thread, at most ten times a second; True stops.
+    verbose : int
+        0 silent, 1 a live line on a terminal, 2 the solver's own log on standard error.
+    cutoff : float, optional
+        Only points with a larger objective are of interest. An outcome whose objective is not above the
+        cut-off says "there is no point better than the cut-off" and no more, however the solver words it.
+    """
+
+    time_limit: float | None = None
+    threads: int = 1
+    seed: int = 0
+    mip_rel_gap: float = 0.0
+    mip_abs_gap: float = 0.0
+    feasibility_tolerance: float = 1e-6
+    presolve: bool = True
+    node_limit: int | None = None
+    log_file: str | PathLike[str] | None = None
+    progress: Callable[[Progress], bool | None] | None = None
+    verbose: int = 0
+    cutoff: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not self.time_limit >= 0:
+            raise InputError(f"time_limit is {self.time_limit}; it must be None or seconds, 0 or more.")
+        if self.threads < 1:
+            raise InputError(f"threads is {self.threads}; it must be 1 or more.")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"seed is {self.seed}; solvers take 0 to {2**31 - 1}.")
+        for name in ("mip_rel_gap", "mip_abs_gap"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or a positive number.")
+        if not 1e-10 <= self.feasibility_tolerance <= 1e-2:
+            raise InputError(f"feasibility_tolerance is {self.feasibility_tolerance}; give 1e-10 to 1e-2.")
+        if self.node_limit is not None and self.node_limit < 0:
+            raise InputError(f"node_limit is {self.node_limit}; it must be None or 0 or more.")
+        if self.cutoff is not None and not math.isfinite(self.cutoff):
+            raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Answer of a solver: two independent axes, a point, and numbers recomputed from that point.
+
+    Attributes
+    ----------
+    stop : Stop
+        Why it stopped.
+    holds : Holds
+        What it holds. ``finished`` and ``nothing`` together: the solver says that there is no (better) point.
+    x : float64 array (n,), optional
+        The point, in the order of the program's columns.
+    objective : float, optional
+        The program's objective at ``x``, offset included; never the number the solver printed.
+    bound : float
+        The solver's bound, in the program's maximise sense, offset included; infinite where it gave none.
+    nodes : int
+        -1 where the solver does not tell.
+    seconds : float
+    start_accepted : bool, optional
+        Whether the solver took the start as its first incumbent; None without a start, or where presolve left
+        nothing to start from.
+    log : str, optional
+        The solver's log.
+    solver, version : str
+    violation : float, optional
+        Largest violation of a row, bound or integrality at ``x``.
+    message : str
+        What is worth knowing in one sentence; empty if nothing is.
+    """
+
+    stop: Stop
+    holds: Holds
+    x: Floats | None
+    objective: float | None
+    bound: float
+    nodes: int
+    seconds: float
+    start_accepted: bool | None
+    log: str | None
+    solver: str
+    version: str
+    violation: float | None = None
+    message: str = ""
+
+    @property
+    def gap(self) -> float:
+        """``bound - objective``: absolute; infinite where either is missing."""
+        return gap_between(self.bound, -math.inf if self.objective is None else self.objective)
+
+
+def gap_between(bound: float, incumbent: float) -> float:
+    """``bound - incumbent``, at least 0; infinite unless both are finite."""
+    return max(0.0, bound - incumbent) if math.isfinite(bound) and math.isfinite(incumbent) else math.inf
