@@ -30,7 +30,7 @@ def document(**changes):
         first_stage_intercept=-0.7,
         threshold=0.25,
         n_candidates=50,
-        result={"value": 1 / 3, "bound": np.inf, "status": "feasible", "nodes": 12, "proved": True, "x": None},
+        result={"value": 1 / 3, "bound": np.inf, "status": "feasible", "nodes": 2, "proved": True, "x": None},
         settings={"solver": "search", "time_limit": 60.0},
         versions={"numpy": "2.4"},
         data_sha256="0" * 64,

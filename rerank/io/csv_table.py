@@ -1,0 +1,205 @@
+"""CSV with a header row: label, list, name and weight by column name, the other numbers as features."""
+
+import csv
+from array import array
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.atomic import writing
+from rerank.errors import InputError
+from rerank.io.csv_header import choose_features, distinct, find, is_number, read_header, some
+from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
+from rerank.io.table import Floats, Table
+
+
+def read_csv(
+    path: Path,
+    *,
+    label: str | None = None,
+    qid: str | None = None,
+    id: str | None = None,
+    weight: str | None = None,
+    features: Sequence[str] | None = None,
+    positive: str | None = None,
+    delimiter: str = ",",
+) -> Table:
+    """Read a table from a CSV file whose first line names the columns.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8; ``.gz`` is read through gzip.
+    label, qid, id, weight : str, optional
+        Columns of the label (0/1 or grades), the list, the row's name and its weight.
+    features : sequence of str, optional
+        Columns of the features. By default all others that hold numbers; those that hold text in every row
+        are left out and named in `Table.notes`.
+    positive : str, optional
+        The label of the rows to find, when labels are words; all other labels become 0.
+    delimiter : str
+        One character.
+
+    Raises
+    ------
+    InputError
+        With line and column: no such column (nearest names offered), a name used twice, text in a numeric
+        column, a missing or infinite value, a row of another length, a negative label or weight, an empty
+        file.
+    """
+    rows = _rows(path, delimiter)
+    names = read_header(path, rows, delimiter)
+    roles = {"label": label, "qid": qid, "id": id, "weight": weight}
+    place = {role: find(path, names, name) for role, name in roles.items() if name is not None}
+    if len(set(place.values())) < len(place):
+        given = ", ".join(f"{role}={names[column]!r}" for role, column in place.items())
+        raise InputError(f"{path}: one column is given two roles ({given}); name a column for each.")
+    first = next(rows, None)
+    if first is None:
+        raise InputError(f"{path} has a header but no rows; pass a file with data.")
+    _check_length(path, names, *first)
+    chosen, text = choose_features(path, names, features, place, first)
+    if not chosen:
+        raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
+    columns = _Columns(path, names, chosen, text, place, positive)
+    columns.add(*first)
+    for line, cells in rows:
+        columns.add(line, cells)
+    return columns.table()
+
+
+class _Columns:
+    """Collects the rows in flat arrays of doubles: about as many bytes as the file has."""
+
+    def __init__(
+        self,
+        path: Path,
+        names: list[str],
+        chosen: list[int],
+        text: list[int],
+        place: dict[str, int],
+        positive: str | None,
+    ) -> None:
+        self.path, self.names, self.chosen, self.text, self.positive = path, names, chosen, text, positive
+        self.place = place
+        worded = {"qid", "id"} if positive is None else {"qid", "id", "label"}
+        self.words: dict[str, list[str]] = {role: [] for role in place if role in worded}
+        self.rest = [role for role in ("label", "weight") if role in place and role not in worded]
+        self.numeric = chosen + [place[role] for role in self.rest]
+        self.values, self.lines = array("d"), array("q")
+
+    def add(self, line: int, cells: list[str]) -> None:
+        """Take one row; its length and its numbers are checked."""
+        _check_length(self.path, self.names, line, cells)
+        for column in self.numeric:
+            try:
+                self.values.append(number(cells[column]))
+            except ValueError:
+                raise no_number(self.path, line, repr(self.names[column]), cells[column]) from None
+        for column in self.text:
+            if is_number(cells[column]):
+                found = (
+                    f"column {self.names[column]!r} holds the number {cells[column].strip()[:40]} after text"
+                )
+                raise wrong(
+                    self.path, line, found, "correct the column, or name the columns to use as features"
+                )
+        for role, words in self.words.items():
+            word = cells[self.place[role]].strip()
+            if not word:
+                raise wrong(
+                    self.path, line, f"column {self.names[self.place[role]]!r} is empty", "fill it in"
+                )
+            words.append(word)
+        self.lines.append(line)
+
+    def table(self) -> Table:
+        """Return the table of all rows, every number finite, labels and weights not negative."""
+        lines = np.frombuffer(self.lines, dtype=np.int64)
+        block = np.frombuffer(self.values, dtype=np.float64).reshape(len(lines), len(self.numeric))
+        for j, column in enumerate(self.numeric):
+            if bad := first_bad(~np.isfinite(block[:, j]), lines):
+                raise no_number(self.path, bad[1], repr(self.names[column]), str(block[bad[0], j]))
+        d = len(self.chosen)
+        rest = dict(zip(self.rest, block.T[d:]))
+        for role, values in rest.items():
+            if bad := first_bad(values < 0, lines):
+                name = self.names[self.place[role]]
+                found = f"column {name!r} holds {values[bad[0]]:g}, but a {role} is 0 or more"
+                raise wrong(self.path, bad[1], found, "correct it")
+        notes: tuple[str, ...] = ()
+        if self.text:
+            notes = (f"Left out because they hold text: {some([self.names[c] for c in self.text])}.",)
+        return Table(
+            X=np.ascontiguousarray(block[:, :d]),
+            y=self._worded_label() if "label" in self.words else _copy(rest.get("label")),
+            qid=_texts(self.words.get("qid")),
+            ids=_texts(self.words.get("id")),
+            feature_names=tuple(self.names[c] for c in self.chosen),
+            sample_weight=_copy(rest.get("weight")),
+            notes=notes,
+        )
+
+    def _worded_label(self) -> Floats:
+        seen = self.words["label"]
+        if self.positive not in seen:
+            column = self.names[self.place["label"]]
+            raise InputError(
+                f"{self.path}: no row has {self.positive!r} in column {column!r}; it holds {some(seen)}."
+            )
+        return np.array([word == self.positive for word in seen], dtype=np.float64)
+
+
+def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str = ",") -> None:
+    """Write a table so that :func:`read_csv` gives back the same doubles.
+
+    Names, lists and weights go to the columns ``id``, ``qid`` and ``weight``, when there are any.
+
+    Raises
+    ------
+    InputError
+        Two columns would have the same name, or the file cannot be written.
+    """
+    words = {name: column for name, column in (("id", table.ids), ("qid", table.qid)) if column is not None}
+    optional = (("weight", table.sample_weight), (label, table.y))
+    numbers = {name: column for name, column in optional if column is not None}
+    names = [*words, *table.feature_names, *numbers]
+    distinct(path, names)
+    with writing(path) as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(names)
+        for row in range(len(table)):
+            cells = [str(values[row]) for values in words.values()]
+            cells += [spelled(float(value)) for value in table.X[row]]
+            writer.writerow(cells + [spelled(float(values[row])) for values in numbers.values()])
+
+
+def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (last line of the row, its cells), without blank rows."""
+    if len(delimiter) != 1:
+        raise InputError(f"The delimiter {delimiter!r} is not one character; pass ',' or ';' for instance.")
+    reader = csv.reader((text for _, text in numbered_lines(path)), delimiter=delimiter, strict=True)
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise wrong(path, reader.line_num, f"the line is not CSV ({error})", "check its quotes") from None
+        if cells is None:
+            return
+        if cells:
+            yield reader.line_num, cells
+
+
+def _check_length(path: Path, names: list[str], line: int, cells: list[str]) -> None:
+    if len(cells) != len(names):
+        found = f"there are {len(cells)} cells under {len(names)} column names"
+        raise wrong(path, line, found, "complete the row, or quote cells that hold the delimiter")
+
+
+def _texts(words: list[str] | None) -> NDArray[np.object_] | None:
+    return None if words is None else np.array(words, dtype=np.object_)
+
+
+def _copy(values: Floats | None) -> Floats | None:
+    return None if values is None else np.ascontiguousarray(values)

@@ -1,0 +1,92 @@
+"""Numbered lines of a text file, the numbers in them, and the one sentence when something is wrong."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+
+Path = str | os.PathLike[str]
+
+MAX_LINE = 16 * 2**20
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
+
+
+def wrong(path: Path, line: int, found: str, advice: str) -> InputError:
+    """The error for one place of a file."""
+    return InputError(f"{path}, line {line}: {found}; {advice}.")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (number from 1, text with its line end) for each line of a UTF-8 file, without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened, is damaged gzip, is not UTF-8, or has a line of more than 16 MiB.
+    """
+    try:
+        with _opened(path) as file:
+            number = 0
+            while raw := file.readline(MAX_LINE + 1):
+                number += 1
+                if len(raw) > MAX_LINE:
+                    raise wrong(path, number, f"the line is longer than {MAX_LINE} bytes", "break it")
+                if b"\0" in raw:
+                    raise wrong(path, number, "there is a NUL byte, so this is no text", "pass a text file")
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, text
+    except UnicodeDecodeError:
+        raise wrong(path, number, "the text is not UTF-8", "save the file as UTF-8") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path} is damaged gzip ({error}); take an undamaged copy.") from None
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    if PurePath(path).suffix == ".gz":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    return open(path, "rb")
+
+
+def number(text: str) -> float:
+    """Return the number in a cell; anything else is a `ValueError` (``float`` alone reads ``1_000`` too)."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
+def no_number(path: Path, line: int, column: str, text: str) -> InputError:
+    """The error for a cell that should be a finite number."""
+    shown = text.strip()[:40]
+    if shown.lower() in MISSING:
+        found = f"column {column} has no value ({shown!r})" if shown else f"column {column} is empty"
+        return wrong(path, line, found, "fill the value in or drop the row or the column")
+    try:
+        number(text)
+    except ValueError:
+        found = f"column {column} holds {shown!r} where a number is expected"
+        return wrong(path, line, found, "correct it, or leave that column out")
+    return wrong(
+        path, line, f"column {column} holds {shown}, which is not finite", "fill it in or drop the row"
+    )
+
+
+def first_bad(bad: NDArray[np.bool_], lines: NDArray[np.int64]) -> tuple[int, int] | None:
+    """Return (row, line in the file) of the first True, or None."""
+    rows = np.flatnonzero(bad)
+    return (int(rows[0]), int(lines[rows[0]])) if rows.size else None
+
+
+def spelled(value: float) -> str:
+    """The shortest text that reads back as the same double; whole numbers without a point."""
+    # -0.0 is kept apart from 0 by its own spelling.
+    whole = value.is_integer() and abs(value) < 1e15 and str(value) != "-0.0"
+    return str(int(value)) if whole else repr(value)

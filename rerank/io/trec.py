@@ -1,0 +1,174 @@
+"""TREC runs and judgements (qrels), in and out.
+
+A run line is ``query Q0 document rank score tag``, a judgement line ``query 0 document grade``. The rank of a
+run is never trusted: the evaluators of the field sort by score, and so do we.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.atomic import writing
+from rerank.errors import InputError
+from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, wrong
+from rerank.io.table import Floats
+
+Words = NDArray[np.object_]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The scores of one system: `qid` and `docid` (object arrays of str), `score` (float64)."""
+
+    qid: Words
+    docid: Words
+    score: Floats
+    tag: str
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """The judgements: `qid` and `docid` (object arrays of str), `grade` (int64, as in the file)."""
+
+    qid: Words
+    docid: Words
+    grade: NDArray[np.int64]
+
+
+def read_run(path: Path) -> Run:
+    """Read a TREC run; anything but six columns, a finite score, and each document once is refused."""
+    qid, docid, score, tag = [], [], [], ""
+    for line, parts in _parts(path, 6, "query Q0 document rank score tag"):
+        qid.append(parts[0])
+        docid.append(parts[2])
+        score.append(_finite(path, line, "score", parts[4]))
+        tag = parts[5]
+    return Run(words(qid), words(docid), np.array(score, dtype=np.float64), tag)
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Read TREC judgements; not four columns, no whole grade, a document twice are an `InputError`."""
+    qid, docid, grade = [], [], []
+    for line, parts in _parts(path, 4, "query 0 document grade"):
+        value = _finite(path, line, "grade", parts[3])
+        if not value.is_integer() or abs(value) > 1000:
+            raise wrong(path, line, f"the grade {parts[3]!r} is not a whole number up to 1000", "correct it")
+        qid.append(parts[0])
+        docid.append(parts[2])
+        grade.append(int(value))
+    return Qrels(words(qid), words(docid), np.array(grade, dtype=np.int64))
+
+
+def write_run(
+    path: Path,
+    qid: ArrayLike | None,
+    docid: ArrayLike,
+    scores: ArrayLike,
+    *,
+    ranks: ArrayLike | None = None,
+    tag: str = "exact-rerank",
+) -> None:
+    """Write a TREC run, best document of each query first.
+
+    Parameters
+    ----------
+    qid, docid : array-like of str, shape (n,)
+        Without qid all rows belong to the query ``1``.
+    scores : array-like, shape (n,)
+        Higher is better. Equal scores are ordered as trec_eval orders them: by document id, descending.
+    ranks : array-like of int, shape (n,), optional
+        1 for the top of each list. Given, it decides the order, and the score column holds whole numbers that
+        fall by one: evaluators keep scores in single precision, which would tie close ones.
+    tag : str
+        One word that names the run.
+    """
+    values = np.asarray(scores if ranks is None else -np.asarray(ranks), dtype=np.float64)
+    queries, documents = _keys(qid, docid, len(values))
+    _word(tag, "tag")
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise InputError(f"The score in row {row} is not finite; a run needs numbers.")
+    lists: dict[str, list[int]] = {}
+    for row, query in enumerate(queries):
+        lists.setdefault(query, []).append(row)
+    with writing(path) as file:
+        for query, rows in lists.items():
+            rows.sort(key=lambda row: documents[row], reverse=True)
+            rows.sort(key=lambda row: -values[row])
+            for place, row in enumerate(rows, start=1):
+                score = spelled(float(values[row])) if ranks is None else str(len(rows) - place + 1)
+                file.write(f"{query} Q0 {documents[row]} {place} {score} {tag}\n")
+
+
+def write_qrels(path: Path, qid: ArrayLike | None, docid: ArrayLike, grade: ArrayLike) -> None:
+    """Write TREC judgements in the given order; grades are whole numbers. Without qid the query is ``1``."""
+    grades = np.asarray(grade, dtype=np.float64)
+    queries, documents = _keys(qid, docid, len(grades))
+    broken = np.flatnonzero(grades != np.round(grades))
+    if broken.size:
+        row = int(broken[0])
+        raise InputError(f"The grade {grades[row]:g} in row {row} is no whole number; judgements need one.")
+    with writing(path) as file:
+        for query, document, value in zip(queries, documents, grades):
+            file.write(f"{query} 0 {document} {int(value)}\n")
+
+
+def _parts(path: Path, width: int, layout: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, columns) of a file of `width` columns, the pair of query and document never twice."""
+    seen: dict[tuple[str, str], int] = {}
+    for line, text in numbered_lines(path):
+        parts = text.split()
+        if not parts:
+            continue
+        if len(parts) != width:
+            raise wrong(path, line, f"there are {len(parts)} columns, not {width}", f"write it as: {layout}")
+        first = seen.setdefault((parts[0], parts[2]), line)
+        if first != line:
+            found = (
+                f"the document {parts[2][:40]!r} of query {parts[0][:40]!r} already stands in line {first}"
+            )
+            raise wrong(path, line, found, "keep one of them")
+        yield line, parts
+    if not seen:
+        raise InputError(f"{path} is empty; pass a file with lines such as: {layout}.")
+
+
+def _finite(path: Path, line: int, column: str, text: str) -> float:
+    try:
+        value = number(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise no_number(path, line, repr(column), text)
+    return value
+
+
+def _keys(qid: ArrayLike | None, docid: ArrayLike, n: int) -> tuple[list[str], list[str]]:
+    """Query and document of each row, as words."""
+    documents = [_word(word, "document id") for word in np.asarray(docid, dtype=object)]
+    if qid is None:
+        queries = ["1"] * len(documents)
+    else:
+        queries = [_word(word, "query id") for word in np.asarray(qid, dtype=object)]
+    if not len(documents) == len(queries) == n:
+        raise InputError(
+            f"There are {len(queries)} qids and {len(documents)} documents for {n} rows; pass one each."
+        )
+    return queries, documents
+
+
+def _word(value: Any, what: str) -> str:
+    word = str(value)
+    if word.split() != [word]:
+        raise InputError(
+            f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it."
+        )
+    return word
+
+
+def words(values: list[str]) -> Words:
+    """Return texts as an array of objects: their lengths may differ without cost."""
+    return np.array(values, dtype=object)
