@@ -1,0 +1,340 @@
+"""Search, program, solver, polish and certificate joined: from a problem to judged weights and a bound.
+
+Three ways lead there.  The search in weight space alone; the search first and a program after it (which confirms what the
+search proved, or goes on where it stopped); a program alone.  Whatever is claimed on the way, the value is recomputed
+exactly from the weights, and a bound is taken over only from where it bounds the same problem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.clock import Clock
+from rerank.errors import CertificateError, NoSolutionError
+from rerank.judge import Judged, judge, polished
+from rerank.problem import Problem
+from rerank.programs import check_epsilon, estimated_size, normalised, shares_optimum, state
+from rerank.result import CLOSED
+from rerank.statistics import RankStatistic
+
+Floats = NDArray[np.float64]
+
+SEARCH_SHARE = 0.5
+"""Share of the time the search gets when a program may follow."""
+
+CONFIRM_SECONDS = 5.0
+"""Most seconds a program gets to confirm what is already proved."""
+
+NONZEROS_A_SECOND = 60_000
+"""How many non-zeros are built, compiled and handed over in a second, on the safe side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to solve.
+
+    Attributes
+    ----------
+    statistic : RankStatistic
+    formulation, solver : str
+    presolve : bool
+    n_jobs : int or None
+    random_state : int
+    proof : path or None
+        File for the search's leaves.
+    progress : callable, optional
+        Handed on to the search and to HiGHS.
+    verbose : int
+    """
+
+    statistic: RankStatistic
+    formulation: str = "subrank"
+    solver: str = "highs"
+    presolve: bool = True
+    n_jobs: int | None = None
+    random_state: int = 0
+    proof: Any = None
+    progress: Callable[[Any], Any] | None = None
+    verbose: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Judged weights, the bound and how they came about; fields as in :class:`rerank.result.Result`."""
+
+    judged: Judged
+    bound: float
+    bound_source: str
+    start_value: float | None = None
+    start_accepted: bool | None = None
+    program_value: float | None = None
+    program_bound: float | None = None
+    formulation: str | None = None
+    model_size: dict[str, int] | None = None
+    nodes: int = 0
+    proof: Any = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, self.bound - self.judged.value)
+
+    def noting(self, *notes: str) -> Solved:
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+def solve(problem: Problem, plan: Plan, clock: Clock, start: Floats | None = None) -> Solved:
+    """Best weights that can be found in the time, judged exactly, and a bound.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : Plan
+    clock : Clock
+    start : float64 array (d,), optional
+        Weights to start from.
+
+    Raises
+    ------
+    CertificateError
+        Where a claim, of the search or of a solver, does not survive an exact check.
+    NoSolutionError
+        Where a solver stops without a solution and there is no other.
+    """
+    if plan.solver == "search":
+        solved = _search(problem, plan, clock, start, clock.share(0.97))
+    else:
+        check_epsilon(problem)
+        if plan.presolve:
+            solved = _search_then_program(problem, plan, clock, start)
+        else:
+            solved = _program_alone(problem, plan, clock, start)
+    return _bounded_by_ideal(problem, solved)
+
+
+def _bounded_by_ideal(problem: Problem, solved: Solved) -> Solved:
+    if solved.judged.value > solved.bound + CLOSED * max(1.0, abs(solved.bound)):
+        raise CertificateError(
+            f"The {solved.bound_source} says that no value exceeds {solved.bound:.12g}, but these weights are worth "
+            f"{solved.judged.value:.12g} when recomputed exactly; please report this."
+        )
+    bound, source = max(solved.bound, solved.judged.value), solved.bound_source
+    if problem.ideal <= bound:
+        bound, source = max(problem.ideal, solved.judged.value), "ideal"
+    return replace(solved, bound=bound, bound_source=source)
+
+
+# -- the search -----------------------------------------------------------------------------------------------------
+
+
+def _search(problem: Problem, plan: Plan, clock: Clock, start: Floats | None, limit: float | None) -> Solved:
+    return _searched(problem, plan, clock, start, limit)[0]
+
+
+def _searched(
+    problem: Problem, plan: Plan, clock: Clock, start: Floats | None, limit: float | None
+) -> tuple[Solved, Any]:
+    from rerank import search
+
+    with clock.phase("search"):
+        found = search.solve(
+            problem,
+            time_limit=limit,
+            start=start,
+            n_jobs=plan.n_jobs,
+            random_state=plan.random_state,
+            proof=plan.proof,
+            progress=plan.progress,
+        )
+    with clock.phase("certificate"):
+        best = polished(problem, np.asarray(found.weights, dtype=np.float64))
+    if best.value < found.value - CLOSED * max(1.0, abs(found.value)):
+        raise CertificateError(
+            f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed exactly; "
+            "please report this."
+        )
+    solved = Solved(
+        best, found.bound, "search", start_value=found.start_value, nodes=int(found.nodes), proof=found.proof
+    )
+    return solved, found
+
+
+# -- search, then program -------------------------------------------------------------------------------------------
+
+
+def _search_then_program(problem: Problem, plan: Plan, clock: Clock, start: Floats | None) -> Solved:
+    follow = "mixed"
+    fits = _seconds_to_state(problem, follow) < 0.2 * clock.remaining
+    solved, found = _searched(problem, plan, clock, start, clock.share(SEARCH_SHARE if fits else 0.97))
+    if solved.gap <= CLOSED or problem.ideal - solved.judged.value <= CLOSED:
+        return _confirm(problem, plan, clock, solved, found)
+    if not fits:
+        return solved.noting("The mixed program would be too large to help in the time, so the search had all of it.")
+    return _continue(problem, plan, clock, solved, found)
+
+
+def _seconds_to_state(problem: Problem, formulation: str) -> float:
+    from formulations.errors import ModelTooLarge
+
+    try:
+        return estimated_size(problem, formulation) / NONZEROS_A_SECOND
+    except ModelTooLarge:
+        return math.inf
+
+
+def _confirm(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: Any) -> Solved:
+    """The chosen program at what the search proved: does it say the same?"""
+    name = plan.formulation
+    budget = min(CONFIRM_SECONDS, clock.remaining * 0.5)
+    if _seconds_to_state(problem, name) > budget / 2:
+        return solved.noting(f"The {name} program is too large to confirm the proof in {budget:.0f} s; it was left out.")
+    with clock.phase("build"):
+        stated = state(problem, name, box=getattr(found, "box", None))
+        x, violated = stated.point(solved.judged.weights)
+    solved = replace(solved, formulation=name, model_size=stated.size)
+    if x is None:
+        return solved.noting(
+            f"The {name} program does not admit the proved weights (it asks more than the problem: {violated}), so it "
+            "cannot confirm them."
+        )
+    outcome = _run(stated, plan, clock, budget, x)
+    return _judge_confirmation(problem, solved, stated, outcome)
+
+
+def _judge_confirmation(problem: Problem, solved: Solved, stated: Any, outcome: Any) -> Solved:
+    solved = _with_outcome(solved, stated, outcome)
+    if outcome.x is None:
+        return solved.noting(f"{outcome.solver} held no solution when it stopped, so it confirms nothing.")
+    other = judge(problem, stated.weights(outcome.x))
+    if other.value > solved.bound + CLOSED:
+        raise CertificateError(
+            f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solved.bound:.12g} of the search; "
+            "please report this."
+        )
+    name = f"{outcome.solver} on the {stated.formulation} program"
+    if outcome.holds == "optimal":
+        return solved.noting(f"{name} confirms {solved.program_value:.9g} as its optimum.")
+    return solved.noting(
+        f"{name} holds {solved.program_value:.9g} with bound {solved.program_bound:.9g} in the seconds it had: it does not "
+        "contradict the proof."
+    )
+
+
+def _continue(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: Any) -> Solved:
+    """The mixed program where the search stopped short: its start, its cut-off, its box."""
+    with clock.phase("build"):
+        stated = state(problem, "mixed", box=getattr(found, "box", None))
+        x, _ = stated.point(solved.judged.weights)
+    before = solved
+    solved = replace(solved, formulation="mixed", model_size=stated.size)
+    outcome = _run(stated, plan, clock, clock.share(1.0, reserve=0.3), x, cutoff=solved.judged.value)
+    solved = _with_outcome(solved, stated, outcome)
+    if outcome.x is not None:
+        claim = outcome.objective + stated.constant
+        if claim > solved.judged.value + CLOSED:
+            with clock.phase("certificate"):
+                solved = replace(solved, judged=polished(problem, stated.weights(outcome.x), claim))
+    # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
+    program_bound = max(outcome.bound + stated.constant, solved.judged.value)
+    if program_bound < before.bound:
+        return replace(solved, bound=program_bound, bound_source="solver").noting(
+            f"The search had proved {before.bound:.9g} as a bound; the smaller one is {outcome.solver}'s."
+        )
+    return solved
+
+
+# -- a program alone ------------------------------------------------------------------------------------------------
+
+
+def _program_alone(problem: Problem, plan: Plan, clock: Clock, start: Floats | None) -> Solved:
+    name = plan.formulation
+    with clock.phase("start"):
+        w, start_value = _improved(problem, plan, clock, start)
+    with clock.phase("build"):
+        stated = state(problem, name)
+        x, violated = stated.point(w)
+    notes = () if x is not None else (f"The start does not satisfy the {name} program ({violated}) and was not used.",)
+    outcome = _run(stated, plan, clock, clock.share(1.0, reserve=0.3), x)
+    with clock.phase("certificate"):
+        best = judge(problem, w)
+        if outcome.x is not None:
+            claim = float(outcome.objective) + stated.constant
+            best = max(best, polished(problem, stated.weights(outcome.x), claim), key=lambda one: one.value)
+        elif x is None and not w.any():
+            raise NoSolutionError(
+                f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use presolve=True."
+            )
+    solved = Solved(best, math.inf, "ideal", start_value, formulation=name, model_size=stated.size, notes=notes)
+    solved = _with_outcome(solved, stated, outcome)
+    if shares_optimum(name, plan.statistic):
+        return replace(solved, bound=max(outcome.bound + stated.constant, best.value), bound_source="solver")
+    if outcome.holds == "optimal":
+        solved = solved.noting(
+            f"{outcome.solver} closed the {name} program at {solved.program_value:.9g}; that program asks more than the "
+            "problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
+        )
+    return solved
+
+
+def _improved(problem: Problem, plan: Plan, clock: Clock, start: Floats | None) -> tuple[Floats, float]:
+    """Start weights after exact line search, and their value."""
+    from rerank import search
+
+    limit = clock.share(0.1)
+    w, value = search.line_search(problem, start=start, time_limit=limit, random_state=plan.random_state)
+    return normalised(np.asarray(w, dtype=np.float64)), float(value)
+
+
+# -- solvers --------------------------------------------------------------------------------------------------------
+
+
+def _run(
+    stated: Any, plan: Plan, clock: Clock, limit: float | None, start: Floats | None, cutoff: float | None = None
+) -> Any:
+    """Hand the program to HiGHS in memory, or to any other solver through the file."""
+    from rerank.solvers.outcome import Options
+
+    with clock.phase(plan.solver):
+        if plan.solver == "highs":
+            from rerank.solvers import highs
+
+            options = Options(
+                time_limit=limit,
+                threads=max(1, plan.n_jobs or 1),
+                seed=plan.random_state % 2**31,
+                cutoff=None if cutoff is None else cutoff - stated.constant,
+                progress=plan.progress,
+                verbose=plan.verbose,
+            )
+            return highs.solve(stated.program, options, start=start)
+        return _through_file(stated, plan.solver, limit)
+
+
+def _through_file(stated: Any, solver: str, limit: float | None) -> Any:
+    import tempfile
+    from pathlib import Path
+
+    from formulations import mps
+    from rerank.solvers import gateway
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, _ = mps.write(stated.program, Path(folder) / "program.mps")
+        return gateway.solve_file(path, solver, time_limit=limit)
+
+
+def _with_outcome(solved: Solved, stated: Any, outcome: Any) -> Solved:
+    return replace(
+        solved,
+        program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,
+        program_bound=float(outcome.bound) + stated.constant if math.isfinite(outcome.bound) else None,
+        start_accepted=outcome.start_accepted,
+        nodes=solved.nodes + max(0, int(outcome.nodes)),
+    ).noting(*([outcome.message] if getattr(outcome, "message", "") else []))
+

@@ -1,0 +1,368 @@
+"""The estimator: a fast first stage shortlists, an exact fit orders the shortlist, a certificate says how well.
+
+>>> import numpy as np
+>>> from rerank import Reranker
+>>> X = np.array([[0.0, 3], [1, 1], [2, 2], [3, 0], [4, 4], [5, 1]])
+>>> y = np.array([0, 0, 1, 0, 1, 1])
+>>> est = Reranker(stat="auc", first_stage=None, solver="search").fit(X, y)
+>>> est.result_.status, est.rank(X).tolist()
+('optimal', [6, 5, 3, 4, 1, 2])
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rerank import settings
+from rerank.clock import Clock
+from rerank.errors import InputError
+from rerank.fitting import Fit, fit, head_scores
+from rerank.lists import rows_by_list
+from rerank.ranks import evaluate
+from rerank.shortlist import list_heads, number_lists, stack
+from rerank.statistics import parse
+from rerank.training import Data, worth
+from rerank.validation import check_labels, check_matrix, check_qid, check_weights
+
+Floats = NDArray[np.float64]
+Weights = Mapping[Any, float] | ArrayLike | None
+
+
+class Reranker(BaseEstimator):
+    """Fits a rank statistic of the top of a list exactly, with a proved bound on how much better it could be.
+
+    Parameters
+    ----------
+    stat : str, RankStatistic, array or callable
+        What the list is judged by: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``, ``"dcg@N"``,
+        ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+    first_stage : str, estimator or None
+        Orders the whole list and cuts the shortlist: ``"logistic"`` or any scikit-learn estimator. One that is already
+        fitted is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator`` to survive ``clone``). None: every row is a
+        candidate and the features are what is given, for instance the scores of several rankers.
+    n_candidates : int or None
+        K, the rows of each list that are reranked; None for all.
+    formulation : {"subrank", "resolved_rank", "mixed", "auc", "pairwise"}
+        The mathematical program handed to a solver.
+    solver : str
+        ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
+        (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,
+        ``"scip"``, ``"glpk"``, ``"gurobi"``, ...
+    presolve : bool
+        Let the search go first; False hands the plain program to the solver.
+    time_limit : float or None
+        Seconds for everything in ``fit``.
+    epsilon : float or "auto"
+        Margin by which a relevant row has to beat another, in units of the scaled score.
+    C : float
+        Price of one feature, in the unit of the statistic.
+    max_features : int or None
+        At most this many features get a weight.
+    positive : bool or sequence of {-1, 0, 1}
+        True for non-negative weights; or a sign for each feature, 0 for a free one.
+    gain : {"exponential", "linear"}
+        Worth of a grade g: ``2^g - 1`` or ``g``.
+    thinning : float or None
+        Fit the statistic averaged over lists in which each row above is kept with this probability.
+    n_jobs : int or None
+        Cores of the search and threads of HiGHS; None for 1, -1 for all.
+    random_state : int, RandomState or None
+        Seed; None is 0, so that two fits agree.
+    verbose : int
+        1 for a live line while HiGHS works, 2 for its log.
+
+    Attributes
+    ----------
+    result_ : Result
+        Statistic, value, bound, gap, status and all that led to them.
+    coef_ : float64 array (n_features_in_,)
+        Weights of the head's score in original units, 0 for columns not used; the first stage's where it is kept and
+        affine.
+    features_ : array
+        Columns with a weight: names if the data had names, else indices.
+    first_stage_ : estimator or None
+    threshold_ : float
+        Least first-stage score of the head for rows that come one by one; ``-inf`` when every row is head.
+    reranks_ : bool
+        False where the first stage is kept as it is.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    def __init__(
+        self,
+        stat: Any = "dcg@10",
+        *,
+        first_stage: Any = "logistic",
+        n_candidates: int | None = 50,
+        formulation: str = "subrank",
+        solver: str = "highs",
+        presolve: bool = True,
+        time_limit: float | None = 60.0,
+        epsilon: float | str = "auto",
+        C: float = 0.0,
+        max_features: int | None = None,
+        positive: Any = False,
+        gain: str = "exponential",
+        thinning: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.stat = stat
+        self.first_stage = first_stage
+        self.n_candidates = n_candidates
+        self.formulation = formulation
+        self.solver = solver
+        self.presolve = presolve
+        self.time_limit = time_limit
+        self.epsilon = epsilon
+        self.C = C
+        self.max_features = max_features
+        self.positive = positive
+        self.gain = gain
+        self.thinning = thinning
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> Reranker:
+        """Fit first stage and reranking.
+
+        Parameters
+        ----------
+        X : array-like or data frame (n, d)
+        y : array-like (n,)
+            0/1 or grades; larger is more relevant, 0 is irrelevant.
+        qid : array-like (n,), optional
+            List of each row, in any order; one list without it.
+        sample_weight : array-like (n,), optional
+            Multiplies the gain of a row.
+        query_weight : mapping from list id to weight, or array-like (n,), optional
+            Weight of each list in the mean over lists.
+
+        Raises
+        ------
+        InputError
+            For data or parameters that cannot be used.
+        CertificateError
+            Where a solver's claim does not survive an exact recomputation.
+        """
+        clock = Clock(self.time_limit)
+        data, weights = self._training_data(X, y, qid, sample_weight, query_weight)
+        chosen = settings.check(self, data.X.shape[1])
+        return self._adopt(fit(data, chosen, self, clock, weights), chosen)
+
+    def _training_data(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights
+    ) -> tuple[Data, Floats | None]:
+        table = check_matrix(X)
+        validate_data(self, X, y, reset=True, skip_check_array=True)
+        n = table.shape[0]
+        labels = check_labels(y, n)
+        names: tuple[Any, ...] = ()
+        lists = None
+        if qid is not None:
+            names, lists = number_lists(check_qid(qid, n))
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        gains, by_list = worth(labels, self.gain, weights, query_weight, names, lists)  # type: ignore[arg-type]
+        return Data(table, labels, gains, lists, by_list, self._names()), weights
+
+    def _names(self) -> tuple[str, ...]:
+        if hasattr(self, "feature_names_in_"):
+            return tuple(str(name) for name in self.feature_names_in_)
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def _adopt(self, fitted: Fit, chosen: settings.Settings) -> Reranker:
+        training = fitted.training
+        problem = training.problem
+        self._fit, self._settings = fitted, chosen
+        self._columns = training.features
+        self._low = np.empty(0) if problem is None else problem.low
+        self._high = np.empty(0) if problem is None else problem.high
+        self._take(fitted)
+        return self
+
+    def _take(self, fitted: Fit) -> None:
+        """The public attributes of a fit."""
+        stage = fitted.first_stage
+        self.first_stage_ = None if stage is None else stage.estimator
+        self.threshold_ = fitted.training.shortlist.threshold
+        self.reranks_ = fitted.reranks or stage is None
+        self.result_ = fitted.result
+        self._stage, self._weights = stage, fitted.weights
+        self.coef_ = np.zeros(self.n_features_in_)
+        if not self.reranks_ and stage is not None:
+            self.coef_ = self.coef_ if stage.coef is None else stage.coef.copy()
+        else:
+            self.coef_[self._columns] = fitted.weights / (self._high - self._low)
+        used = np.flatnonzero(self.coef_)
+        self.features_ = self.feature_names_in_[used] if hasattr(self, "feature_names_in_") else used
+
+    # -- ranking ------------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Score of each row by itself, larger is better: the fitted threshold decides head or tail."""
+        table = self._table(X)
+        if self._stage is None:
+            return self._head(table)
+        first = self._stage.scores(table)
+        if not self.reranks_:
+            return first
+        return stack(first, self._head(table), first >= self.threshold_, self.threshold_)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The same as :meth:`decision_function`."""
+        return self.decision_function(X)
+
+    def rank(self, X: ArrayLike, qid: ArrayLike | None = None) -> NDArray[np.intp]:
+        """Place of each row in its list, 1 on top; the K best of each list by the first stage are reranked.
+
+        Equal scores keep the order of the rows.
+        """
+        table = self._table(X)
+        lists = None if qid is None else number_lists(check_qid(qid, table.shape[0]))[1]
+        scores = self._in_lists(table, lists)
+        places = np.empty(scores.size, dtype=np.intp)
+        for _, rows in rows_by_list(lists, scores.size):
+            places[rows[np.argsort(-scores[rows], kind="stable")]] = np.arange(1, rows.size + 1)
+        return places
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> float:
+        """The statistic ``stat`` of the ranking, equal scores against the relevant rows; lists without a gain are skipped."""
+        table = self._table(X)
+        labels = check_labels(y, table.shape[0], one_class=True)
+        lists, weights = None, query_weight
+        if qid is not None:
+            names, lists = number_lists(check_qid(qid, table.shape[0]))
+            _, weights = worth(labels, self.gain, None, query_weight, names, lists)  # type: ignore[arg-type]
+        return evaluate(
+            parse(self.stat),
+            labels,
+            self._in_lists(table, lists),
+            lists,
+            gain=self.gain,  # type: ignore[arg-type]
+            sample_weight=sample_weight,
+            query_weight=weights,
+        )
+
+    def list_scores(self, X: ArrayLike, qid: ArrayLike | None = None) -> Floats:
+        """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
+        table = self._table(X)
+        return self._in_lists(table, None if qid is None else number_lists(check_qid(qid, table.shape[0]))[1])
+
+    def _in_lists(self, table: Floats, lists: NDArray[np.intp] | None) -> Floats:
+        if self._stage is None:
+            return self._head(table)
+        first = self._stage.scores(table)
+        if not self.reranks_:
+            return first
+        is_head, _ = list_heads(first, lists, self.n_candidates)
+        tail = first[~is_head]
+        return stack(first, self._head(table), is_head, float(tail.max()) if tail.size else -math.inf)
+
+    def _head(self, table: Floats) -> Floats:
+        return head_scores(table[:, self._columns], self._low, self._high, self._weights)
+
+    def _table(self, X: Any) -> Floats:
+        check_is_fitted(self, "result_")
+        table = check_matrix(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return table
+
+    # -- models and files ---------------------------------------------------------------------------------------------
+
+    def build_model(self, **choices: Any) -> Any:
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...)."""
+        from rerank.programs import build_model
+
+        return build_model(self._problem(), self.formulation, **choices)
+
+    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator; returns both paths."""
+        from rerank.exchange import export
+
+        self._problem()
+        return export(self, path, choices)
+
+    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Reranker:
+        """Take the weights of another solver's solution file, polished and recomputed exactly.
+
+        Parameters
+        ----------
+        path : path
+            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
+        dialect : str, optional
+            Which of them wrote it; recognised where omitted.
+
+        Raises
+        ------
+        CertificateError
+            Where the solution's objective cannot be restored from its weights.
+        """
+        from rerank.exchange import load_solution
+
+        self._problem()
+        return load_solution(self, path, dialect, choices)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that ranking and verifying need as JSON, without pickle."""
+        from rerank.exchange import save
+
+        check_is_fitted(self, "result_")
+        save(self, path)
+
+    def _problem(self) -> Any:
+        check_is_fitted(self, "result_")
+        problem = self._fit.training.problem if hasattr(self, "_fit") else None
+        if problem is None:
+            raise InputError(
+                "There is no program: the model was read from a file, or no feature varies on the shortlist; fit it on data "
+                "that leave something to order."
+            )
+        return problem
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
+    """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it ranks, scores and saves, not more.
+
+    Parameters
+    ----------
+    path : path
+    first_stage : fitted estimator, optional
+        Needed where the model's first stage was not affine in the features.
+    """
+    from rerank.exchange import load as read
+
+    return read(path, first_stage)
