@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rerank import datasets
+from rerank.errors import InputError
+
+FOLDER = Path(datasets.__file__).parent / "data"
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_a_table_is_what_its_description_says(name):
+    table, about = datasets.load(name), datasets.describe(name)
+    assert table.X.shape == (about.rows, about.features) and table.X.dtype == np.float64
+    assert sorted(set(table.y)) == [0, 1] and table.y.sum() == about.positives
+    assert np.isfinite(table.X).all() and table.notes == ()
+    assert len(set(table.feature_names)) == about.features and datasets.LABEL not in table.feature_names
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_every_table_is_attributed(name):
+    about, page = datasets.describe(name), (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert about.licence == "CC BY 4.0" and about.licence in page
+    assert f"https://doi.org/{about.doi}" in page and f"**{name}**" in page
+    # The citation, whatever the line breaks and the italics of the page.
+    assert about.citation in " ".join(page.replace("*", "").split())
+
+
+def test_nothing_else_is_shipped_and_it_is_small():
+    stems = {path.name.split(".")[0] for path in FOLDER.iterdir() if path.name != "README.md"}
+    assert stems == set(datasets.names())
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 300_000
+
+
+def test_known_facts_of_the_tables():
+    haberman = datasets.load("haberman")
+    assert haberman.X[0].tolist() == [38, 59, 2] and haberman.X.max(axis=0).tolist() == [83, 69, 52]
+    german = datasets.load("german")
+    groups = {name.rsplit("_", 1)[0] for name in german.feature_names if "_" in name}
+    for group in groups:  # one-hot: each loan has one value of each category
+        columns = [j for j, name in enumerate(german.feature_names) if name.rsplit("_", 1)[0] == group]
+        assert (german.X[:, columns].sum(axis=1) == 1).all()
+    assert len(groups) == 13
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    with pytest.raises(InputError, match="no data set 'habermann'; choose one of haberman, german"):
+        datasets.load("habermann")

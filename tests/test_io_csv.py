@@ -1,0 +1,186 @@
+import gzip
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.io import Table, read_csv, read_table, write_csv
+
+GOOD = "id,q,age,name,year,w,died\np1,a,30,Ann,58.5,1,0\np2,a,31,Bob,1e2,2,1\n\np3,b,-3,Cy,0,0,2\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return make
+
+
+def test_every_role_is_read_and_text_columns_are_left_out_aloud(file):
+    table = read_csv(file(GOOD), label="died", qid="q", id="id", weight="w")
+    assert table.feature_names == ("age", "year") and len(table) == 3
+    np.testing.assert_array_equal(table.X, [[30, 58.5], [31, 100], [-3, 0]])
+    assert table.y.tolist() == [0, 1, 2] and table.sample_weight.tolist() == [1, 2, 0]
+    assert table.qid.tolist() == ["a", "a", "b"] and table.ids.tolist() == ["p1", "p2", "p3"]
+    assert table.notes == ("Left out because they hold text: 'name'.",)
+    assert table.X.dtype == np.float64 and table.X.flags.c_contiguous
+
+
+def test_features_are_taken_in_the_order_asked_for(file):
+    table = read_csv(file(GOOD), label="died", features=["year", "age"])
+    assert table.feature_names == ("year", "age") and table.X[0].tolist() == [58.5, 30] and table.notes == ()
+    assert table.qid is None and table.ids is None and table.sample_weight is None
+
+
+def test_a_file_without_labels_is_rows_to_rank(file):
+    assert read_csv(file("a,b\n1,2\n")).y is None
+
+
+def test_labels_may_be_words(file):
+    text = "a,ok\n1,yes\n2,no\n3,maybe\n"
+    assert read_csv(file(text), label="ok", positive="yes").y.tolist() == [1, 0, 0]
+    with pytest.raises(InputError, match="no row has 'YES' in column 'ok'; it holds 'yes', 'no', 'maybe'"):
+        read_csv(file(text), label="ok", positive="YES")
+
+
+def test_the_suffix_says_the_format(file):
+    assert read_table(file("a\tb\n1\t0\n", "t.tsv"), label="b").y.tolist() == [0]
+    assert read_table(file(gzip.compress(b"a,b\n1,0\n"), "t.csv.gz"), label="b").X.tolist() == [[1]]
+    assert read_table(file("0 qid:1 1:2\n", "t.svmlight")).qid.tolist() == ["1"]
+    with pytest.raises(InputError, match=r"suffix '\.xls'"):
+        read_table(file("a,b\n1,0\n", "t.xls"))
+    with pytest.raises(InputError, match="svmlight, which has no label column"):
+        read_table(file("0 qid:1 1:2\n", "t.svm"), label="died")
+
+
+def test_quotes_marks_and_line_ends_of_other_programs(file):
+    text = b'\xef\xbb\xbf"a ""x""",b\r\n"1",2\r\n" 3 ","4"\r\n'
+    table = read_csv(file(text), label="b")
+    assert table.feature_names == ('a "x"',) and table.X.tolist() == [[1], [3]] and table.y.tolist() == [2, 4]
+    assert read_csv(file("a;b\n1;2\n"), delimiter=";").X.tolist() == [[1, 2]]
+
+
+BAD = [
+    # text, options, what the sentence says
+    ("", {}, "is empty"),
+    ("\n\n", {}, "is empty"),
+    ("a,b\n", {}, "has a header but no rows"),
+    ("1,2\n3,4\n", {}, "line 1: there are numbers where the column names should be"),
+    (",a\n0,1\n", {}, r"line 1: column 1 has no name \(an index saved"),
+    ("a,b,a\n1,2,3\n", {}, "the name 'a' stands over columns 1 and 3"),
+    ("a;b\n1;2\n", {}, "line 1: there is one column, 'a;b', that holds ';'; pass delimiter=';'"),
+    ("age,died\n1,0\n", {"label": "Died"}, "has no column 'Died'; nearest: 'died'"),
+    ("age,died\n1,0\n", {"label": "zzzzzz"}, "has no column 'zzzzzz'; its columns are 'age', 'died'"),
+    ("age,died\n1,0\n", {"features": ["agge"]}, "has no column 'agge'; nearest: 'age'"),
+    ("age,died\n1,0\n", {"features": ["age", "age"]}, "'age' is named twice"),
+    ("age,died\n1,0\n", {"label": "died", "features": ["died"]}, "'died' is named twice"),
+    ("age,died\n1,0\n", {"label": "died", "qid": "died"}, r"two roles \(label='died', qid='died'\)"),
+    ("died\n1\n", {"label": "died"}, "no numeric column left"),
+    ("name,died\nx,1\n", {"label": "died"}, "no numeric column left"),
+    ("a,b\n1,2\n1,x y\n", {}, "line 3: column 'b' holds 'x y' where a number is expected"),
+    ("a,b\n1,x\n1,2\n", {}, "line 3: column 'b' holds the number 2 after text"),
+    ("a,b\n1,2\n1,1_000\n", {}, "line 3: column 'b' holds '1_000' where a number"),
+    ("a,b\n1,2\n3\n", {}, "line 3: there are 1 cells under 2 column names"),
+    ("a,b\n1,2,3\n", {}, "line 2: there are 3 cells under 2"),
+    ("a,b\n1,2\n1,\n", {}, "line 3: column 'b' is empty"),
+    ("a,b\n1,\n1,2\n", {}, "line 2: column 'b' is empty"),
+    ("a,b\n1,NA\n1,2\n", {}, r"line 2: column 'b' has no value \('NA'\)"),
+    ("a,b\n1,2\n1,nan\n", {}, r"line 3: column 'b' has no value \('nan'\)"),
+    ("a,b\n1,2\n\n1,inf\n", {}, "line 4: column 'b' holds inf, which is not finite"),
+    ("a,b\n1,2\n1,1e999\n", {}, "line 3: column 'b' holds inf"),
+    ("a,b\n1,2\n1,-1\n", {"label": "b"}, "line 3: column 'b' holds -1, but a label is 0 or more"),
+    ("a,b\n1,2\n1,-1\n", {"weight": "b"}, "line 3: column 'b' holds -1, but a weight is 0 or more"),
+    ("a,b\n1,yes\n", {"label": "b"}, "line 2: column 'b' holds 'yes' where a number"),
+    ("a,b\n1,x\n2, \n", {"qid": "b"}, "line 3: column 'b' is empty"),
+    ('a,b\n1,"2\n', {}, "line 2: the line is not CSV"),
+    ('a,b\n1,"2"x\n', {}, "line 2: the line is not CSV"),
+    ('"a\nb",c\n1,2\n1,x\n', {}, "line 4: column 'c' holds 'x'"),  # lines of the file, not rows
+    ("a,b\n1," + "2" * 200_000 + "\n", {}, "line 2: the line is not CSV"),
+    (b"a,b\n1,\xff\n", {}, "line 2: the text is not UTF-8"),
+    (b"a,b\n1,\x00\n", {}, "line 2: there is a NUL byte"),
+    ("a,b\n1,2\n", {"delimiter": "::"}, "is not one character"),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "sentence"), BAD)
+def test_bad_input_is_one_sentence_with_its_place(file, text, options, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        read_csv(file(text), **options)
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(file, tmp_path):
+    with pytest.raises(InputError, match="Cannot read .*No such file"):
+        read_csv(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="Cannot read"):
+        read_csv(tmp_path)
+    whole = gzip.compress(b"a,b\n1,2\n" * 1000)
+    for broken in (whole[:-20], whole[:30] + b"\x55" * 9 + whole[39:], b"a,b\n1,2\n"):
+        with pytest.raises(InputError):
+            read_csv(file(broken, "t.csv.gz"))
+
+
+DOUBLE = st.floats(allow_nan=False, allow_infinity=False)
+WORD = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6).filter(
+    lambda s: s.strip() == s and len(s.splitlines()) == 1
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_what_is_written_reads_back_bit_for_bit(tmp_path_factory, data):
+    n, d = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
+    X = np.array(data.draw(st.lists(DOUBLE, min_size=n * d, max_size=n * d))).reshape(n, d)
+    words = np.array(data.draw(st.lists(WORD, min_size=n, max_size=n)), dtype=object)
+    y = np.array(data.draw(st.lists(st.floats(0, 10), min_size=n, max_size=n)))
+    table = Table(X, y, words, words[::-1], tuple(f"x{j}" for j in range(d)), y / 2)
+    path = tmp_path_factory.getbasetemp() / "round.csv"
+    write_csv(path, table)
+    back = read_csv(path, label="target", qid="qid", id="id", weight="weight")
+    assert back.X.tobytes() == X.tobytes() and back.y.tobytes() == y.tobytes()
+    assert back.qid.tolist() == words.tolist() and back.ids.tolist() == words[::-1].tolist()
+    assert back.sample_weight.tobytes() == (y / 2).tobytes() and back.feature_names == table.feature_names
+
+
+def test_numpy_reads_the_same_numbers(tmp_path):
+    X = np.random.default_rng(0).standard_normal((50, 4)) * 10.0 ** np.arange(-2, 2)
+    path = tmp_path / "x.csv"
+    write_csv(path, Table(X, None, None, None, ("a", "b", "c", "d")))
+    np.testing.assert_array_equal(np.loadtxt(path, delimiter=",", skiprows=1), X)
+    np.testing.assert_array_equal(read_csv(path).X, X)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("old")
+    X = np.zeros((2, 2))
+    with pytest.raises(InputError, match="'a' stands over"):
+        write_csv(path, Table(X, None, None, None, ("a", "a")))
+    with pytest.raises(IndexError):  # fails in the second row, after the first was written
+        write_csv(path, Table(X, np.zeros(1), None, None, ("a", "b")))
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["t.csv"]
+    with pytest.raises(InputError, match="Cannot write"):
+        write_csv(tmp_path / "none" / "t.csv", Table(X, None, None, None, ("a", "b")))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_a_damaged_file_gives_a_finite_table_or_an_input_error(tmp_path_factory, data):
+    text = GOOD.encode()
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, min(start + 10, len(text))))
+    path = tmp_path_factory.getbasetemp() / "damaged.csv"
+    path.write_bytes(text[:start] + data.draw(st.binary(max_size=6)) + text[stop:])
+    try:
+        table = read_csv(path, label="died", qid="q", id="id", weight="w")
+    except InputError as error:
+        assert str(path) in str(error)
+        return
+    assert np.isfinite(table.X).all() and (table.y >= 0).all() and (table.sample_weight >= 0).all()
+    assert table.X.shape == (len(table.y), len(table.feature_names)) == (len(table.qid), table.X.shape[1])

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from rerank.errors import InputError
+from rerank.io import Table, read_svmlight, svmlight, write_svmlight
+
+LETOR = (
+    "2 qid:10 1:0.5 3:-1.25 #docid = GX1 inc = 1\n"
+    "# a comment alone\n"
+    "0 qid:10 2:1 # docid = GX2\n\n"
+    "1 qid:9 #GX3 rest\n"
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text):
+        path = tmp_path / "t.svmlight"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return make
+
+
+def test_grades_lists_and_document_names(file):
+    table = read_svmlight(file(LETOR))
+    np.testing.assert_array_equal(table.X, [[0.5, 0, -1.25], [0, 1, 0], [0, 0, 0]])
+    assert table.y.tolist() == [2, 0, 1] and table.qid.tolist() == ["10", "10", "9"]
+    assert table.ids.tolist() == ["GX1", "GX2", "GX3"] and table.feature_names == ("f1", "f2", "f3")
+
+
+def test_columns_can_be_set_and_counted_from_zero(file):
+    assert read_svmlight(file("0 2:1\n"), n_features=4).X.tolist() == [[0, 1, 0, 0]]
+    table = read_svmlight(file("0 0:7 2:1\n"), zero_based=True)
+    assert table.X.tolist() == [[7, 0, 1]] and table.feature_names == ("f0", "f1", "f2")
+    assert table.qid is None and table.ids is None
+
+
+BAD = [
+    ("", {}, "is empty"),
+    ("# nothing\n", {}, "is empty"),
+    ("x 1:2\n", {}, "line 1: column 'label' holds 'x'"),
+    ("1 1:2\nnan 1:2\n", {}, r"line 2: column 'label' has no value \('nan'\)"),
+    ("1 1:2\n-1 1:2\n", {}, "line 2: the label is -1, but labels are 0/1 or grades"),
+    ("1 1:2 2\n", {}, "line 1: '2' is not index:value"),
+    ("1 a:2\n", {}, "line 1: 'a:2' is not index:value"),
+    ("1 -1:2\n", {}, "line 1: '-1:2' is not index:value"),
+    ("1 1:x\n", {}, "line 1: column 1 holds 'x'"),
+    ("1 1:2\n1 2:inf 3:1\n", {}, "line 2: column 'value' holds inf"),
+    ("1 1:2 1:3\n", {}, "line 1: a feature index comes twice"),
+    ("1 0:2\n", {}, "line 1: there is a feature index 0; pass zero_based=True"),
+    ("1 3:2\n", {"n_features": 2}, "line 1: the feature index 3 is beyond the 2 features"),
+    ("1 qid:1 1:2\n1 1:2\n", {}, "line 2: some rows have a qid and others have none"),
+    ("1 1:2\n1 qid:1 1:2\n", {}, "line 2: some rows have a qid"),
+    ("1 qid: 1:2\n", {}, "line 1: 'qid:' names no list"),
+    ("1\n0\n", {}, "has no feature in any row"),
+    ("1 1:1\n1 999999999:1\n", {}, "over"),
+    (b"1 1:\xff\n", {}, "line 1: the text is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "sentence"), BAD)
+def test_bad_input_is_one_sentence_with_its_place(file, text, options, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        read_svmlight(file(text), **options)
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+def test_a_huge_index_is_refused_before_memory_is_taken(file, monkeypatch):
+    monkeypatch.setattr(svmlight.np, "zeros", lambda *a, **k: pytest.fail("allocated"))
+    with pytest.raises(InputError, match="over"):
+        read_svmlight(file("1 1:1\n0 99999999999999999:1\n"))
+
+
+def test_scikit_learn_reads_the_same_table_both_ways(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 5)) * (rng.random((30, 5)) < 0.6)
+    y, qid = rng.integers(0, 3, 30).astype(float), np.repeat(np.arange(6), 5)
+    ours, theirs = tmp_path / "ours.svm", tmp_path / "theirs.svm"
+    write_svmlight(ours, Table(X, y, qid.astype(str).astype(object), None, tuple("abcde")))
+    sparse, labels, lists = load_svmlight_file(str(ours), query_id=True, zero_based=False, n_features=5)
+    np.testing.assert_array_equal(sparse.toarray(), X)
+    np.testing.assert_array_equal(labels, y)
+    np.testing.assert_array_equal(lists, qid)
+    dump_svmlight_file(X, y, str(theirs), query_id=qid, zero_based=False)
+    back = read_svmlight(theirs, n_features=5)
+    np.testing.assert_allclose(back.X, X, rtol=1e-14)  # scikit-learn writes 16 digits
+    np.testing.assert_array_equal(back.y, y)
+    assert back.qid.tolist() == [str(q) for q in qid]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_what_is_written_reads_back_bit_for_bit(tmp_path_factory, data):
+    n, d = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
+    double = st.sampled_from([0.0, 1.0]) | st.floats(allow_nan=False, allow_infinity=False)
+    X = np.array(data.draw(st.lists(double, min_size=n * d, max_size=n * d))).reshape(n, d)
+    X += 0.0  # a zero is left out of the file, so its sign cannot come back
+    y = np.array(data.draw(st.lists(st.floats(0, 9), min_size=n, max_size=n)))
+    ids = np.array([f"d{i}" for i in range(n)], dtype=object)
+    path = tmp_path_factory.getbasetemp() / "round.svm"
+    write_svmlight(path, Table(X, y, None, ids, ("x",) * d))
+    back = read_svmlight(path)
+    assert back.X.tobytes() == X.tobytes() and back.y.tobytes() == y.tobytes()
+    assert back.ids.tolist() == ids.tolist()
+
+
+def test_what_the_format_cannot_hold_is_refused_and_nothing_written(tmp_path):
+    path = tmp_path / "t.svm"
+    words, names = np.array(["a b"], dtype=object), np.array(["q1"], dtype=object)
+    with pytest.raises(InputError, match="'q1' is no whole number"):
+        write_svmlight(path, Table(np.ones((1, 1)), None, names, None, ("x",)))
+    with pytest.raises(InputError, match="'a b' is not one word"):
+        write_svmlight(path, Table(np.ones((1, 1)), None, None, words, ("x",)))
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_a_damaged_file_gives_a_finite_table_or_an_input_error(tmp_path_factory, data):
+    text = LETOR.encode()
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, min(start + 10, len(text))))
+    path = tmp_path_factory.getbasetemp() / "damaged.svm"
+    path.write_bytes(text[:start] + data.draw(st.binary(max_size=6)) + text[stop:])
+    try:
+        table = read_svmlight(path)
+    except InputError as error:
+        assert str(path) in str(error)
+        return
+    assert np.isfinite(table.X).all() and (table.y >= 0).all() and table.X.size <= svmlight.MAX_CELLS

@@ -1,0 +1,164 @@
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.io import fuse, read_qrels, read_run, write_qrels, write_run
+
+RUN = "q1 Q0 d1 1 3.5 sys\nq1 Q0 d2 9 -1e-3 sys\n\nq2 Q0 d1 1 7 sys\n"
+QRELS = "q1 0 d1 0\nq1 0 d3 2\nq2 0 d1 1\nq3 0 d9 1\nq1 0 d2 -1\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text, name="t.run"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return make
+
+
+def test_a_run_and_judgements_are_read_as_they_stand(file):
+    run = read_run(file(RUN))
+    assert run.qid.tolist() == ["q1", "q1", "q2"] and run.docid.tolist() == ["d1", "d2", "d1"]
+    assert run.score.tolist() == [3.5, -0.001, 7] and run.tag == "sys"
+    qrels = read_qrels(file(QRELS))
+    assert qrels.grade.tolist() == [0, 2, 1, 1, -1] and qrels.docid.tolist() == ["d1", "d3", "d1", "d9", "d2"]
+
+
+BAD_RUNS = [
+    ("", "is empty"),
+    ("q1 Q0 d1 1 3.5\n", "line 1: there are 5 columns, not 6"),
+    ("q1 Q0 d1 1 x sys\n", "line 1: column 'score' holds 'x'"),
+    ("q1 Q0 d1 1 nan sys\n", r"line 1: column 'score' has no value \('nan'\)"),
+    ("q1 Q0 d1 1 inf sys\n", "line 1: column 'score' holds inf"),
+    ("q1 Q0 d1 1 3 s\nq1 Q0 d1 2 2 s\n", "line 2: the document 'd1' of query 'q1' already stands in line 1"),
+    (b"q1 Q0 \xff 1 3 s\n", "line 1: the text is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), BAD_RUNS)
+def test_a_bad_run_is_one_sentence_with_its_place(file, text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_run(file(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        ("q1 d1 1\n", "line 1: there are 3 columns, not 4"),
+        ("q1 0 d1 0.5\n", "line 1: the grade '0.5' is not a whole number"),
+        ("q1 0 d1 1e9\n", "line 1: the grade '1e9' is not a whole number up to"),
+        ("q1 0 d1 1\nq1 0 d1 1\n", "line 2: the document 'd1'"),
+    ],
+)
+def test_bad_judgements_are_one_sentence_with_their_place(file, text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_qrels(file(text))
+
+
+def test_runs_become_the_features_of_one_table(file):
+    one = read_run(file(RUN))
+    two = read_run(file("q1 Q0 d2 1 8 b\nq1 Q0 d4 2 6 b\n", "b.run"))
+    table = fuse({"a": one, "b": two}, read_qrels(file(QRELS, "q")))
+    rows = dict(zip(zip(table.qid, table.ids), zip(table.X.tolist(), table.y)))
+    assert rows == {
+        ("q1", "d1"): ([3.5, 6], 0),
+        ("q1", "d2"): ([-0.001, 8], 0),  # grade -1 counts as 0
+        ("q1", "d4"): ([-0.001, 6], 0),  # not judged, lowest score of the run that lacks it
+        ("q2", "d1"): ([7, 0], 1),  # the second run has nothing for q2
+    }
+    assert table.feature_names == ("a", "b") and "1 relevant documents are in no run" in table.notes[0]
+    added = fuse({"a": one, "b": two}, read_qrels(file(QRELS, "q")), judged=True)
+    assert (
+        len(added) == 5 and added.ids[-1] == "d3" and added.X[-1].tolist() == [-0.001, 6] and added.y[-1] == 2
+    )
+    assert fuse({"a": one}).y is None
+    with pytest.raises(InputError, match="no run"):
+        fuse({})
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_what_is_written_reads_back(tmp_path_factory, data):
+    n = data.draw(st.integers(1, 8))
+    qid = [f"q{data.draw(st.integers(0, 2))}" for _ in range(n)]
+    docid = [f"d{i}" for i in range(n)]
+    score = data.draw(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=n, max_size=n))
+    grade = data.draw(st.lists(st.integers(-2, 4), min_size=n, max_size=n))
+    folder = tmp_path_factory.getbasetemp()
+    write_run(folder / "r", qid, docid, score)
+    write_qrels(folder / "q", qid, docid, grade)
+    run, qrels = read_run(folder / "r"), read_qrels(folder / "q")
+    assert dict(zip(zip(run.qid, run.docid), run.score)) == dict(zip(zip(qid, docid), score))
+    assert qrels.grade.tolist() == grade and qrels.qid.tolist() == qid
+    for query in set(qid):
+        assert (np.diff(run.score[run.qid == query]) <= 0).all()
+
+
+def test_the_evaluators_of_the_field_read_our_files(tmp_path):
+    """nDCG@3 of trec_eval (through ir_measures) is our order's, with ties and with ranks in place of scores."""
+    rng = np.random.default_rng(5)
+    qid = np.repeat(["q1", "q2", "q3"], 20)
+    docid = np.array([f"d{i:02d}" for i in range(60)])
+    score, grade = rng.integers(0, 4, 60).astype(float), rng.integers(0, 3, 60)
+    ranks = np.concatenate([np.argsort(np.argsort(-rng.random(20))) + 1 for _ in range(3)])
+    write_qrels(tmp_path / "q", qid, docid, grade)
+
+    def by_hand(order):
+        total = 0.0
+        for query in np.unique(qid):
+            rows = [row for row in order if qid[row] == query]
+            ideal = np.sort(grade[rows])[::-1]
+            discount = 1 / np.log2(np.arange(3) + 2)
+            total += (grade[rows[:3]] * discount).sum() / (ideal[:3] * discount).sum() / 3
+        return total
+
+    def by_trec_eval():
+        run = ir_measures.read_trec_run(str(tmp_path / "r"))
+        return ir_measures.calc_aggregate(
+            [ir_measures.nDCG @ 3], list(ir_measures.read_trec_qrels(str(tmp_path / "q"))), list(run)
+        )[ir_measures.nDCG @ 3]
+
+    write_run(tmp_path / "r", qid, docid, score)
+    tied = sorted(range(60), key=lambda row: (score[row], docid[row]), reverse=True)
+    assert by_trec_eval() == pytest.approx(by_hand(tied), abs=1e-9)
+    # Scores this close are one number in single precision; ranks keep their order.
+    close = 1 - ranks * 1e-12
+    write_run(tmp_path / "r", qid, docid, close, ranks=ranks)
+    assert by_trec_eval() == pytest.approx(by_hand(np.argsort(ranks, kind="stable")), abs=1e-9)
+
+
+def test_what_the_format_cannot_hold_is_refused_and_nothing_written(tmp_path):
+    path = tmp_path / "r"
+    for call, sentence in [
+        (lambda: write_run(path, ["q 1"], ["d"], [1]), "query id 'q 1' is not one word"),
+        (lambda: write_run(path, ["q"], [""], [1]), "document id '' is not one word"),
+        (lambda: write_run(path, ["q"], ["d"], [np.nan]), "score in row 0 is not finite"),
+        (lambda: write_run(path, ["q"], ["d"], [1, 2]), "1 qids and 1 documents for 2 rows"),
+        (lambda: write_run(path, None, ["d"], [1], tag="a b"), "tag 'a b' is not one word"),
+        (lambda: write_qrels(path, None, ["d"], [0.5]), "grade 0.5 in row 0"),
+    ]:
+        with pytest.raises(InputError, match=sentence):
+            call()
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_damaged_files_give_arrays_or_an_input_error(tmp_path_factory, data):
+    reader, text = data.draw(st.sampled_from([(read_run, RUN.encode()), (read_qrels, QRELS.encode())]))
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, min(start + 10, len(text))))
+    path = tmp_path_factory.getbasetemp() / "damaged.trec"
+    path.write_bytes(text[:start] + data.draw(st.binary(max_size=6)) + text[stop:])
+    try:
+        found = reader(path)
+    except InputError as error:
+        assert str(path) in str(error)
+        return
+    assert len(found.qid) == len(found.docid) > 0

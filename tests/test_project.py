@@ -1,0 +1,165 @@
+"""The project's own papers: metadata, links, the commands of the README, and words that do not belong here."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+META = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXT = {".py", ".md", ".toml", ".cff", ".json", ".yml", ".yaml", ".txt", ".cfg", ".ipynb", ".sh", ""}
+GENERATED = {".git", ".venv", "__pycache__", "dist", "build", "node_modules"}
+
+
+def files() -> list[Path]:
+    """The files of the repository: those Git knows or would take, or all when there is no Git."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        found = [ROOT / name for name in out.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        found = [path for path in ROOT.rglob("*") if not GENERATED & set(path.relative_to(ROOT).parts)]
+    return [path for path in found if path.is_file()]
+
+
+def pages() -> list[Path]:
+    return [path for path in files() if path.suffix == ".md"]
+
+
+def requirement(text: str) -> str:
+    return re.match(r"[A-Za-z0-9._-]+", text).group().lower().replace("_", "-")
+
+
+def test_the_metadata_says_what_the_package_is():
+    project = META["project"]
+    assert project["name"] == "exact-rerank" and project["requires-python"] == ">=3.11"
+    assert project["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text(
+        encoding="utf-8"
+    )
+    for pattern in project["license-files"]:
+        assert list(ROOT.glob(pattern)), pattern
+    wanted = {"pyomo", "highspy", "pulp", "numpy", "scipy", "scikit-learn", "numba", "typer", "rich"}
+    assert wanted <= {requirement(line) for line in project["dependencies"]}
+    assert {"plots", "ray", "polars", "scip", "test", "lint"} <= set(project["optional-dependencies"])
+    assert META["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["rerank", "formulations"]
+    assert all((ROOT / package / "py.typed").is_file() for package in ("rerank", "formulations"))
+
+
+@pytest.mark.parametrize("name", ["test", "lint"])
+def test_an_extra_and_its_dependency_group_are_the_same_list(name):
+    assert META["project"]["optional-dependencies"][name] == META["dependency-groups"][name]
+
+
+def test_every_dependency_is_imported_and_every_import_is_declared():
+    project = META["project"]
+    declared = {requirement(line) for line in project["dependencies"]}
+    optional = {requirement(line) for lines in project["optional-dependencies"].values() for line in lines}
+    imported = set()
+    for path in [*(ROOT / "rerank").rglob("*.py"), *(ROOT / "formulations").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.partition(".")[0])
+    import sys
+
+    others = {name.replace("sklearn", "scikit-learn") for name in imported - sys.stdlib_module_names}
+    others -= {"rerank", "formulations", "__future__"}
+    # joblib and threadpoolctl come with scikit-learn; a modelling package that is only probed for is no dependency.
+    others -= {"joblib", "threadpoolctl"}
+    assert others - declared - optional - {"gurobipy"} == set()
+    assert declared - others == set()
+
+
+def test_the_versions_agree():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = META["project"]["version"]
+    assert f"\nversion: {version}\n" in citation
+    assert version in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_script_exists():
+    assert META["project"]["scripts"] == {"rerank": "rerank.cli:main"}
+    from rerank import cli
+
+    assert callable(cli.main)
+
+
+def test_continuous_integration_runs_the_commands_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    steps = re.findall(r"^step (\w+)", script, flags=re.M)
+    blocks = dict(re.findall(r"^<!-- ci:(\w+) -->\n```\w*\n(.*?)^```", README, flags=re.M | re.S))
+    assert set(steps) == set(blocks) == {"demo", "test", "lint"}
+    assert "pip install" in blocks["demo"] and "rerank demo" in blocks["demo"]
+    assert "pytest" in blocks["test"] and "ruff" in blocks["lint"] and "mypy" in blocks["lint"]
+    assert all(block.strip().count("\n") == 0 for block in blocks.values())  # one command to paste
+
+
+def anchor(heading: str) -> str:
+    """The anchor that Markdown hosts make of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_resolves(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    for link in links:
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, part = link.partition("#")
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists() and path.is_relative_to(ROOT), f"{link} of {page.name} leads nowhere"
+        if part and path.suffix == ".md":
+            headings = re.findall(r"^#+ +(.*)$", path.read_text(encoding="utf-8"), flags=re.M)
+            assert part in {anchor(heading) for heading in headings}, (
+                f"{link} of {page.name} names no heading"
+            )
+
+
+def test_the_front_pages_name_each_other():
+    for name in ("CONTRIBUTING.md", "docs/index.md", "rerank/data/README.md"):
+        assert f"({name})" in README
+
+
+# Written apart so that this file does not hold the words it looks for.
+FOREIGN = [
+    r"/(wo" r"rk|op" r"t|tm" r"p)/\w",
+    r"py" r"pi\.org|python" r"hosted|index" r"[-_]url|registry\.\w+\.",
+    r"\biss" r"ues? #?\d{1,2}\b",
+    r"\b(Cla" r"ude|Anth" r"ropic|Chat" r"GPT|Copi" r"lot)\b",
+]
+
+
+def test_the_repository_speaks_of_the_product_alone():
+    found = []
+    for path in files():
+        if path.suffix not in TEXT:
+            continue
+        for number, line in enumerate(
+            path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
+        ):
+            found += [
+                f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
+                for p in FOREIGN
+                if re.search(p, line)
+            ]
+    assert found == []
+
+
+def test_no_file_is_large_and_none_is_a_pickle():
+    sizes = {path.relative_to(ROOT): path.stat().st_size for path in files()}
+    assert {path: size for path, size in sizes.items() if size > 1_000_000} == {}
+    assert [path for path in sizes if path.suffix in {".pkl", ".pickle", ".joblib", ".npy", ".npz"}] == []
+    # Reading a model never unpickles: nobody in the packages imports the module at all.
+    for path in [*(ROOT / "rerank").rglob("*.py"), *(ROOT / "formulations").rglob("*.py")]:
+        assert not re.search(
+            r"^\s*(import|from) (pickle|joblib|dill|cloudpickle|marshal|shelve)\b.*load", path.read_text()
+        )
+        assert not re.search(
+            r"^\s*import (pickle|dill|cloudpickle|marshal|shelve)\b", path.read_text(), flags=re.M
+        )
