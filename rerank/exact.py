@@ -243,7 +243,7 @@ def _continue(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found:
                 solved = replace(solved, judged=polished(problem, stated.weights(outcome.x), claim))
     # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
     program_bound = max(outcome.bound + stated.constant, solved.judged.value)
-    if program_bound < before.bound:
+    if program_bound < before.bound - CLOSED * max(1.0, abs(before.bound)):
         return replace(solved, bound=program_bound, bound_source="solver").noting(
             f"The search had proved {before.bound:.9g} as a bound; the smaller one is {outcome.solver}'s."
         )

@@ -24,9 +24,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rerank import settings
 from rerank.clock import Clock
 from rerank.errors import InputError
+from rerank.first_stage import FirstStage
 from rerank.fitting import Fit, fit, head_scores
 from rerank.lists import rows_by_list
 from rerank.ranks import evaluate
+from rerank.result import Result
 from rerank.shortlist import list_heads, number_lists, stack
 from rerank.statistics import parse
 from rerank.training import Data, worth
@@ -191,28 +193,26 @@ class Reranker(BaseEstimator):
         return tuple(f"x{j}" for j in range(self.n_features_in_))
 
     def _adopt(self, fitted: Fit, chosen: settings.Settings) -> Reranker:
-        training = fitted.training
-        problem = training.problem
+        problem = fitted.training.problem
         self._fit, self._settings = fitted, chosen
-        self._columns = training.features
+        self._columns, self._weights = fitted.training.features, fitted.weights
         self._low = np.empty(0) if problem is None else problem.low
         self._high = np.empty(0) if problem is None else problem.high
-        self._take(fitted)
+        self._publish(fitted.first_stage, fitted.training.shortlist.threshold, fitted.reranks, fitted.result)
         return self
 
-    def _take(self, fitted: Fit) -> None:
-        """The public attributes of a fit."""
-        stage = fitted.first_stage
+    def _publish(self, stage: FirstStage | None, threshold: float, reranks: bool, result: Result) -> None:
+        """Set the public attributes."""
+        self._stage = stage
         self.first_stage_ = None if stage is None else stage.estimator
-        self.threshold_ = fitted.training.shortlist.threshold
-        self.reranks_ = fitted.reranks or stage is None
-        self.result_ = fitted.result
-        self._stage, self._weights = stage, fitted.weights
+        self.threshold_ = threshold
+        self.reranks_ = reranks or stage is None
+        self.result_ = result
         self.coef_ = np.zeros(self.n_features_in_)
-        if not self.reranks_ and stage is not None:
-            self.coef_ = self.coef_ if stage.coef is None else stage.coef.copy()
-        else:
-            self.coef_[self._columns] = fitted.weights / (self._high - self._low)
+        if self.reranks_ or stage is None:
+            self.coef_[self._columns] = self._weights / (self._high - self._low)
+        elif stage.coef is not None:
+            self.coef_ = stage.coef.copy()
         used = np.flatnonzero(self.coef_)
         self.features_ = self.feature_names_in_[used] if hasattr(self, "feature_names_in_") else used
 
