@@ -1,0 +1,147 @@
+"""What must hold between search, certificate, programs and the oracle on one problem."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from rerank.problem import Problem
+from tests.instances import Instance
+from tests.oracle import objective_at, optimum, witness
+from tests.vertices import Rule
+
+TOLERANCE = 1e-12
+"""Rounding allowed in a value, relative to the largest value or 1."""
+
+SLACK = 4e-6
+"""By how much a solver may miss the margin: its tolerance on a row and on a binary, 3 features wide."""
+
+RULES: dict[str, Rule] = {"subrank": "subrank", "resolved_rank": "resolved", "mixed": "value", "auc": "value"}
+"""The oracle's rule that each program solves."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was wrong (nothing, if all is well), and what was seen on the way."""
+
+    failures: tuple[str, ...]
+    seen: tuple[str, ...] = ()
+
+
+def check_search(problem: Problem, exact: Fraction | None = None, **options: Any) -> Verdict:
+    """Search and certificate against the exact optimum ``exact`` (found by enumeration if omitted).
+
+    Asked always: weights are allowed, the value never overstates, the bound is at least the optimum as
+    rationals, and a closed search holds the optimum.  Asked where some doubles reach the optimum: it closes.
+    """
+    from rerank.certificate import certify
+    from rerank.search import solve
+
+    best = _optimum(problem) if exact is None else exact
+    found = solve(problem, **{"time_limit": 10.0, "random_state": 0, "n_jobs": 1, **options})
+    w = np.asarray(found.weights, dtype=np.float64)
+    mine, theirs = objective_at(problem, w), Fraction(certify(problem, w).value)
+    room = Fraction(TOLERANCE) * max(Fraction(1), abs(best))
+    bad = [f"weights {w.tolist()} {what}" for what in _broken_rules(problem, w)]
+    if abs(mine - theirs) > room:
+        bad.append(f"certificate says {float(theirs)!r}, the definition {float(mine)!r}")
+    if mine > best:
+        bad.append(f"weights {w.tolist()} are worth {float(mine)!r}, above the oracle's {float(best)!r}")
+    if Fraction(found.value) > mine + room:
+        bad.append(f"value {found.value!r} overstates {float(mine)!r}")
+    if Fraction(found.bound) < best:
+        bad.append(
+            f"bound {found.bound!r} is below the optimum {float(best)!r} "
+            f"by {float(best - Fraction(found.bound)):.3g}"
+        )
+    if found.closed and mine < best - room:
+        bad.append(f"closed at {float(mine)!r}, but the optimum is {float(best)!r}")
+    if not found.closed and (exact is not None or witness(problem) is not None):
+        bad.append(
+            f"not closed: value {found.value!r}, bound {found.bound!r}, optimum {float(best)!r}, "
+            f"{found.nodes} nodes"
+        )
+    seen = ("closed" if found.closed else "open", "equal" if mine == best else "not equal")
+    return Verdict(tuple(bad), seen)
+
+
+def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
+    """Every program that fits the statistic against its own exact optimum and the problem's.
+
+    The solver may count a difference as won that misses the margin by :data:`SLACK`, so its optimum must
+    lie between the exact optima at a margin that much larger and smaller.  The inequality with the problem's
+    optimum is asked always; equality follows where the program's exact optimum equals the problem's.
+    """
+    from formulations.compile import compile_model
+    from rerank.solvers import highs
+    from rerank.solvers.outcome import Options
+
+    problem, bad, seen = instance.problem, [], []
+    if not problem.units:
+        return Verdict((), ("nothing to order",))  # all gains stand in the fixed tail
+    ceiling = _optimum(replace(problem, epsilon=problem.epsilon - SLACK))
+    for name in applicable(instance):
+        program = compile_model(stated(name, problem))
+        outcome = highs.solve(program, Options(time_limit=time_limit))
+        if outcome.holds != "optimal" or outcome.objective is None:
+            bad.append(f"{name}: not closed in {time_limit} s")
+            continue
+        value = outcome.objective + problem.constant
+        room = 1e-6 * max(1.0, abs(float(ceiling)))
+        if value > float(ceiling) + room:
+            bad.append(f"{name}: {value!r} exceeds the problem's optimum {float(ceiling)!r}")
+        low, exact, high = (
+            float(_optimum(replace(problem, epsilon=problem.epsilon + shift), RULES[name]))
+            for shift in (SLACK, 0.0, -SLACK)
+        )
+        if not low - room <= value <= high + room and not (
+            name == "resolved_rank" and instance.kind == "tiny"
+        ):
+            bad.append(
+                f"{name}: {value!r}, but its own optimum is {exact!r} ({low!r} .. {high!r} with tolerances)"
+            )
+        x = np.asarray(outcome.x)[program.weights]
+        if objective_at(problem, x) > _optimum(problem):
+            bad.append(f"{name}: weights {x.tolist()} beat the oracle")
+        whole = abs(exact - float(_optimum(problem))) <= room
+        seen.append(f"{name} {'=' if whole else '<'} problem")
+    return Verdict(tuple(bad), tuple(seen))
+
+
+def applicable(instance: Instance) -> tuple[str, ...]:
+    """Programs whose objective is the instance's statistic."""
+    return ("subrank", "resolved_rank", "mixed", *(["auc"] if instance.statistic == "auc" else []))
+
+
+def stated(name: str, problem: Problem) -> Any:
+    """The program of a name, built from the problem's arrays."""
+    module = importlib.import_module(f"formulations.{name}")
+    return module.build(
+        problem.scaled,
+        units=problem.units,
+        epsilon=problem.epsilon,
+        C=problem.C,
+        max_features=problem.max_features,
+        signs=problem.signs,
+    )
+
+
+def _optimum(problem: Problem, rule: Rule = "value") -> Fraction:
+    found = optimum(problem, rule)
+    assert found is not None  # only the rule "apart" may be impossible
+    return found.value
+
+
+def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:
+    bad = []
+    if w.any() and np.abs(w).max() != 1:
+        bad.append("are not on the surface of the cube")
+    if (problem.signs * w < 0).any():
+        bad.append(f"break the signs {problem.signs.tolist()}")
+    if problem.max_features is not None and np.count_nonzero(w) > problem.max_features:
+        bad.append(f"have more than {problem.max_features} non-zeros")
+    return bad

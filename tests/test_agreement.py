@@ -1,0 +1,99 @@
+"""Search, certificate and programs against exact oracles that share no code with them.
+
+The large numbers run by ``python -m benchmarks.agreement --search 20000 --programs 1000``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rerank.problem import Problem, problem_of
+from rerank.statistics import parse
+from tests.adversarial import adversarial
+from tests.comparisons import check_programs, check_search
+from tests.instances import draw, features, stream
+from tests.oracle import objective_at
+from tests.sweep import sweep
+
+CHUNK = 100
+
+
+@pytest.mark.parametrize("first", range(0, 2000, CHUNK))
+def test_search_agrees_with_the_vertices(first: int) -> None:
+    wrong = {str(i): v for i in stream(first, CHUNK) if (v := check_search(i.problem).failures)}
+    assert not wrong
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_programs_agree_with_the_vertices(first: int) -> None:
+    wrong, seen = {}, set()
+    for seed in range(first, first + 10):
+        instance = draw(seed, n_max=7, statistic="auc" if seed % 5 == 0 else None)
+        verdict = check_programs(instance)
+        seen.update(verdict.seen)
+        if verdict.failures:
+            wrong[str(instance)] = verdict.failures
+    assert not wrong
+    assert "mixed = problem" in seen and "mixed < problem" not in seen
+
+
+# Reached at thirds only, which no double is: the bound stays above, and nothing may be called closed.
+UNREACHABLE = ("two half-planes touch at t = 1/3", "three half-spaces touch at thirds")
+
+
+@pytest.mark.parametrize("name", sorted(adversarial()))
+def test_search_where_rounding_ties_or_a_thin_optimum_decide(name: str) -> None:
+    options = {"time_limit": 1.0} if name in UNREACHABLE else {}
+    assert not check_search(adversarial()[name], **options).failures
+
+
+def planar(seed: int, n: int, statistic: str, kind: str = "normal", **options: object) -> Problem:
+    """A noisy linear order of ``n`` items with two features."""
+    rng = np.random.default_rng([7, seed])
+    X = (
+        features(rng, kind, n, 2)
+        if kind != "lattice"
+        else rng.integers(0, 25, size=(n, 2)).astype(np.float64)
+    )
+    signal = X @ rng.normal(size=2)
+    noisy = signal + rng.normal(size=n) * signal.std()
+    gains = np.searchsorted(np.quantile(noisy, [0.6, 0.9] if seed % 2 else [0.8]), noisy).astype(np.float64)
+    return problem_of(X, gains, parse(statistic), **options)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "statistic", "kind", "options"),
+    [
+        (0, 300, "auc", "normal", {}),
+        (1, 300, "dcg", "normal", {"epsilon": 0.05}),  # grades, a margin that matters
+        (2, 300, "mrr", "lattice", {}),  # many equal rows and equal critical angles
+        (3, 200, "ndcg@10", "lattice", {"epsilon": 0.04}),  # margin equal to a step of the lattice, nearly
+        (4, 150, "auc", "tiny", {"epsilon": 1e-3}),
+        (5, 120, "dcg@10", "normal", {"C": 0.2}),  # whether the second feature pays
+        (6, 120, "pauc@20", "collinear", {"max_features": 1}),
+        (7, 120, "wta", "normal", {"signs": [1, -1], "epsilon": 0.1}),
+        (8, 100, "pnorm@2", "scales", {"epsilon": 0.01}),
+        (9, 100, "precision@20", "duplicates", {"C": 0.01}),
+    ],
+)
+def test_search_agrees_with_the_sweep_in_two_dimensions(
+    seed: int, n: int, statistic: str, kind: str, options: dict
+) -> None:
+    problem = planar(seed, n, statistic, kind, **options)
+    swept = sweep(problem)
+    assert swept.witness is not None and objective_at(problem, swept.witness) == swept.value
+    assert not check_search(problem, exact=swept.value).failures
+
+
+def test_two_cores_and_another_seed_hold_the_same_value() -> None:
+    for seed in range(0, 2000, 200):
+        problem = draw(seed).problem
+        assert not check_search(problem, n_jobs=2, random_state=1).failures
+
+
+def test_a_start_changes_nothing_but_the_start() -> None:
+    for seed in range(5, 2000, 200):
+        problem = draw(seed).problem
+        start = np.where(problem.signs < 0, -1.0, 1.0) * (np.arange(problem.n_features) == 0)
+        assert not check_search(problem, start=start).failures
