@@ -1,0 +1,221 @@
+"""Programs as portable ``.mps`` files with a JSON sidecar, and back; solution files of the common solvers.
+
+The file minimises the negated cost. It has no OBJSENSE section, no objective constant and no RANGES, marks
+integer columns by INTORG and INTEND, states every bound that a reader could guess wrong, and writes each
+number with the digits that give the same double back: whatever readers of the format disagree on is left out.
+Sense, constant, names and the caller's own data stand in ``<stem>.json``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from formulations.errors import FileFormatError, FormulationError
+from formulations.mps_lines import check, fresh_names, lines, portable
+from formulations.mps_parser import file_bytes, parse
+from formulations.solutions import read_solution
+
+if TYPE_CHECKING:
+    from formulations.compile import Program
+
+__all__ = ["read", "read_sidecar", "read_solution", "sidecar_path", "write"]
+
+FORMAT = "exact-rerank program"
+SCHEMA = 1
+
+
+def write(
+    program: Program, path: str | PathLike[str], data: Mapping[str, Any] | None = None
+) -> tuple[Path, Path]:
+    """Write ``path`` and its sidecar; the same program and data always give the same bytes.
+
+    Parameters
+    ----------
+    program : Program
+    path : path
+        Ends in ``.mps``; both files are replaced if they exist, and neither is touched on an error.
+    data : mapping, optional
+        Anything JSON can hold; it stands in the sidecar as it is.
+
+    Returns
+    -------
+    Path, Path
+        The ``.mps`` file and the ``.json`` file.
+
+    Raises
+    ------
+    FormulationError
+        For a program that no file can hold (entries that are not finite, crossed bounds, a row without a
+        side), or for data that JSON cannot hold.
+    """
+    target = Path(path)
+    beside = sidecar_path(target)
+    check(program)
+    columns = portable(program.columns, "x")
+    rows = portable(program.rows, "r")
+    low, high = program.row_lower, program.row_upper
+    ranged = np.isfinite(low) & np.isfinite(high) & (low < high)
+    split = fresh_names(int(ranged.sum()), "s", set(rows))
+    text = "\n".join(lines(program, columns, rows, ranged, split)) + "\n"
+    content = text.encode("ascii")
+    card = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "name": program.name,
+        "sense": "max",
+        "offset": program.offset,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "weights": [columns[j] for j in program.weights],
+        "split_rows": {rows[i]: name for i, name in zip(np.flatnonzero(ranged), split, strict=True)},
+        "renamed_columns": {
+            new: old for new, old in zip(columns, program.columns, strict=True) if new != old
+        },
+        "renamed_rows": {new: old for new, old in zip(rows, program.rows, strict=True) if new != old},
+        "data": data,
+    }
+    try:
+        side = json.dumps(card, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=True) + "\n"
+    except (TypeError, ValueError) as error:
+        raise FormulationError(f"The data for the sidecar cannot be written as JSON: {error}") from error
+    _replace_both([(target, content), (beside, side.encode("ascii"))])
+    return target, beside
+
+
+def read(path: str | PathLike[str], *, sidecar: bool | None = None) -> Program:
+    """The program of a file written by :func:`write`, bit by bit, or of any linear ``.mps`` file.
+
+    Parameters
+    ----------
+    path : path
+    sidecar : bool, optional
+        True demands the ``.json`` beside it, False ignores it; by default it is used if it is there. Without
+        it the offset is what the file says (0 in our own), ``weights`` is empty and split rows stay split.
+
+    Raises
+    ------
+    FileFormatError
+        With the number of the line, for a file that is malformed, that readers of the format would understand
+        differently, or that does not belong to its sidecar.
+    """
+    target = Path(path)
+    content = file_bytes(target)
+    program = parse(content, target.name)
+    if sidecar is False or (sidecar is None and not sidecar_path(target).exists()):
+        return program
+    card = read_sidecar(target)
+    if card["sha256"] != hashlib.sha256(content).hexdigest():
+        raise FileFormatError(
+            f"{target.name} is not the file that {sidecar_path(target).name} was written with; "
+            "export both again, or read the file alone with sidecar=False."
+        )
+    return _restored(program, card)
+
+
+def sidecar_path(path: str | PathLike[str]) -> Path:
+    """``model.json`` for ``model.mps``."""
+    target = Path(path)
+    if target.suffix.lower() == ".json":
+        raise FormulationError(
+            f"{target} would be its own sidecar; give the model file a name that ends in .mps."
+        )
+    return target.with_suffix(".json")
+
+
+def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
+    """The sidecar of a model file, checked key by key.
+
+    Raises
+    ------
+    FileFormatError
+        If it is missing, is no JSON, or lacks a key.
+    """
+    beside = sidecar_path(path)
+    try:
+        card = json.loads(file_bytes(beside).decode("ascii"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise FileFormatError(f"{beside.name} is no JSON: {error}") from error
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise FileFormatError(
+            f"{beside.name} is not the sidecar of a program; read the .mps with sidecar=False."
+        )
+    if card.get("schema") != SCHEMA:
+        raise FileFormatError(
+            f"{beside.name} has schema {card.get('schema')!r}; this version reads {SCHEMA}."
+        )
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "name": str, "sense": str, "offset": (int, float), "sha256": str, "weights": list,
+        "split_rows": dict, "renamed_columns": dict, "renamed_rows": dict,
+    }  # fmt: skip
+    for key, kind in kinds.items():
+        if not isinstance(card.get(key), kind) or isinstance(card[key], bool):
+            raise FileFormatError(f"{beside.name} has no valid entry {key!r}; export the model again.")
+    if card["sense"] != "max" or not np.isfinite(card["offset"]):
+        raise FileFormatError(
+            f"{beside.name} must say sense 'max' and a finite offset; export the model again."
+        )
+    return card
+
+
+def _restored(program: Program, card: Mapping[str, Any]) -> Program:
+    """The program as it was before :func:`write` negated, split and renamed."""
+    row = {name: i for i, name in enumerate(program.rows)}
+    column = {name: j for j, name in enumerate(program.columns)}
+    low = program.row_lower.copy()
+    kept = np.ones(len(row), dtype=bool)
+    try:
+        for name, other in card["split_rows"].items():
+            low[row[name]] = program.row_lower[row[other]]
+            kept[row[other]] = False
+        weights = np.array([column[name] for name in card["weights"]], dtype=np.intp)
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(
+            f"The sidecar names {error}, which the model file does not have; export both again."
+        ) from error
+    old_column, old_row = card["renamed_columns"], card["renamed_rows"]
+    return replace(
+        program,
+        name=card["name"],
+        offset=float(card["offset"]),
+        matrix=sparse.csr_array(program.matrix[np.flatnonzero(kept)]),
+        row_lower=low[kept],
+        row_upper=program.row_upper[kept],
+        columns=tuple(str(old_column.get(name, name)) for name in program.columns),
+        rows=tuple(
+            str(old_row.get(name, name)) for name, stays in zip(program.rows, kept, strict=True) if stays
+        ),
+        weights=weights,
+    )
+
+
+def _replace_both(files: Sequence[tuple[Path, bytes]]) -> None:
+    """Write all files beside their targets first; only then let them take the targets' names."""
+    waiting: list[tuple[Path, Path]] = []
+    done: list[Path] = []
+    try:
+        for target, content in files:
+            if target.is_dir():
+                raise FormulationError(f"{target} is a directory; give the name of a file.")
+            draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+            waiting.append((draft, target))
+            with open(draft, "xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+        for draft, target in waiting:
+            os.replace(draft, target)
+            done.append(target)
+    except BaseException:
+        for draft, target in waiting:
+            (target if target in done else draft).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,109 @@
+"""Solution files of HiGHS, CBC, SCIP, GLPK and Gurobi, read back into values of a program's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from formulations.errors import FileFormatError
+from formulations.mps_lines import portable
+from formulations.mps_parser import file_bytes
+from formulations.solution_dialects import DIALECTS, Raw, UnreadableError
+
+if TYPE_CHECKING:
+    from formulations.compile import Program
+
+LARGEST_SOLUTION = 2**28
+"""Bytes; larger solution files are refused before they are read."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solution file says.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        Every column of the program, by its name there.
+    status : str
+        The solver's own words; empty where its file has none.
+    dialect : str
+        ``highs``, ``cbc``, ``scip``, ``glpk`` or ``gurobi``.
+    """
+
+    values: dict[str, float]
+    status: str
+    dialect: str
+
+
+def read_solution(
+    path: str | PathLike[str], program: Program, dialect: str | None = None
+) -> dict[str, float]:
+    """Values of the program's columns from a solver's solution file.
+
+    Parameters
+    ----------
+    path : path
+    program : Program
+        The one whose file was solved.
+    dialect : str, optional
+        ``highs``, ``cbc``, ``scip``, ``glpk`` or ``gurobi``; found out from the file if omitted.
+
+    Returns
+    -------
+    dict
+        Column name -> value, complete: columns that SCIP, CBC or a sparse file leave out are 0.
+
+    Raises
+    ------
+    FileFormatError
+        With the line, for a file that cannot be read, holds no feasible point, or belongs to another program.
+    """
+    return parse_solution(path, program, dialect).values
+
+
+def parse_solution(path: str | PathLike[str], program: Program, dialect: str | None = None) -> Solution:
+    """Like :func:`read_solution`, with the solver's status and the dialect found."""
+    source = Path(path).name
+    text = file_bytes(path, LARGEST_SOLUTION).decode("utf-8", errors="replace")
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise FileFormatError(f"{source} is empty; the solver has written no solution.")
+    matching = [
+        (name, reader) for name, test, reader in DIALECTS if (dialect in (None, name)) and test(lines)
+    ]
+    if not matching:
+        known = ", ".join(dict.fromkeys(name for name, _, _ in DIALECTS))
+        expected = f"a solution of {dialect}" if dialect else f"a solution file of one of {known}"
+        raise FileFormatError(f"{source} begins with {lines[0][1].strip()[:60]!r}, which is not {expected}.")
+    name, reader = matching[0]
+    try:
+        raw = reader(lines)
+    except UnreadableError as error:
+        raise FileFormatError(f"{source}, line {error.line}: {error} ({name}).") from None
+    return Solution(_by_column(raw, program, source), raw.status, name)
+
+
+def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:
+    if raw.listed is not None:
+        if len(raw.listed) != len(program.columns):
+            raise FileFormatError(
+                f"{source} holds {len(raw.listed)} columns, the program has {len(program.columns)}: "
+                "it belongs to another model."
+            )
+        return dict(zip(program.columns, raw.listed, strict=True))
+    named = raw.named or {}
+    written = portable(program.columns, "x")
+    unknown = named.keys() - set(written)
+    if unknown:
+        raise FileFormatError(
+            f"{source} names {min(unknown)!r}, which is no column of the program: it is of another model."
+        )
+    missing = [name for name in written if name not in named]
+    if missing and not raw.omits_zeros:
+        raise FileFormatError(
+            f"{source} has no value for {missing[0]!r} ({len(missing)} missing): it is cut short."
+        )
+    return {name: named.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
