@@ -296,8 +296,9 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
     """Offset and scale between the raw sum and the number people quote: ``(raw - offset) / scale``.
 
     ``raw = sum_t (g_(t) - g_(t-1)) * V_t`` over the list's distinct positive gains, with ``V_t`` the sum of
-    ``a`` over the items of gain at least ``g_(t)``.  AUC: the offset is what the pairs inside the relevant items
-    add, the scale the (gain-weighted) number of pairs.  nDCG: the scale is the ideal DCG.  All others: 0 and 1.
+    ``a`` over the items of gain at least ``g_(t)``.  AUC: the offset is what the pairs inside the relevant
+    items add, the scale the (gain-weighted) number of pairs.  nDCG: the scale is the ideal DCG.  All others:
+    0 and 1.
 
     Parameters
     ----------

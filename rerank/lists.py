@@ -1,0 +1,229 @@
+"""Rows into lists: what each row is worth, which list it stands in, and the mean over lists.
+
+One row is one item; ``qid`` says which list it belongs to, in any order and by any name.  A list without a
+single gain has no value, so every mean says what it does with such lists (``empty``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+
+Floats = NDArray[np.float64]
+Gain = Literal["exponential", "linear"]
+Empty = Literal["skip", 0, 1, "error"]
+
+
+@dataclass(frozen=True, eq=False)
+class OneList:
+    """The rows of one list: its name, the gain and the score of each row, the weight of the list."""
+
+    name: Any
+    gains: Floats
+    scores: NDArray[Any]
+    weight: float
+
+
+def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
+    """What each label is worth: ``2^g - 1`` ("exponential") or the label itself ("linear").
+
+    Labels 0 and 1 stay 0 and 1 under both.
+
+    Parameters
+    ----------
+    y : array (n,)
+        Labels or grades, finite and not negative; 0 is irrelevant.
+    kind : {"exponential", "linear"}
+
+    Returns
+    -------
+    float64 array (n,)
+
+    Raises
+    ------
+    InputError
+        Naming the first row whose label is missing, negative or too large.
+    """
+    if kind not in ("exponential", "linear"):
+        raise InputError(f"The gain is {kind!r}; it must be 'exponential' or 'linear'.")
+    grades = _numbers(y, "label")
+    if kind == "linear":
+        return grades
+    _refuse(grades > 1000, grades, "label", "numbers of at most 1000; use gain='linear' for larger ones")
+    whole = grades.astype(np.int64)
+    # ldexp is exact for whole grades, where exp2 is a matter of the C library.
+    return np.where(grades == whole, np.ldexp(1.0, whole), np.exp2(grades)) - 1.0
+
+
+def weighted_gains(
+    y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None
+) -> Floats:
+    """Gains, each multiplied by the weight of its row."""
+    worth = gains(y, kind)
+    if sample_weight is None:
+        return worth
+    weights = _numbers(sample_weight, "sample_weight")
+    if weights.shape != worth.shape:
+        raise InputError(
+            f"There are {worth.size} labels and {weights.size} sample weights; give one per row."
+        )
+    return worth * weights
+
+
+def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, NDArray[np.intp]]]:
+    """Name and rows of each list, in order of name; a single list called 0 without ``qid``."""
+    if qid is None:
+        yield 0, np.arange(n)
+        return
+    names = np.asarray(qid)
+    if names.shape != (n,):
+        raise InputError(f"There are {n} rows and qid has shape {names.shape}; give one list name per row.")
+    known, code = np.unique(names, return_inverse=True)
+    order = np.argsort(code, kind="stable")
+    for name, rows in zip(known, np.split(order, np.cumsum(np.bincount(code))[:-1])):
+        yield name.item() if isinstance(name, np.generic) else name, rows
+
+
+def split(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    gain: Gain = "exponential",
+    sample_weight: ArrayLike | None = None,
+    query_weight: Mapping[Any, float] | ArrayLike | None = None,
+) -> list[OneList]:
+    """The lists behind rows of labels and scores.
+
+    Parameters
+    ----------
+    y : array (n,)
+        Labels or grades.
+    scores : array (n,)
+        Any numbers that can be compared: floats, integers, Fractions.
+    qid : array (n,), optional
+        List of each row.
+    gain : {"exponential", "linear"}
+    sample_weight : array (n,), optional
+        Multiplies the gain of a row.
+    query_weight : mapping of list name to weight, or array (n,), optional
+        Weight of each list in the mean (1 where a mapping has none); an array repeats it on every row of its
+        list.
+    """
+    worth = weighted_gains(y, gain, sample_weight)
+    values = comparable(scores)
+    if values.shape != worth.shape:
+        raise InputError(f"There are {worth.size} labels and {values.size} scores; give one score per row.")
+    if worth.size == 0:
+        raise InputError("There are no rows; give at least one item.")
+    return [
+        OneList(name, worth[rows], values[rows], _weight_of(name, rows, query_weight, worth.size))
+        for name, rows in rows_by_list(qid, worth.size)
+    ]
+
+
+def comparable(scores: ArrayLike) -> NDArray[Any]:
+    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact.
+
+    Raises
+    ------
+    InputError
+        Naming the first row without a number.
+    """
+    values = np.asarray(scores)
+    if values.ndim != 1:
+        raise InputError(f"Scores have shape {values.shape}; give one number per row.")
+    if values.dtype.kind not in "biufO":
+        raise InputError(f"Scores are of type {values.dtype}; they must be real numbers.")
+    missing = values != values
+    if np.any(missing):
+        row = int(np.argmax(missing))
+        raise InputError(f"The score of row {row} is {values[row]}; every row needs a number.")
+    return values
+
+
+def mean_over_lists(
+    lists: list[OneList],
+    value: Callable[[Floats, NDArray[Any]], float | None],
+    empty: Empty = "skip",
+) -> float:
+    """Weighted mean of ``value(gains, scores)``; None marks a list on which the value is not defined.
+
+    Parameters
+    ----------
+    lists : list of OneList
+    value : callable
+    empty : {"skip", 0, 1, "error"}
+        Leave lists without a value out of the mean, count them as 0 or 1, or refuse them.
+
+    Raises
+    ------
+    InputError
+        For a list without a value under "error", or when no list is left.
+    """
+    if empty not in ("skip", 0, 1, "error"):
+        raise InputError(f"empty is {empty!r}; it must be 'skip', 0, 1 or 'error'.")
+    total, weight = [], []
+    for item in lists:
+        result = value(item.gains, item.scores)
+        if result is None:
+            if empty == "error":
+                raise InputError(
+                    f"List {item.name!r} holds nothing to order (no relevant item, or no pair for AUC); "
+                    "drop it or set empty='skip'."
+                )
+            if empty == "skip":
+                continue
+            result = float(empty)
+        total.append(item.weight * result)
+        weight.append(item.weight)
+    if not math.fsum(weight) > 0:
+        raise InputError(
+            "No list with a weight holds anything to order (a relevant item, and a pair for AUC): the mean is "
+            "not defined; add such a list or set empty=0."
+        )
+    return math.fsum(total) / math.fsum(weight)
+
+
+def _weight_of(name: Any, rows: NDArray[np.intp], weights: Any, n: int) -> float:
+    if weights is None:
+        return 1.0
+    if isinstance(weights, Mapping):
+        mine = np.array([weights.get(name, 1.0)], dtype=np.float64)
+    else:
+        every = np.asarray(weights, dtype=np.float64)
+        if every.shape != (n,):
+            raise InputError(
+                f"There are {n} rows and query_weight has shape {every.shape}; give one per row."
+            )
+        mine = every[rows]
+    if not (np.isfinite(mine[0]) and mine[0] >= 0 and np.all(mine == mine[0])):
+        raise InputError(
+            f"The weight of list {name!r} must be one finite number >= 0; found {np.unique(mine)}."
+        )
+    return float(mine[0])
+
+
+def _numbers(values: ArrayLike, what: str) -> Floats:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"Every {what} must be a number; 0 is irrelevant, larger is better.") from None
+    if numbers.ndim != 1:
+        raise InputError(f"The {what} column has shape {numbers.shape}; give one number per row.")
+    _refuse(~np.isfinite(numbers), numbers, what, "finite numbers")
+    _refuse(numbers < 0, numbers, what, "numbers >= 0 (write 0 for an irrelevant item, not -1)")
+    return numbers
+
+
+def _refuse(bad: NDArray[np.bool_], numbers: Floats, what: str, expected: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"The {what} of row {row} is {numbers[row]}; give {expected}.")
