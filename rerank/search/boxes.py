@@ -1,0 +1,223 @@
+"""Branch and bound over boxes of weights: bundles of boxes, best bound first, each explored depth first by the compiled kernel.
+
+A round hands a fixed number of tasks to joblib, whatever the number of cores; every task starts from the incumbent of the round's beginning and their findings
+are merged in order.  So the answer does not depend on the number of workers, and any joblib backend will do.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from rerank.search.supports import faces
+from rerank.search.tables import Tables
+
+Floats = NDArray[np.float64]
+Names = NDArray[np.int64]
+
+TASKS = 8
+SMALLEST = 2.0**-30   # half-width below which a box is not split further
+FIRST_WORK = 4e5      # pairs visited by a task of the first round, doubled from round to round
+MOST_WORK = 1.2e7     # about a tenth of a second
+MOST_BUNDLES = 50_000  # beyond, bundles are finished instead of opened: depth first
+NAMES = 2**36         # names of boxes a task may give
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Boxes of one support, explored together."""
+
+    support: int
+    centres: Floats
+    halves: Floats
+    bounds: Floats
+    names: Names
+
+    @property
+    def bound(self) -> float:
+        return float(self.bounds.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What exploring one bundle brought: a better point, boxes left, boxes too small to split, the splits."""
+
+    support: int
+    value: float
+    weights: Floats | None
+    left: Bundle | None
+    stubborn: Bundle | None
+    splits: Names
+    boxes: int
+    work: float
+
+
+def explore_bundle(t: Tables, features: NDArray[np.intp], bundle: Bundle, incumbent: float, slack: float, work: float, record: bool, first_name: int) -> Findings:
+    """Explore a bundle on its support's columns; ``incumbent`` in the tables' unit."""
+    from rerank.search.kernel import explore
+
+    found, best, open_, stub, splits, boxes, done = explore(
+        t.pairs if features.size == t.pairs.shape[0] else np.ascontiguousarray(t.pairs[features]),
+        t.slot, t.span, t.weight, bundle.centres, bundle.halves, bundle.bounds, t.epsilon, t.tolerance,
+        t.linear, t.total, slack, t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
+        incumbent, work, SMALLEST, record, bundle.names, first_name,
+    )
+    weights = None
+    if found > incumbent:
+        weights = np.zeros(t.pairs.shape[0])
+        weights[features] = best
+    left = Bundle(bundle.support, *open_) if open_[2].size else None
+    stubborn = Bundle(bundle.support, *stub) if stub[2].size else None
+    return Findings(bundle.support, found, weights, left, stubborn, splits, boxes, done)
+
+
+def run_task(
+    t: Tables, columns: list[NDArray[np.intp]], bundles: list[Bundle], incumbents: list[float], slack: float, work: float, record: bool, first_name: int
+) -> list[Findings]:
+    """One joblib task: its bundles one after the other, each starting from the best value of those before it."""
+    out: list[Findings] = []
+    gain = 0.0
+    for i, bundle in enumerate(bundles):
+        at = incumbents[i] + gain
+        name = first_name + i * (NAMES // max(len(bundles), 1))
+        found = explore_bundle(t, columns[i], bundle, at, slack, work, record, name)
+        gain += max(found.value - at, 0.0)
+        out.append(found)
+    return out
+
+
+@dataclass(eq=False)
+class BoxSearch:
+    """Open boxes of all supports, the best point met, and the rounds that shrink the difference.
+
+    Parameters
+    ----------
+    tables : Tables
+    columns : list of intp arrays
+        The supports.
+    prices : float64 (number of supports,)
+        What each support costs, in the tables' unit (0 without a price on features).
+    signed : bool (d,)
+        Weights that must not be negative.
+    value : float
+        Best value minus price met so far, in the tables' unit.
+    """
+
+    tables: Tables
+    columns: list[NDArray[np.intp]]
+    prices: Floats
+    signed: NDArray[np.bool_]
+    value: float
+    weights: Floats | None = None
+    n_jobs: int | None = None
+    record: bool = False
+    boxes: int = 0
+    root_bound: float = np.inf
+    heap: list[tuple[float, int, Bundle]] = field(default_factory=list)
+    stubborn: list[Bundle] = field(default_factory=list)
+    splits: list[Names] = field(default_factory=list)
+    _count: int = 0
+    _task: int = 0
+    _speed: float = 5e7
+
+    def __post_init__(self) -> None:
+        start = 0
+        cover = [faces(features.size, self.signed[features]) for features in self.columns]
+        pieces = TASKS if len(self.columns) == 1 else 1
+        for s, (centres, halves) in enumerate(cover):
+            names = np.arange(start, start + len(centres), dtype=np.int64)
+            start += len(centres)
+            bounds = np.full(len(centres), np.inf)
+            for part in np.array_split(np.arange(len(centres)), min(pieces, len(centres))):
+                self._push(Bundle(s, centres[part], halves[part], bounds[part], names[part]))
+        self._task = 1
+        self.roots = start
+
+    def _push(self, bundle: Bundle) -> None:
+        self._count += 1
+        heapq.heappush(self.heap, (-(bundle.bound - self.prices[bundle.support]), self._count, bundle))
+
+    @property
+    def slack(self) -> float:
+        """By how much a settled box may beat the value: rounding of sums, and of adding and taking away a price."""
+        priced = 4e-15 * (self.tables.total + abs(self.value)) if self.prices.any() else 0.0
+        return self.tables.slack + priced
+
+    def open_bound(self) -> float:
+        """Largest bound (minus price) of what is not settled yet, never below the value."""
+        tops = [-self.heap[0][0]] if self.heap else []
+        tops += [b.bound - float(self.prices[b.support]) for b in self.stubborn]
+        return max([self.value, *tops])
+
+    def offer(self, value: float, weights: Floats) -> None:
+        """Take a point whose value (minus its price) is known from elsewhere."""
+        if value > self.value:
+            self.value, self.weights = value, weights
+
+    def run(self, deadline: float, progress: Callable[[BoxSearch], None] | None = None, until: float = np.inf) -> bool:
+        """Rounds until everything is settled (True) or ``deadline`` or ``until`` has passed (False)."""
+        work = max(FIRST_WORK, 4.0 * self.tables.pairs.shape[1])
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
+            while self._drop_settled():
+                now = time.perf_counter()
+                if now >= min(deadline, until):
+                    return False
+                most = self._speed * max(min(deadline, until) - now, 0.02) / TASKS
+                self._round(pool, min(work, max(most, 2.0 * self.tables.pairs.shape[1])), now)
+                work = min(2 * work, max(MOST_WORK, 40.0 * self.tables.pairs.shape[1]))
+                if progress is not None:
+                    progress(self)
+        return True
+
+    def _drop_settled(self) -> bool:
+        """Whether boxes are left that could beat the value; settled bundles and small boxes are let go."""
+        limit = self.value + self.slack
+        if self.heap and -self.heap[0][0] <= limit:
+            self.heap.clear()
+        self.stubborn = [b for b in self.stubborn if b.bound - self.prices[b.support] > limit]
+        return bool(self.heap)
+
+    def _round(self, pool: Parallel, work: float, now: float) -> None:
+        many = min(len(self.heap), TASKS * (1 if len(self.columns) == 1 else 64))
+        picked = [heapq.heappop(self.heap)[2] for _ in range(many)]
+        shares = [picked[i::TASKS] for i in range(min(TASKS, many))]
+        if len(self.heap) > MOST_BUNDLES:
+            work *= 16  # finish what is open rather than open more
+        jobs = []
+        for share in shares:
+            columns = [self.columns[b.support] for b in share]
+            incumbents = [self.value + float(self.prices[b.support]) for b in share]
+            each = max(work / len(share), 2.0 * self.tables.pairs.shape[1])
+            jobs.append((self.tables, columns, share, incumbents, self.slack, each, self.record, self._task * NAMES))
+            self._task += 1
+        if self._task <= TASKS + 1 and len(self.columns) == 1:  # the first round is too short to be shared out
+            results = [run_task(*job) for job in jobs]
+        else:
+            results = pool(delayed(run_task)(*job) for job in jobs)
+        done = 0.0
+        for findings in results:
+            for found in findings:
+                done += found.work
+                self._take(found)
+        self._speed = 0.5 * self._speed + 0.5 * done / max(time.perf_counter() - now, 1e-6)
+
+    def _take(self, found: Findings) -> None:
+        self.boxes += found.boxes
+        if found.weights is not None:
+            self.offer(found.value - float(self.prices[found.support]), found.weights)
+        if self.record and found.splits.size:
+            self.splits.append(found.splits)
+        if found.stubborn is not None:
+            self.stubborn.append(found.stubborn)
+        if found.left is None:
+            return
+        left = found.left
+        order = np.argsort(left.bounds, kind="stable")  # the kernel takes the last box first
+        for part in np.array_split(order, min(4, order.size)):
+            self._push(Bundle(left.support, left.centres[part], left.halves[part], left.bounds[part], left.names[part]))

@@ -1,0 +1,380 @@
+r"""The inner loop of the exact search: depth-first over boxes of weights, compiled.
+
+In a box with centre ``c`` and half-widths ``h`` the scaled difference of a pair lies in ``c.D +- h.|D|``.  A pair whose upper end
+misses the margin is lost in the whole box, one whose lower end reaches it is won, and the children of the box need to look at the rest alone.
+The surviving pairs of a box are stored column by column, so that both products run at the width of the vector unit.
+
+Rounding: ``tolerance`` covers the error of the scaled features and of the products (see :func:`rerank.search.tables.tolerance`); a pair counts as lost
+in a bound only below ``epsilon - tolerance``, and as won in a value only above ``epsilon + tolerance``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
+
+
+@njit(cache=True, nogil=True)
+def unit_value(u: int, lost: Any, unit_start: Any, unit_slots: Any, coef_start: Any, coef: Any, count: Any) -> float:
+    """``sum_j coef[j + lost_(j)]`` of one unit by counting sort; ``coef`` holds only the places that earn something."""
+    places = coef_start[u + 1] - coef_start[u]
+    a = unit_start[u]
+    z = unit_start[u + 1]
+    if z - a == 1:
+        only = lost[unit_slots[a]]
+        return coef[coef_start[u] + only] if only < places else 0.0
+    top = 0
+    kept = 0
+    for s in range(a, z):
+        x = lost[unit_slots[s]]
+        if x < places:
+            count[x] += 1
+            kept += 1
+            if x >= top:
+                top = x + 1
+    total = 0.0
+    place = 0
+    base = coef_start[u]
+    for x in range(top):
+        k = count[x]
+        count[x] = 0
+        for _ in range(k):
+            if place + x < places:
+                total += coef[base + place + x]
+            place += 1
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _sum_below(M: Any, R: Any, weight: Any, start: int, n: int) -> float:
+    total = 0.0
+    for p in range(n):
+        total += weight[start + p] if M[p] + R[p] < 0.0 else 0.0
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _sum_abs(D: Any, j: int, weight: Any, start: int, n: int) -> float:
+    total = 0.0
+    for p in range(start, start + n):
+        total += weight[p] * abs(D[j, p])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def explore(
+    pairs: Any, slot: Any, span: Any, weight: Any,  # pairs (k, P); first slot, number of slots and weight of each pair
+    centres: Any, halves: Any, bounds: Any,         # (N, k) boxes to explore, last one first, and what is known of them
+    epsilon: float, tolerance: float,
+    linear: bool, total: float, slack: float,       # linear statistics: value = total - weight of the lost pairs
+    unit_start: Any, unit_slots: Any, unit_of: Any, coef_start: Any, coef: Any,
+    incumbent: float, work_limit: float, smallest: float,
+    record: bool, names: Any, next_name: int,       # names of the boxes, for the record of splits
+):
+    """Explore boxes until none is left or the work is spent.
+
+    Returns
+    -------
+    found : float
+        Best value met (the incumbent if none is better).
+    best : float64 (k,)
+        Its weights, zeros if none was better.
+    open : tuple of arrays
+        Centres, half-widths, bounds and names of the boxes left to explore.
+    stubborn : tuple of arrays
+        The same for boxes too small to split whose bound beats the value found.
+    splits : int64 (n, 3)
+        With ``record``: name of a split box, coordinate, name of its upper child (the lower child's is one more).
+    boxes, work : int, float
+        Number of boxes looked at and pairs visited.
+    """
+    k, P = pairs.shape
+    n_slots = unit_of.size
+    n_units = unit_start.size - 1
+    capacity = 6 * P + 64
+    D = np.empty((k, capacity))
+    S = np.empty(capacity if not linear else 1, np.int32)
+    Q = np.empty(capacity if not linear else 1, np.int32)
+    W = np.empty(capacity)
+    start = np.zeros(LEVELS, np.int64)
+    size = np.zeros(LEVELS, np.int64)
+    base = np.zeros(LEVELS)  # linear: weight already lost; otherwise value of the units that are settled
+    lost = np.zeros((LEVELS if not linear else 1, n_slots), np.int32)
+    active = np.zeros((LEVELS if not linear else 1, n_units), np.int32)
+    n_active = np.zeros(LEVELS, np.int64)
+    mark = np.zeros(n_units, np.int64)
+    stamp = 0
+    trial = np.zeros(n_slots, np.int32)
+    central = np.zeros(n_slots, np.int32)
+    slope = np.ones(n_slots)
+    widest = 1
+    for u in range(n_units):
+        widest = max(widest, coef_start[u + 1] - coef_start[u])
+        active[0, u] = u
+    n_active[0] = n_units
+    count = np.zeros(widest + 1, np.int64)
+    for j in range(k):
+        for p in range(P):
+            D[j, p] = pairs[j, p]
+    for p in range(P):
+        W[p] = weight[p]
+        if not linear:
+            S[p] = slot[p]
+            Q[p] = span[p]
+    size[0] = P
+
+    N = centres.shape[0]
+    room = N + 64 * k + 64
+    C = np.empty((room, k))
+    H = np.empty((room, k))
+    B = np.empty(room)
+    L = np.zeros(room, np.int64)
+    I = np.zeros(room, np.int64)
+    for i in range(N):
+        C[i] = centres[i]
+        H[i] = halves[i]
+        B[i] = bounds[i]
+        I[i] = names[i]
+    top = N
+    splits = np.empty((1024 if record else 1, 3), np.int64)
+    n_splits = 0
+    M = np.empty(P)
+    R = np.empty(P)
+    best = np.zeros(k)
+    c = np.empty(k)
+    h = np.empty(k)
+    stub_c = np.empty((16, k))
+    stub_h = np.empty((16, k))
+    stub_b = np.empty(16)
+    stub_i = np.empty(16, np.int64)
+    n_stub = 0
+    boxes = 0
+    work = 0.0
+    found = incumbent
+    while top > 0 and work < work_limit:
+        top -= 1
+        bound_above = B[top]
+        if bound_above <= found + slack:
+            continue
+        boxes += 1
+        c[:] = C[top]
+        h[:] = H[top]
+        v = L[top]
+        a = start[v]
+        n = size[v]
+        work += n + 32
+        for p in range(n):
+            M[p] = -epsilon
+            R[p] = tolerance
+        for j in range(k):
+            cj = c[j]
+            hj = h[j]
+            for p in range(n):
+                x = D[j, a + p]
+                M[p] += cj * x
+                R[p] += hj * abs(x)
+        # ---- bound
+        if linear:
+            gone = base[v] + _sum_below(M, R, W, a, n)
+            bound = total - gone
+        else:
+            trial[:] = lost[v]
+            for p in range(n):
+                if M[p] + R[p] < 0.0:
+                    m = np.int32(W[a + p])
+                    for s in range(S[a + p], S[a + p] + Q[a + p]):
+                        trial[s] += m
+            bound = base[v]
+            for i in range(n_active[v]):
+                bound += unit_value(active[v, i], trial, unit_start, unit_slots, coef_start, coef, count)
+            gone = 0.0
+        if bound > bound_above:
+            bound = bound_above
+        if bound <= found + slack:
+            continue
+        # ---- value at the centre
+        if linear:
+            value = base[v]
+            for p in range(n):
+                value += W[a + p] if M[p] < 2.0 * tolerance else 0.0
+            value = total - value
+        else:
+            central[:] = lost[v]
+            for p in range(n):
+                if M[p] < 2.0 * tolerance:
+                    m = np.int32(W[a + p])
+                    for s in range(S[a + p], S[a + p] + Q[a + p]):
+                        central[s] += m
+            value = base[v]
+            for i in range(n_active[v]):
+                value += unit_value(active[v, i], central, unit_start, unit_slots, coef_start, coef, count)
+        if value > found:
+            found = value
+            best[:] = c
+            if bound <= found + slack:
+                continue
+        # ---- which pairs the children still have to look at
+        open_pairs = 0
+        for p in range(n):
+            open_pairs += 1 if (M[p] + R[p] >= 0.0 and M[p] - R[p] < 0.0) else 0
+        child = v
+        if 5 * open_pairs <= 4 * n and v + 1 < LEVELS:
+            child = v + 1
+            b = a + n
+            i = b
+            if linear:
+                for p in range(n):
+                    if M[p] + R[p] >= 0.0 and M[p] - R[p] < 0.0:
+                        for j in range(k):
+                            D[j, i] = D[j, a + p]
+                        W[i] = W[a + p]
+                        i += 1
+                base[child] = gone
+            else:
+                stamp += 1
+                for p in range(n):
+                    if M[p] + R[p] >= 0.0 and M[p] - R[p] < 0.0:
+                        for j in range(k):
+                            D[j, i] = D[j, a + p]
+                        W[i] = W[a + p]
+                        S[i] = S[a + p]
+                        Q[i] = Q[a + p]
+                        for s in range(S[i], S[i] + Q[i]):
+                            mark[unit_of[s]] = stamp
+                        i += 1
+                lost[child] = trial
+                settled = base[v]
+                m2 = 0
+                for q in range(n_active[v]):
+                    u = active[v, q]
+                    if mark[u] == stamp:
+                        active[child, m2] = u
+                        m2 += 1
+                    else:
+                        settled += unit_value(u, trial, unit_start, unit_slots, coef_start, coef, count)
+                n_active[child] = m2
+                base[child] = settled
+            start[child] = b
+            size[child] = i - b
+        # ---- split where the undecided pairs are moved most
+        a2 = start[child]
+        n2 = size[child]
+        which = -1
+        most = 0.0
+        if not linear:
+            # a pair matters as much as its item's next place costs
+            for i in range(n_active[child]):
+                u = active[child, i]
+                places = coef_start[u + 1] - coef_start[u]
+                for s in range(unit_start[u], unit_start[u + 1]):
+                    x = trial[unit_slots[s]]
+                    lo = coef[coef_start[u] + x] if x < places else 0.0
+                    hi = coef[coef_start[u] + x + 1] if x + 1 < places else 0.0
+                    slope[unit_slots[s]] = lo - hi
+            for p in range(n2):
+                t = 0.0
+                for s in range(S[a2 + p], S[a2 + p] + Q[a2 + p]):
+                    t += slope[s]
+                M[p] = t * W[a2 + p]
+        for j in range(k):
+            if h[j] > smallest:
+                t = h[j] * (_sum_abs(D, j, W, a2, n2) if linear else _weighted_abs(D, j, M, a2, n2))
+                if t > most or which < 0:
+                    most = t
+                    which = j
+        if which < 0:
+            if n_stub == stub_b.size:
+                stub_c = _grown(stub_c)
+                stub_h = _grown(stub_h)
+                stub_b = np.concatenate((stub_b, np.empty_like(stub_b)))
+                stub_i = np.concatenate((stub_i, np.empty_like(stub_i)))
+            stub_c[n_stub] = c
+            stub_h[n_stub] = h
+            stub_b[n_stub] = bound
+            stub_i[n_stub] = I[top]
+            n_stub += 1
+            continue
+        if top + 2 > room:
+            C = _grown(C)
+            H = _grown(H)
+            B = np.concatenate((B, np.empty_like(B)))
+            L = np.concatenate((L, np.empty_like(L)))
+            I = np.concatenate((I, np.empty_like(I)))
+            room *= 2
+        if record:
+            if n_splits == splits.shape[0]:
+                splits = np.concatenate((splits, np.empty_like(splits)))
+            splits[n_splits, 0] = I[top]
+            splits[n_splits, 1] = which
+            splits[n_splits, 2] = next_name
+            n_splits += 1
+        # The side towards which the losing pairs move is explored first, that is, pushed last.
+        pull = 0.0
+        for p in range(start[child], start[child] + size[child]):
+            pull += W[p] * D[which, p]
+        half = 0.5 * h[which]
+        for turn in range(2):
+            upper = (turn == 1) == (pull > 0.0)
+            C[top] = c
+            H[top] = h
+            H[top, which] = half
+            C[top, which] = c[which] + (half if upper else -half)
+            B[top] = bound
+            L[top] = child
+            I[top] = next_name + (0 if upper else 1)
+            top += 1
+        next_name += 2
+    return (
+        found, best, (C[:top].copy(), H[:top].copy(), B[:top].copy(), I[:top].copy()),
+        (stub_c[:n_stub].copy(), stub_h[:n_stub].copy(), stub_b[:n_stub].copy(), stub_i[:n_stub].copy()),
+        splits[:n_splits].copy(), boxes, work,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _grown(rows: Any):
+    return np.concatenate((rows, np.empty_like(rows)))
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _weighted_abs(D: Any, j: int, weight: Any, start: int, n: int) -> float:
+    total = 0.0
+    for p in range(n):
+        total += weight[p] * abs(D[j, start + p])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def point_value(
+    pairs: Any, slot: Any, span: Any, weight: Any, w: Any, reach: float, linear: bool, total: float,
+    unit_start: Any, unit_slots: Any, unit_of: Any, coef_start: Any, coef: Any,
+) -> float:
+    """Value of one weight vector; a pair is won where its scaled difference is at least ``reach``."""
+    k, P = pairs.shape
+    M = np.zeros(P)
+    for j in range(k):
+        wj = w[j]
+        if wj != 0.0:
+            for p in range(P):
+                M[p] += wj * pairs[j, p]
+    value = total if linear else 0.0
+    lost = np.zeros(unit_of.size, np.int32)
+    widest = 1
+    for p in range(P):
+        if M[p] < reach:
+            if linear:
+                value -= weight[p]
+            else:
+                for s in range(slot[p], slot[p] + span[p]):
+                    lost[s] += np.int32(weight[p])
+    if not linear:
+        for u in range(unit_start.size - 1):
+            widest = max(widest, coef_start[u + 1] - coef_start[u])
+        count = np.zeros(widest + 1, np.int64)
+        for u in range(unit_start.size - 1):
+            value += unit_value(u, lost, unit_start, unit_slots, coef_start, coef, count)
+    return value

@@ -1,0 +1,250 @@
+"""Exact search: line search for a start, branch and bound over boxes for the bound, until they meet or the time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.problem import Problem
+from rerank.search.boxes import BoxSearch
+from rerank.search.lines import LineSearch
+from rerank.search.supports import supports
+from rerank.search.tables import Tables, tables
+
+Floats = NDArray[np.float64]
+MANY = 12  # features beyond which boxes prove nothing in practice and lines get most of the time
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What the search holds.
+
+    Attributes
+    ----------
+    value : float
+        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place.
+    bound : float
+        No weights have a larger value.
+    weights : float64 (d,)
+        In scaled space; ``max|w_j| = 1`` or all zero.
+    closed : bool
+        Whether every box is settled, so that ``bound`` is ``value`` up to rounding.
+    boxes : int
+        Number of boxes looked at (``nodes`` is the same).
+    seconds : float
+    start_value : float
+        Value after the first line searches.
+    root_bound : float
+        Bound before any box is split.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
+    proof : object or None
+        With ``proof=True``: the record of splits, for :mod:`rerank.search.proof`.
+    box : tuple of float64 (d,) or None
+        Lower and upper ends of a box that holds every point that could still beat ``value``.
+    """
+
+    value: float
+    bound: float
+    weights: Floats
+    closed: bool
+    boxes: int
+    seconds: float
+    start_value: float
+    root_bound: float
+    interrupted: bool = False
+    proof: object | None = None
+    box: tuple[Floats, Floats] | None = None
+
+    @property
+    def nodes(self) -> int:
+        return self.boxes
+
+    @property
+    def gap(self) -> float:
+        return max(self.bound - self.value, 0.0)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of a running search, handed to the ``progress`` callback."""
+
+    seconds: float
+    value: float
+    bound: float
+    boxes: int
+    open_bundles: int
+
+
+def solve(
+    problem: Problem,
+    time_limit: float | None = 60.0,
+    start: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    proof: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> SearchResult:
+    """Maximise ``V(w) - C |w|_0`` over weights in scaled space, with a bound.
+
+    Parameters
+    ----------
+    problem : Problem
+    time_limit : float or None
+        Seconds for everything.
+    start : array (d,), optional
+        Weights in scaled space to begin with, such as the first stage's.
+    n_jobs : int or None
+        Workers, as joblib counts them; threads here, whatever the surrounding ``joblib.parallel_config`` says elsewhere.
+    random_state : int
+        Seed of the line search.
+    proof : bool
+        Keep the record of splits.
+    progress : callable, optional
+        Called with a :class:`Progress` after each round.
+
+    Returns
+    -------
+    SearchResult
+        Ctrl-C ends the search early and keeps what it found.
+    """
+    return Solver(problem, time_limit, n_jobs, random_state, proof, progress).solve(start)
+
+
+class Solver:
+    """One run of :func:`solve`, in the order in which it happens."""
+
+    def __init__(
+        self, problem: Problem, time_limit: float | None, n_jobs: int | None, random_state: int,
+        proof: bool, progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.problem = problem
+        self.began = time.perf_counter()
+        self.limit = np.inf if time_limit is None else float(time_limit)
+        self.deadline = self.began + self.limit
+        self.flip = np.where(problem.signs < 0, -1.0, 1.0)
+        plain = tables(problem)
+        self.tables: Tables = plain if not (problem.signs < 0).any() else _flipped(plain, self.flip)
+        self.signed = problem.signs != 0
+        self.unit = self.tables.grain if self.tables.integral else 1.0
+        self.price = problem.C / self.unit
+        self.lines = LineSearch(self.tables, self.signed, random_state, self.deadline)
+        self.report = progress
+        columns, self.left_out = supports(problem.n_features, problem.max_features, problem.C > 0)
+        prices = self.price * np.array([c.size for c in columns], dtype=np.float64)
+        zero = self._inner(np.zeros(problem.n_features))
+        self.search = BoxSearch(
+            self.tables, columns, prices, self.signed, zero, np.zeros(problem.n_features), n_jobs, proof
+        )
+
+    def solve(self, start: ArrayLike | None) -> SearchResult:
+        interrupted = False
+        start_value = self.search.value
+        try:
+            self._begin(start)
+            start_value = self.search.value
+            closed = self._run()
+        except KeyboardInterrupt:
+            closed, interrupted = False, True
+        return self._result(closed and self.left_out is None, start_value, interrupted)
+
+    # ---- start
+
+    def _inner(self, w: Floats) -> float:
+        """Value minus price in the tables' unit, counting a pair as won only where rounding cannot have made it so."""
+        from rerank.search.kernel import point_value
+
+        t = self.tables
+        inner = point_value(
+            t.pairs, t.slot, t.span, t.weight, w, t.epsilon + t.tolerance, t.linear, t.total,
+            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
+        )
+        return float(inner - self.price * np.count_nonzero(w))
+
+    def offer(self, w: Floats) -> None:
+        """Take weights (flipped space) if they are better than the best so far and within the support limit."""
+        top = np.abs(w).max()
+        if top > 0:
+            w = w / top
+        if self.problem.max_features is not None and np.count_nonzero(w) > self.problem.max_features:
+            return
+        self.search.offer(self._inner(w), w)
+
+    def _begin(self, start: ArrayLike | None) -> None:
+        d = self.problem.n_features
+        limited = self.problem.max_features is not None or self.problem.C > 0
+        pairs = self.tables.pairs.shape[1]
+        if start is not None:
+            w = np.asarray(start, dtype=np.float64) * self.flip
+            if w.shape != (d,) or not np.isfinite(w).all():
+                raise InputError(f"The start holds {w.size} weights; it must hold {d} finite numbers, one a feature.")
+            w = np.where(self.signed, np.maximum(w, 0.0), w)
+            self.offer(w)
+        if limited:
+            sizes = d if self.problem.max_features is None else self.problem.max_features
+            for _, w in self.lines.forward(sizes, lambda n: self.price * n):
+                self.offer(w)
+            return
+        first = self.search.weights if self.search.weights is not None and self.search.weights.any() else np.ones(d)
+        # A line costs about 1e-7 s a pair; the boxes find good points too, so large problems start with few lines.
+        rounds = int(np.clip(4e5 / (pairs * d), 1, 20))
+        self.offer(self.lines.climb(first, rounds=rounds)[1])
+
+    # ---- boxes and lines in turn
+
+    def _run(self) -> bool:
+        s = self.search
+        lines_share = 0.15 if self.problem.n_features <= MANY else 0.8
+        burst = 0.03
+        while True:
+            if s.run(self.deadline, self._progress, until=time.perf_counter() + burst):
+                return True
+            now = time.perf_counter()
+            if now >= self.deadline:
+                return False
+            if self.problem.max_features is None and self.problem.C == 0:
+                spent = burst * lines_share / (1 - lines_share)
+                w = s.weights if s.weights is not None and s.weights.any() else np.ones(self.problem.n_features)
+                self.lines.restarts(w, min(now + spent, self.deadline), lambda _, x: self.offer(x))
+                self._progress(s)
+            burst = min(burst * 1.7, 20.0)
+
+    def _progress(self, s: BoxSearch) -> None:
+        if self.report is not None:
+            t = self.tables
+            self.report(
+                Progress(time.perf_counter() - self.began, t.to_value(s.value), self._bound(s.open_bound()), s.boxes, len(s.heap))
+            )
+
+    # ---- result
+
+    def _bound(self, inner: float) -> float:
+        """The problem's unit, rounded up, with the sizes of support that were left out."""
+        t = self.tables
+        bound = t.to_value(inner)
+        bound = min(bound + 1e-15 * (abs(bound) + abs(t.constant)), self.problem.ideal)
+        if self.left_out is not None:
+            bound = max(bound, self.problem.ideal - self.problem.C * self.left_out)
+        return bound
+
+    def _result(self, closed: bool, start_value: float, interrupted: bool) -> SearchResult:
+        s, t = self.search, self.tables
+        value = t.to_value(s.value)
+        slack = s.slack * self.unit
+        bound = value + slack if closed else self._bound(s.open_bound() + s.slack)
+        w = np.zeros(self.problem.n_features) if s.weights is None else s.weights * self.flip
+        return SearchResult(
+            value, max(bound, value), w + 0.0, closed, s.boxes, time.perf_counter() - self.began,
+            t.to_value(start_value), self.problem.ideal, interrupted,
+        )
+
+
+def _flipped(t: Tables, flip: Floats) -> Tables:
+    from dataclasses import replace
+
+    return replace(t, pairs=np.ascontiguousarray(t.pairs * flip[:, None]))

@@ -1,0 +1,202 @@
+"""The problem as flat arrays for the compiled kernels.
+
+A *pair* is an item ``i`` above another item ``k`` of lower gain in the same list; a *slot* is an item in one binary list (a threshold of its
+list's gains), so a pair counts in the consecutive slots of the thresholds between the two gains.  Equal pairs of the same item are merged and weighted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem import Problem, RankedList
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Pairs, slots and the worth of places, ready for the kernels.
+
+    Attributes
+    ----------
+    pairs : float64 (d, P)
+        Scaled differences, one column a pair.
+    slot, span : int32 (P,)
+        First slot of the pair and number of slots.
+    multiplicity : int32 (P,)
+        How many equal pairs a column stands for.
+    unit_start, unit_slots, unit_of : int32
+        Slots of each binary list, and the list of each slot.
+    coef_start, coef
+        What the places of each binary list earn, best place first; trailing zeros are left out.
+    linear : bool
+        Whether a place is worth a constant amount more than the next (AUC): then only the number of lost pairs matters.
+    loss : float64 (P,)
+        Linear problems: what losing the pair costs, in units of ``grain``.
+    grain : float
+        Linear problems: the unit of ``loss`` and ``total``; 0 where ``loss`` is not integral.
+    total : float
+        Linear problems: value of losing nothing, in units of ``grain``.
+    constant : float
+        Added to every value.
+    """
+
+    pairs: Floats
+    slot: Ints
+    span: Ints
+    multiplicity: Ints
+    unit_start: Ints
+    unit_slots: Ints
+    unit_of: Ints
+    coef_start: Ints
+    coef: Floats
+    linear: bool
+    loss: Floats
+    grain: float
+    total: float
+    constant: float
+    epsilon: float
+    tolerance: float
+
+    @cached_property
+    def integral(self) -> bool:
+        return self.linear and self.grain > 0
+
+    @cached_property
+    def room_start(self) -> NDArray[np.int64]:
+        """Where each binary list's counts of items by lost pairs begin, for the line search."""
+        most = np.zeros(self.unit_of.size + 1, np.int64)
+        np.add.at(most, self.slot, self.multiplicity)
+        np.add.at(most, self.slot + self.span, -self.multiplicity)
+        most = np.cumsum(most)[:-1]
+        room = np.zeros(self.unit_start.size - 1, np.int64)
+        np.maximum.at(room, self.unit_of, most + 2)
+        return np.concatenate([[0], np.cumsum(room)])
+
+    @cached_property
+    def weight(self) -> Floats:
+        """What the box kernel adds up: the loss of a pair, or its multiplicity."""
+        return self.loss if self.linear else self.multiplicity.astype(np.float64)
+
+    def to_value(self, inner: float) -> float:
+        """From the kernels' unit to the problem's."""
+        return self.constant + inner * (self.grain if self.integral else 1.0)
+
+    def from_value(self, value: float) -> float:
+        """From the problem's unit to the kernels', rounded down."""
+        inner = (value - self.constant) / (self.grain if self.integral else 1.0)
+        return float(np.floor(inner + 1e-6)) if self.integral else inner - 1e-13 * (1.0 + abs(value))
+
+    @cached_property
+    def slack(self) -> float:
+        """A box is given up when its bound beats the incumbent by no more than this (rounding of sums)."""
+        if self.integral:
+            return 0.0
+        top = self.total if self.linear else float(self.coef.sum())
+        return 4e-15 * (self.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
+
+
+def tolerance(n_features: int) -> float:
+    """Bound on the rounding of ``w.(x_i - x_k) - epsilon`` for scaled features in [0, 1] and ``|w_j| <= 1``.
+
+    A scaled feature is off by at most 4 units, a difference by 9, a product of ``d`` terms of size <= 1 by ``d (9 + d + 2)``; doubled for good measure.
+    """
+    d = n_features
+    return 2.0 * d * (d + 11) * 2.0**-53 + 2.0**-52
+
+
+def tables(problem: Problem) -> Tables:
+    """Flatten a problem; pairs are merged where an item meets equal rows."""
+    X = problem.scaled
+    parts = [_list_pairs(X, q) for q in problem.lists]
+    thresholds = [q.thresholds() for q in problem.lists]
+    # Slots: item by item, thresholds of one item in a row.
+    offset = 0
+    pairs, slot, span, multiplicity = [], [], [], []
+    members: list[list[NDArray[np.intp]]] = []
+    for q, steps, (upper, D, first, last, count) in zip(problem.lists, thresholds, parts, strict=True):
+        items = np.flatnonzero(q.gains > 0)
+        depth = np.searchsorted(steps, q.gains[items], side="right")  # thresholds reached by each item
+        begin = offset + np.concatenate([[0], np.cumsum(depth)[:-1]]).astype(np.int64)
+        where = np.full(q.gains.size, -1, np.int64)
+        where[items] = begin
+        pairs.append(D)
+        slot.append(where[upper] + first)
+        span.append(last - first)
+        multiplicity.append(count)
+        members.append([begin[depth > t] + t for t in range(steps.size)])
+        offset += int(depth.sum())
+    units = problem.units
+    slots = [s for group in members for s in group]
+    unit_of = np.zeros(offset, np.int32)
+    for u, s in enumerate(slots):
+        unit_of[s] = u
+    places = [_places(unit.factor, unit.coefficients) for unit in units]
+    flat = Tables(
+        pairs=np.ascontiguousarray(np.concatenate(pairs).T),
+        slot=np.concatenate(slot).astype(np.int32),
+        span=np.concatenate(span).astype(np.int32),
+        multiplicity=np.concatenate(multiplicity).astype(np.int32),
+        unit_start=np.concatenate([[0], np.cumsum([s.size for s in slots])]).astype(np.int32),
+        unit_slots=np.concatenate(slots).astype(np.int32),
+        unit_of=unit_of,
+        coef_start=np.concatenate([[0], np.cumsum([p.size for p in places])]).astype(np.int32),
+        coef=np.concatenate(places),
+        linear=False, loss=np.empty(0), grain=0.0, total=0.0,
+        constant=problem.constant, epsilon=problem.epsilon, tolerance=tolerance(problem.n_features),
+    )
+    return _linear(problem, flat) if all(_is_linear(unit.coefficients) for unit in units) else flat
+
+
+def _list_pairs(X: Floats, q: RankedList):
+    """Pairs of one list: upper item (position in the list), difference, first and last threshold it counts in, multiplicity."""
+    steps = q.thresholds()
+    level = np.searchsorted(steps, q.gains, side="right")  # 0 for gain 0
+    rows = X[q.rows]
+    # Equal rows of one gain stand in the same pairs: keep one, with its count.
+    key = np.column_stack([level, rows])
+    distinct, count = np.unique(key, axis=0, return_counts=True)
+    below_level, below = distinct[:, 0].astype(np.int64), distinct[:, 1:]
+    upper, D, first, last, number = [], [], [], [], []
+    for i in np.flatnonzero(level > 0):
+        k = below_level < level[i]
+        upper.append(np.full(int(k.sum()), i))
+        D.append(rows[i] - below[k])
+        first.append(below_level[k])
+        last.append(np.full(int(k.sum()), level[i]))
+        number.append(count[k])
+    return tuple(np.concatenate(part) for part in (upper, D, first, last, number))
+
+
+def _places(factor: float, coefficients: Floats) -> Floats:
+    worth = factor * coefficients[::-1]
+    used = np.flatnonzero(worth > 0)
+    return worth[: used[-1] + 1] if used.size else worth[:1]
+
+
+def _is_linear(coefficients: Floats) -> bool:
+    steps = np.diff(coefficients)
+    return bool(steps.size and np.all(steps == steps[0]) and steps[0] > 0)
+
+
+def _linear(problem: Problem, flat: Tables) -> Tables:
+    """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
+    from dataclasses import replace
+
+    units = problem.units
+    price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
+    per_slot = price[flat.unit_of]
+    sums = np.concatenate([[0.0], np.cumsum(per_slot)])
+    ideal = sum(u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in units)
+    if np.all(price == price[0]):
+        loss = (flat.span * flat.multiplicity).astype(np.float64)
+        total = float(loss.sum())
+        return replace(flat, linear=True, loss=loss, grain=float(price[0]), total=total,
+                       constant=flat.constant + ideal - float(price[0]) * total)
+    loss = (sums[flat.slot + flat.span] - sums[flat.slot]) * flat.multiplicity
+    return replace(flat, linear=True, loss=loss, total=float(ideal))
