@@ -1,4 +1,4 @@
-"""The project's own papers: metadata, links, the commands of the README, and words that do not belong here."""
+"""The project's own papers: metadata, links, the commands of the README, words that do not belong here."""
 
 import ast
 import re
@@ -80,6 +80,9 @@ def test_the_versions_agree():
     version = META["project"]["version"]
     assert f"\nversion: {version}\n" in citation
     assert version in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    import rerank
+
+    assert rerank.__version__ == version
 
 
 def test_the_script_exists():
@@ -163,3 +166,12 @@ def test_no_file_is_large_and_none_is_a_pickle():
         assert not re.search(
             r"^\s*import (pickle|dill|cloudpickle|marshal|shelve)\b", path.read_text(), flags=re.M
         )
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/files.md"])
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, page, "exec"), {})
