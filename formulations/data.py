@@ -46,14 +46,17 @@ class GradedList:
     Attributes
     ----------
     rows : intp array (m,), ascending
+    grade : intp array (m,)
+        In how many of the units the row is positive.
     worth : float64 array (m,)
-        Sum of the factors of the units in which the row is positive; 0 for a row positive in none.
+        Sum of the factors of those units: what one unit of coefficient is worth at this row.
     coefficients : float64 array (m,)
     units : tuple of Unit
         Fewest positive rows first.
     """
 
     rows: Indices
+    grade: Indices
     worth: Floats
     coefficients: Floats
     units: tuple[Unit, ...]
@@ -61,7 +64,7 @@ class GradedList:
     @property
     def relevant(self) -> Indices:
         """Rows that are positive in at least one unit, ascending."""
-        return self.rows[self.worth > 0]
+        return self.rows[self.grade > 0]
 
     def levels(self) -> list[int]:
         """``l >= 2`` with ``a_l > a_(l-1)``: the set ``S_r`` of Rudin & Wang (2018), section 3."""
@@ -155,15 +158,17 @@ def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
 
 def _merge(units: Sequence[Unit]) -> GradedList:
     rows = np.sort(np.concatenate([units[0].positive, units[0].negative]))
-    worth = np.zeros(rows.size)
+    grade, worth = np.zeros(rows.size, np.intp), np.zeros(rows.size)
     for smaller, larger in pairwise(units):
         if not np.isin(smaller.positive, larger.positive).all():
             raise FormulationError(
                 "Units on the same rows are not nested: each must hold the positive rows of the one before."
             )
     for unit in units:
-        worth[np.isin(rows, unit.positive)] += unit.factor
-    return GradedList(rows, worth, units[0].coefficients, tuple(units))
+        inside = np.isin(rows, unit.positive)
+        grade[inside] += 1
+        worth[inside] += unit.factor
+    return GradedList(rows, grade, worth, units[0].coefficients, tuple(units))
 
 
 def _checked(unit: Any, number: int, n_rows: int) -> Unit:

@@ -1,0 +1,145 @@
+r"""Regularised AUC: the weights that win the most pairs of different gain.
+
+Symbols
+
+=============  ========================================================================================
+``i``, ``k``   rows of one list, ``i`` of higher gain
+``w_j``        weight of feature ``j``, in ``[-1, 1]``
+``gamma_j``    1 when feature ``j`` may carry a weight (only if features are priced or limited)
+``z_ik``       1 when item ``i`` is scored at least ``epsilon`` above item ``k``
+``g``          step of the coefficients: ``a_l = a_1 + (l - 1) g``; 1 for the AUC
+``v_i - v_k``  sum of the factors of the units in which ``i`` is positive and ``k`` negative
+``M_ik``       ``epsilon`` minus the least value of ``w.(x_i - x_k)`` in the box
+=============  ========================================================================================
+
+Maximise ``statistic``: ``sum_ik g (v_i - v_k) z_ik``, less ``C sum_j gamma_j``. For one binary list this is the
+number of correct pairs. Ranks of positives add up to the correct pairs plus ``n_+ (n_+ - 1) / 2``; that constant,
+times the factor of each unit, and ``n_+ a_1`` are kept in ``rerank_info.offset``.
+
+Subject to
+
+``switch_up``, ``switch_down``
+    ``w_j <= upper_j gamma_j`` and ``-w_j <= -lower_j gamma_j``: a feature that is not paid for has no weight.
+``support_limit``
+    ``sum_j gamma_j <= max_features``.
+``above_by_margin``
+    ``z_ik <= (w.(x_i - x_k) - epsilon) / M_ik + 1``: a win needs the margin.
+
+The optimum is the optimum of the problem itself for the AUC; scaling ``w`` up to the surface of the box loses no
+pair won and changes no zero, so no normalisation is needed.
+
+Source: Rudin & Wang (2018), appendix A.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from formulations.common import Assignment, add_weights, price, remember, size_of_weights, start
+from formulations.data import Coefficients, Floats, GradedList
+from formulations.errors import FormulationError
+from formulations.options import Instance, Size, instance_of
+from formulations.rows import family, maximise
+from formulations.wins import OPEN, WON, Wins, asked_pairs, pair_rows, wins_of
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The program laid out before Pyomo sees it: pairs, what each open one pays, what is earned in any case."""
+
+    instance: Instance
+    wins: Wins
+    gains: Floats
+    offset: float
+
+
+def build(
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    name: str = "auc",
+    **options: Any,
+) -> pyo.ConcreteModel:
+    """The AUC program; parameters and errors as for :func:`formulations.subrank.build`.
+
+    ``coefficients`` default to ``a_l = l`` and must grow by equal steps. ``linking``, ``cuts`` and ``extra_cuts``
+    change nothing here: the program has no ranks.
+
+    Returns
+    -------
+    ConcreteModel
+        With ``w``, ``z`` (and ``gamma``), the families named above and ``rerank_info``.
+    """
+    plan = _plan(instance_of(X, y, _ranks if coefficients is None else coefficients, qid, units, options))
+    _size(plan).refuse_above(plan.instance.options.max_nonzeros, "auc")
+    model = pyo.ConcreteModel(name)
+    add_weights(model, plan.instance)
+    # 1 when item i is scored at least the margin above item k of lower gain.
+    model.z = pyo.Var(list(map(tuple, plan.wins.open.tolist())), domain=pyo.Binary)
+
+    model.statistic = maximise((plan.gains.tolist(), list(model.z.values())), price(model, plan.instance))
+    model.above_by_margin = family(pair_rows(model, plan.instance, plan.wins))
+    model.rerank_info = remember("auc", plan.offset, plan.instance, plan.wins, plan, {})
+    return model
+
+
+def size(
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    **options: Any,
+) -> Size:
+    """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
+    return _size(
+        _plan(instance_of(X, y, _ranks if coefficients is None else coefficients, qid, units, options))
+    )
+
+
+def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
+    """Every column's value for weights ``w``; as :func:`formulations.subrank.assignment`."""
+    return start(model.rerank_info, w, tolerance)[0]
+
+
+def _ranks(m: int) -> Floats:
+    return np.arange(1.0, m + 1.0)
+
+
+def _plan(instance: Instance) -> Plan:
+    wins = wins_of(instance, asked_pairs(instance, "auc", lambda item, i, k: item.grade[i] > item.grade[k]))
+    worth = np.zeros(instance.X.shape[0])
+    offset = 0.0
+    for item in instance.lists:
+        step = _step(item)
+        worth[item.rows] = step * item.worth
+        for unit in item.units:
+            n = unit.positive.size
+            offset += unit.factor * (n * float(item.coefficients[0]) + step * n * (n - 1) / 2)
+    gains = worth[wins.pairs[:, 0]] - worth[wins.pairs[:, 1]]
+    offset += float(gains[wins.state == WON].sum())
+    return Plan(instance, wins, gains[wins.state == OPEN], offset)
+
+
+def _step(item: GradedList) -> float:
+    """The common step of the coefficients of a list."""
+    steps = np.diff(item.coefficients)
+    if steps.size and not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
+        raise FormulationError(
+            "The auc program needs coefficients that grow by equal steps; use subrank or mixed for others."
+        )
+    return float(steps.mean()) if steps.size else 0.0
+
+
+def _size(plan: Plan) -> Size:
+    return size_of_weights(plan.instance) + plan.wins.size()

@@ -1,0 +1,165 @@
+"""What the caller may choose about a program, and what every builder reads: checked once, then frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from formulations.data import Coefficients, Floats, GradedList, graded_lists, units_from_labels
+from formulations.errors import FormulationError, ModelTooLarge
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Choices shared by the builders; each takes them as keywords.
+
+    Attributes
+    ----------
+    epsilon : float
+        Margin: the smallest difference of scores that counts as a win.
+    C : float
+        Price of one non-zero weight, in the unit of the objective.
+    big_m : "pair" or "unit"
+        How ``above_by_margin`` is switched off. ``"pair"`` takes the smallest valid number for each pair and leaves
+        every ``w`` of the box feasible. ``"unit"`` is the literal form of Rudin & Wang (2018): the number 1 for all,
+        which also forbids score ranges above ``1 - epsilon`` and so may change the optimum.
+    linking : "ordered" or "paper"
+        How a level is tied to the count it asks for: one row for all levels of an item and an order among them, or
+        the paper's row for each level. Same integer points, the ordered one is tighter.
+    cuts : bool
+        Distinct-rank cut, where the program has ranks.
+    extra_cuts : bool
+        Further valid rows that bring little: of the paper's (27)-(30), those that never cut off an optimum.
+    max_features : int, optional
+        At most this many non-zero weights.
+    signs : int array (d,), optional
+        1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
+    box : pair of float arrays (d,), optional
+        Lower and upper limits of ``w`` inside [-1, 1]; pairs that the box decides get no variable.
+    max_nonzeros : int
+        Limit on the non-zeros of the constraint matrix; beyond it nothing is built.
+    """
+
+    epsilon: float = 1e-4
+    C: float = 0.0
+    big_m: Literal["pair", "unit"] = "pair"
+    linking: Literal["ordered", "paper"] = "ordered"
+    cuts: bool = True
+    extra_cuts: bool = False
+    max_features: int | None = None
+    signs: ArrayLike | None = None
+    box: tuple[ArrayLike, ArrayLike] | None = None
+    max_nonzeros: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.epsilon) and self.epsilon > 0):
+            raise FormulationError(f"epsilon is {self.epsilon}; the margin must be a positive number.")
+        if not (np.isfinite(self.C) and self.C >= 0):
+            raise FormulationError(f"C is {self.C}; the price of a feature must be 0 or a positive number.")
+        if self.big_m not in ("pair", "unit"):
+            raise FormulationError(f"big_m is {self.big_m!r}; choose 'pair' or 'unit'.")
+        if self.big_m == "unit" and self.epsilon >= 1:
+            raise FormulationError(f"epsilon is {self.epsilon}; with big_m='unit' it must be below 1.")
+        if self.linking not in ("ordered", "paper"):
+            raise FormulationError(f"linking is {self.linking!r}; choose 'ordered' or 'paper'.")
+        if self.max_features is not None and self.max_features < 1:
+            raise FormulationError(f"max_features is {self.max_features}; give at least 1 or None.")
+
+    def limits(self, d: int) -> tuple[Floats, Floats]:
+        """Lower and upper limits of ``w``: the box, cut to the signs."""
+        lower, upper = -np.ones(d), np.ones(d)
+        if self.box is not None:
+            lower, upper = (np.array(side, dtype=np.float64) for side in self.box)
+        signs = np.zeros(d) if self.signs is None else np.asarray(self.signs)
+        if (
+            lower.shape != (d,)
+            or upper.shape != (d,)
+            or signs.shape != (d,)
+            or not np.isin(signs, (-1, 0, 1)).all()
+        ):
+            raise FormulationError(
+                f"box and signs (-1, 0 or 1) must hold one entry for each of the {d} features."
+            )
+        lower, upper = (
+            np.where(signs > 0, np.maximum(lower, 0), lower),
+            np.where(signs < 0, np.minimum(upper, 0), upper),
+        )
+        if not ((lower >= -1) & (lower <= upper) & (upper <= 1)).all():
+            raise FormulationError(
+                "The box of w, cut to the signs, must be non-empty and lie inside [-1, 1]."
+            )
+        return lower, upper
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows, columns and non-zeros of a program, counted before it is built."""
+
+    rows: int
+    columns: int
+    nonzeros: int
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.rows + other.rows, self.columns + other.columns, self.nonzeros + other.nonzeros)
+
+    def refuse_above(self, limit: int, name: str) -> None:
+        """Raise :class:`ModelTooLarge` when there are more than ``limit`` non-zeros."""
+        if self.nonzeros > limit:
+            raise ModelTooLarge(
+                f"The {name} program would have {self.nonzeros:,} non-zeros ({self.rows:,} rows, {self.columns:,} "
+                f"columns), above the limit of {limit:,}; rank fewer candidates, use linking='ordered' or the "
+                f"'mixed' program, or raise max_nonzeros."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """What a builder reads: rows, lists, options and the limits of ``w`` that follow from them."""
+
+    X: Floats
+    lists: tuple[GradedList, ...]
+    options: Options
+    lower: Floats
+    upper: Floats
+
+    @property
+    def signs_allow(self) -> NDArray[np.bool_]:
+        """Features whose weight may differ from 0."""
+        return (self.lower < 0) | (self.upper > 0)
+
+
+def rows_of(X: ArrayLike) -> Floats:
+    """``X`` as a finite float64 table with at least one column."""
+    data = np.ascontiguousarray(X, dtype=np.float64)
+    if data.ndim != 2 or not data.shape[1]:
+        raise FormulationError(
+            f"X has shape {data.shape}; a table with one row an item and at least one feature is needed."
+        )
+    if not np.isfinite(data).all():
+        row, column = np.argwhere(~np.isfinite(data))[0]
+        raise FormulationError(
+            f"X holds {data[row, column]} at row {row}, column {column}; all entries must be finite."
+        )
+    return data
+
+
+def instance_of(
+    X: ArrayLike,
+    y: ArrayLike | None,
+    coefficients: Coefficients | None,
+    qid: ArrayLike | None,
+    units: Iterable[Any] | None,
+    options: dict[str, Any],
+) -> Instance:
+    """The instance of a builder's arguments; ``units`` overrides labels and coefficients."""
+    data = rows_of(X)
+    chosen = Options(**options)
+    if units is None:
+        if y is None or coefficients is None:
+            raise FormulationError("Give y and coefficients, or units.")
+        units = units_from_labels(data, y, coefficients, qid)
+    return Instance(data, graded_lists(units, data.shape[0]), chosen, *chosen.limits(data.shape[1]))
