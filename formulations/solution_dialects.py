@@ -36,11 +36,6 @@ def _after(title: str, lines: Lines) -> str:
     return next((line[len(title) :].strip() for _, line in lines if line.startswith(title)), "")
 
 
-def _after(title: str, lines: Lines) -> str:
-    """The rest of the first line that begins with a title; empty if there is none."""
-    return next((line[len(title) :].strip() for _, line in lines if line.startswith(title)), "")
-
-
 def _number(line: int, text: str) -> float:
     try:
         value = float(text)
