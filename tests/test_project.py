@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent.parent
 META = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXT = {".py", ".md", ".toml", ".cff", ".json", ".yml", ".yaml", ".txt", ".cfg", ".ipynb", ".sh", ""}
-GENERATED = {".git", ".venv", "__pycache__", "dist", "build", "node_modules"}
+GENERATED = {"__pycache__", "dist", "build"}
+HIDDEN = {".ci", ".gitignore"}
 
 
 def files() -> list[Path]:
@@ -22,8 +23,15 @@ def files() -> list[Path]:
         out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         found = [ROOT / name for name in out.split("\0") if name]
     except (OSError, subprocess.CalledProcessError):
-        found = [path for path in ROOT.rglob("*") if not GENERATED & set(path.relative_to(ROOT).parts)]
+        found = []
+    # A copy without its Git (a source archive, or one inside a foreign repository) is read as it lies there.
+    if ROOT / "README.md" not in found:
+        found = [path for path in ROOT.rglob("*") if ours(path.relative_to(ROOT).parts)]
     return [path for path in found if path.is_file()]
+
+
+def ours(parts: tuple[str, ...]) -> bool:
+    return not any(part in GENERATED or (part.startswith(".") and part not in HIDDEN) for part in parts)
 
 
 def pages() -> list[Path]:
