@@ -84,16 +84,15 @@ def resolved_ranks(scores: ArrayLike, y: ArrayLike) -> Integers:
     return ranks
 
 
-def reach(scores: NDArray[Any], margin: Any = 0) -> Integers:
-    """First code (see :func:`dense_codes`) from which an item beats or ties each item: what it must not meet.
+def reach(distinct: NDArray[Any], margin: Any = 0) -> Integers:
+    """For each distinct score the first code that it does not beat by the margin (see :func:`dense_codes`).
 
-    Item i loses to every lesser item k with ``codes[k] >= reach[i]``, that is with ``s_i - s_k < margin``; at
-    margin 0 a tie is lost, so the condition is ``s_k >= s_i``.
+    Item i loses to every lesser item k with ``codes[k] >= reach(distinct, margin)[codes[i]]``, that is with
+    ``s_i - s_k < margin``; at margin 0 a tie is lost, so the condition is ``s_k >= s_i``.
     """
-    distinct, codes = dense_codes(scores)
     if margin == 0:
-        return codes
-    return np.searchsorted(distinct, distinct - margin, side="right").astype(np.intp)[codes]
+        return np.arange(distinct.size)
+    return np.searchsorted(distinct, distinct - margin, side="right").astype(np.intp)
 
 
 def lost_counts(scores: ArrayLike, positive: ArrayLike, margin: Any = 0) -> Integers:
@@ -112,9 +111,8 @@ def lost_counts(scores: ArrayLike, positive: ArrayLike, margin: Any = 0) -> Inte
     -------
     int array (number of positives,), in row order
     """
-    values = comparable(scores)
-    mask = np.asarray(positive, dtype=bool)
-    return count_lost(dense_codes(values)[1], reach(values, margin), mask)
+    distinct, codes = dense_codes(scores)
+    return count_lost(codes, reach(distinct, margin)[codes], np.asarray(positive, dtype=bool))
 
 
 def count_lost(codes: Integers, reached: Integers, positive: NDArray[np.bool_]) -> Integers:

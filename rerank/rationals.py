@@ -1,0 +1,87 @@
+"""Exact numbers: doubles as integers over a common denominator, long sums, and rounding to a chosen side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Exact = NDArray[Any]
+"""An object array of Python integers."""
+
+
+def as_integers(values: NDArray[np.float64]) -> tuple[Exact, int]:
+    """Numerators of finite doubles over their smallest common denominator, a power of two.
+
+    Returns
+    -------
+    numerators : object array of int, shape of ``values``
+    denominator : int
+    """
+    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
+    denominator = max((below for _, below in ratios), default=1)
+    numerators = np.empty(len(ratios), dtype=object)
+    numerators[:] = [above * (denominator // below) for above, below in ratios]
+    return numerators.reshape(values.shape), denominator
+
+
+def common_denominator(values: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Numerators of fractions over their least common denominator."""
+    denominator = math.lcm(1, *(value.denominator for value in values))
+    return [value.numerator * (denominator // value.denominator) for value in values], denominator
+
+
+def exact_sum(terms: Iterable[Fraction]) -> Fraction:
+    """Sum of many fractions, reduced once at the end.
+
+    Added in pairs of pairs: adding one by one would reduce an ever longer fraction at every step, which for some
+    thousand lists with a scale of their own takes minutes instead of a fraction of a second.
+    """
+    level = [(term.numerator, term.denominator) for term in terms] or [(0, 1)]
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2])
+        odd = level[-1:] if len(level) % 2 else []
+        level = [(a * q + p * b, b * q) if b != q else (a + p, b) for (a, b), (p, q) in pairs] + odd
+    return Fraction(*level[0])
+
+
+def value_down(exact: Fraction) -> float:
+    """Largest double that does not exceed ``exact``: what may be reported as a value."""
+    rounded = _to_float(exact)
+    return math.nextafter(rounded, -math.inf) if rounded > exact else rounded
+
+
+def bound_up(exact: Fraction) -> float:
+    """Smallest double not below ``exact``: what may be reported as a bound."""
+    return -value_down(-exact)
+
+
+def _to_float(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def to_text(exact: Fraction) -> str:
+    """``"0x3/0x8"``: hexadecimal, because Python limits the length of decimal integers and not of these."""
+    return f"{exact.numerator:#x}/{exact.denominator:#x}"
+
+
+def from_text(text: str) -> Fraction:
+    """The fraction :func:`to_text` wrote.
+
+    Raises
+    ------
+    ValueError
+        For any other text.
+    """
+    above, _, below = text.partition("/")
+    denominator = int(below, 16)
+    if denominator <= 0:
+        raise ValueError(f"{text!r} is not a fraction with a positive denominator.")
+    return Fraction(int(above, 16), denominator)
