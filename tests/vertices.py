@@ -149,7 +149,8 @@ class Enumeration:
 
     def float_values(self, won: NDArray[np.bool_], support: NDArray[np.int64]) -> NDArray[np.float64]:
         """:meth:`exact_value` of many sets of pairs, in the objective's unit and doubles."""
-        total: NDArray[np.float64] = self.constant / self.value_unit - float(self.problem.C) * support
+        constant = np.float64(self.constant / self.value_unit)
+        total: NDArray[np.float64] = constant - self.problem.C * support.astype(np.float64)
         for indices, row in self.float_tables:
             if self.rule == "subrank":
                 total = total + row[won[:, indices].sum(axis=2)].sum(axis=1)
