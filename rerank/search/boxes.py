@@ -184,7 +184,8 @@ class BoxSearch:
         return bool(self.heap)
 
     def _round(self, pool: Parallel, work: float, now: float) -> None:
-        many = min(len(self.heap), TASKS * (1 if len(self.columns) == 1 else 64))
+        single = len(self.columns) == 1
+        many = min(len(self.heap), TASKS * (1 if single else 24))
         picked = [heapq.heappop(self.heap)[2] for _ in range(many)]
         shares = [picked[i::TASKS] for i in range(min(TASKS, many))]
         if len(self.heap) > MOST_BUNDLES:
@@ -193,7 +194,7 @@ class BoxSearch:
         for share in shares:
             columns = [self.columns[b.support] for b in share]
             incumbents = [self.value + float(self.prices[b.support]) for b in share]
-            each = max(work / len(share), 2.0 * self.tables.pairs.shape[1])
+            each = max(work / len(share), (2.0 if single else 120.0) * self.tables.pairs.shape[1])
             jobs.append((self.tables, columns, share, incumbents, self.slack, each, self.record, self._task * NAMES))
             self._task += 1
         if self._task <= TASKS + 1 and len(self.columns) == 1:  # the first round is too short to be shared out

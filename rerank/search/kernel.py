@@ -50,18 +50,52 @@ def unit_value(u: int, lost: Any, unit_start: Any, unit_slots: Any, coef_start: 
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _sum_below(M: Any, R: Any, weight: Any, start: int, n: int) -> float:
-    total = 0.0
+def _reach(D: Any, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
+    """``M = c.D - epsilon`` and ``R = h.|D| + tolerance``, column by column."""
+    n = D.shape[1]
     for p in range(n):
-        total += weight[start + p] if M[p] + R[p] < 0.0 else 0.0
-    return total
+        M[p] = -epsilon
+        R[p] = tolerance
+    for j in range(D.shape[0]):
+        cj = c[j]
+        hj = h[j]
+        row = D[j]
+        if hj == 0.0:
+            for p in range(n):
+                M[p] += cj * row[p]
+        else:
+            for p in range(n):
+                M[p] += cj * row[p]
+                R[p] += hj * abs(row[p])
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _sum_abs(D: Any, j: int, weight: Any, start: int, n: int) -> float:
+def _sums(M: Any, R: Any, W: Any, safe: float):
+    """Weight of the pairs that are lost in the whole box, and of those lost at the centre."""
+    whole = 0.0
+    centre = 0.0
+    for p in range(M.size):
+        whole += W[p] if M[p] + R[p] < 0.0 else 0.0
+        centre += W[p] if M[p] < safe else 0.0
+    return whole, centre
+
+
+@njit(cache=True, nogil=True)
+def _undecided(M: Any, R: Any, keep: Any) -> int:
+    """Positions of the pairs that are neither won nor lost in the whole box; branch-free, since no branch here can be foretold."""
+    i = 0
+    for p in range(M.size):
+        keep[i] = p
+        i += 1 if abs(M[p]) <= R[p] else 0
+    return i
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _moved(row: Any, weight: Any) -> float:
+    """``sum_p weight_p |row_p|``."""
     total = 0.0
-    for p in range(start, start + n):
-        total += weight[p] * abs(D[j, p])
+    for p in range(row.size):
+        total += weight[p] * abs(row[p])
     return total
 
 
@@ -144,6 +178,7 @@ def explore(
     n_splits = 0
     M = np.empty(P)
     R = np.empty(P)
+    keep = np.empty(P + 1, np.int32)
     best = np.zeros(k)
     c = np.empty(k)
     h = np.empty(k)
@@ -167,48 +202,34 @@ def explore(
         a = start[v]
         n = size[v]
         work += n + 32
-        for p in range(n):
-            M[p] = -epsilon
-            R[p] = tolerance
-        for j in range(k):
-            cj = c[j]
-            hj = h[j]
-            for p in range(n):
-                x = D[j, a + p]
-                M[p] += cj * x
-                R[p] += hj * abs(x)
-        # ---- bound
+        _reach(D[:, a : a + n], c, h, epsilon, tolerance, M[:n], R[:n])
+        # ---- bound, and value at the centre
         if linear:
-            gone = base[v] + _sum_below(M, R, W, a, n)
+            gone, central_loss = _sums(M[:n], R[:n], W[a : a + n], 2.0 * tolerance)
+            gone += base[v]
             bound = total - gone
+            value = total - base[v] - central_loss
         else:
             trial[:] = lost[v]
+            central[:] = trial
             for p in range(n):
-                if M[p] + R[p] < 0.0:
+                if M[p] < 2.0 * tolerance:
                     m = np.int32(W[a + p])
+                    both = M[p] + R[p] < 0.0
                     for s in range(S[a + p], S[a + p] + Q[a + p]):
-                        trial[s] += m
+                        central[s] += m
+                        if both:
+                            trial[s] += m
             bound = base[v]
             for i in range(n_active[v]):
                 bound += unit_value(active[v, i], trial, unit_start, unit_slots, coef_start, coef, count)
             gone = 0.0
+            value = -np.inf
         if bound > bound_above:
             bound = bound_above
         if bound <= found + slack:
             continue
-        # ---- value at the centre
-        if linear:
-            value = base[v]
-            for p in range(n):
-                value += W[a + p] if M[p] < 2.0 * tolerance else 0.0
-            value = total - value
-        else:
-            central[:] = lost[v]
-            for p in range(n):
-                if M[p] < 2.0 * tolerance:
-                    m = np.int32(W[a + p])
-                    for s in range(S[a + p], S[a + p] + Q[a + p]):
-                        central[s] += m
+        if not linear:
             value = base[v]
             for i in range(n_active[v]):
                 value += unit_value(active[v, i], central, unit_start, unit_slots, coef_start, coef, count)
@@ -218,34 +239,41 @@ def explore(
             if bound <= found + slack:
                 continue
         # ---- which pairs the children still have to look at
-        open_pairs = 0
-        for p in range(n):
-            open_pairs += 1 if (M[p] + R[p] >= 0.0 and M[p] - R[p] < 0.0) else 0
+        open_pairs = _undecided(M[:n], R[:n], keep)
+        if not linear:
+            # An item that has lost every place that earns something stays there: its pairs no longer matter.
+            i = 0
+            for q in range(open_pairs):
+                p = keep[q]
+                alive = False
+                for s in range(S[a + p], S[a + p] + Q[a + p]):
+                    u = unit_of[s]
+                    alive |= trial[s] < coef_start[u + 1] - coef_start[u]
+                keep[i] = p
+                i += 1 if alive else 0
+            open_pairs = i
         child = v
         if 5 * open_pairs <= 4 * n and v + 1 < LEVELS:
             child = v + 1
             b = a + n
-            i = b
+            for j in range(k):
+                old = D[j, a : a + n]
+                new = D[j, b : b + open_pairs]
+                for q in range(open_pairs):
+                    new[q] = old[keep[q]]
+            for q in range(open_pairs):
+                W[b + q] = W[a + keep[q]]
             if linear:
-                for p in range(n):
-                    if M[p] + R[p] >= 0.0 and M[p] - R[p] < 0.0:
-                        for j in range(k):
-                            D[j, i] = D[j, a + p]
-                        W[i] = W[a + p]
-                        i += 1
                 base[child] = gone
             else:
                 stamp += 1
-                for p in range(n):
-                    if M[p] + R[p] >= 0.0 and M[p] - R[p] < 0.0:
-                        for j in range(k):
-                            D[j, i] = D[j, a + p]
-                        W[i] = W[a + p]
-                        S[i] = S[a + p]
-                        Q[i] = Q[a + p]
-                        for s in range(S[i], S[i] + Q[i]):
-                            mark[unit_of[s]] = stamp
-                        i += 1
+                for q in range(open_pairs):
+                    first = S[a + keep[q]]
+                    many = Q[a + keep[q]]
+                    S[b + q] = first
+                    Q[b + q] = many
+                    for s in range(first, first + many):
+                        mark[unit_of[s]] = stamp
                 lost[child] = trial
                 settled = base[v]
                 m2 = 0
@@ -259,7 +287,7 @@ def explore(
                 n_active[child] = m2
                 base[child] = settled
             start[child] = b
-            size[child] = i - b
+            size[child] = open_pairs
         # ---- split where the undecided pairs are moved most
         a2 = start[child]
         n2 = size[child]
@@ -282,7 +310,7 @@ def explore(
                 M[p] = t * W[a2 + p]
         for j in range(k):
             if h[j] > smallest:
-                t = h[j] * (_sum_abs(D, j, W, a2, n2) if linear else _weighted_abs(D, j, M, a2, n2))
+                t = h[j] * _moved(D[j, a2 : a2 + n2], W[a2 : a2 + n2] if linear else M[:n2])
                 if t > most or which < 0:
                     most = t
                     which = j
@@ -339,13 +367,6 @@ def explore(
 def _grown(rows: Any):
     return np.concatenate((rows, np.empty_like(rows)))
 
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _weighted_abs(D: Any, j: int, weight: Any, start: int, n: int) -> float:
-    total = 0.0
-    for p in range(n):
-        total += weight[p] * abs(D[j, start + p])
-    return total
 
 
 @njit(cache=True, nogil=True)

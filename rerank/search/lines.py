@@ -38,6 +38,7 @@ class LineSearch:
     signed: NDArray[np.bool_]
     random_state: int = 0
     deadline: float = np.inf
+    until: float = np.inf
     elite: list[tuple[float, Floats]] = field(default_factory=list)
     lines: int = 0
 
@@ -46,7 +47,7 @@ class LineSearch:
 
     @property
     def late(self) -> bool:
-        return time.perf_counter() > self.deadline
+        return time.perf_counter() > min(self.deadline, self.until)
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> tuple[float, Floats]:
         """Best value on ``w + tau u`` and its point, scaled back to the cube's surface; both live on ``features`` if given."""
@@ -118,14 +119,14 @@ class LineSearch:
     def restarts(self, w: Floats, until: float, on_better: Callable[[float, Floats], None], features: Indices | None = None) -> None:
         """Climb from ``w``, then from random points and shaken elite points, until the clock says ``until``."""
         free = np.arange(w.size) if features is None else features
-        start: Floats | None = w
-        best = -np.inf
-        while start is not None:
+        start, best, self.until = w, -np.inf, until
+        while True:
             value, point = self.climb(start, features)
             if value > best:
                 best = value
                 on_better(value, point)
-            if self.late or time.perf_counter() > until:
+            if self.late:
+                self.until = np.inf
                 return
             start = self.random_point(free, w.size)
             if self.elite and self.rng.random() < 0.5:
