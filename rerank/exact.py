@@ -19,7 +19,7 @@ from rerank.clock import Clock
 from rerank.errors import CertificateError, NoSolutionError
 from rerank.judge import Judged, judge, polished
 from rerank.problem import Problem
-from rerank.programs import check_epsilon, estimated_size, normalised, shares_optimum, state
+from rerank.programs import check_margin, estimated_size, normalised, shares_optimum, state
 from rerank.result import CLOSED
 from rerank.statistics import RankStatistic
 
@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 SEARCH_SHARE = 0.5
 """Share of the time the search gets when a program may follow."""
 
-CONFIRM_SECONDS = 5.0
-"""Most seconds a program gets to confirm what is already proved."""
+CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
+"""A program gets at most so many seconds, and so much of the time left, to confirm what is already proved."""
 
 NONZEROS_A_SECOND = 60_000
 """How many non-zeros are built, compiled and handed over in a second, on the safe side."""
@@ -46,8 +46,8 @@ class Plan:
     presolve : bool
     n_jobs : int or None
     random_state : int
-    proof : path or None
-        File for the search's leaves.
+    proof : bool
+        Whether the search keeps its record of splits.
     progress : callable, optional
         Handed on to the search and to HiGHS.
     verbose : int
@@ -59,7 +59,7 @@ class Plan:
     presolve: bool = True
     n_jobs: int | None = None
     random_state: int = 0
-    proof: Any = None
+    proof: bool = False
     progress: Callable[[Any], Any] | None = None
     verbose: int = 0
 
@@ -111,7 +111,7 @@ def solve(problem: Problem, plan: Plan, clock: Clock, start: Floats | None = Non
     if plan.solver == "search":
         solved = _search(problem, plan, clock, start, clock.share(0.97))
     else:
-        check_epsilon(problem)
+        check_margin(problem)
         if plan.presolve:
             solved = _search_then_program(problem, plan, clock, start)
         else:
@@ -192,9 +192,9 @@ def _seconds_to_state(problem: Problem, formulation: str) -> float:
 def _confirm(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: Any) -> Solved:
     """The chosen program at what the search proved: does it say the same?"""
     name = plan.formulation
-    budget = min(CONFIRM_SECONDS, clock.remaining * 0.5)
+    budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if _seconds_to_state(problem, name) > budget / 2:
-        return solved.noting(f"The {name} program is too large to confirm the proof in {budget:.0f} s; it was left out.")
+        return solved.noting(f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out.")
     with clock.phase("build"):
         stated = state(problem, name, box=getattr(found, "box", None))
         x, violated = stated.point(solved.judged.weights)

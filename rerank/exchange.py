@@ -132,6 +132,8 @@ def restore(doc: ModelDocument, first_stage: Any = None, where: str = "the model
     est.n_features_in_ = d
     if doc.settings.get("named_features", True):
         est.feature_names_in_ = np.array(doc.feature_names, dtype=object)
+    else:
+        est._column_names = doc.feature_names
     stage = None
     if doc.first_stage_coef is not None:
         stage = FirstStage(str(doc.first_stage), None, doc.first_stage_coef, float(doc.first_stage_intercept or 0.0))

@@ -14,16 +14,15 @@ from rerank.exact import Plan, Solved, solve
 from rerank.first_stage import FirstStage, affine, fit_first_stage
 from rerank.judge import judge
 from rerank.problem import Problem
-from rerank.programs import least_epsilon, normalised
+from rerank.programs import automatic_epsilon, normalised
 from rerank.result import Result, message_of, status_of
 from rerank.settings import Settings
 from rerank.shortlist import snap, stack
+from rerank.solvers.epsilon import SMALLEST_DEFAULT
 from rerank.training import Data, Training, prepare
 
 Floats = NDArray[np.float64]
 
-LEAST_EPSILON = 1e-4
-"""The automatic margin, unless a solver's tolerance asks for more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_wei
         scores = None if stage is None else stage.scores(data.X)
         training = prepare(
             data, settings.statistic, scores, None if stage is None else settings.n_candidates,
-            epsilon=settings.epsilon or LEAST_EPSILON, C=settings.C, max_features=settings.max_features,
+            epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
     before = None if scores is None else data.evaluate(settings.statistic, scores)
@@ -65,7 +64,7 @@ def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_wei
     if problem is None or training.nothing or _is_ideal(before, problem):
         return _nothing_to_do(data, settings, stage, training, before, clock)
     if settings.epsilon is None and settings.solver not in ("search", "none"):
-        problem = replace(problem, epsilon=max(LEAST_EPSILON, least_epsilon(problem)))
+        problem = replace(problem, epsilon=automatic_epsilon(problem))
         training = replace(training, problem=problem)
     start = start_weights(problem, training, stage)
     if settings.solver == "none":
@@ -73,7 +72,7 @@ def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_wei
     else:
         plan = Plan(
             settings.statistic, settings.formulation, settings.solver, settings.presolve, settings.n_jobs, settings.seed,
-            proof=getattr(estimator, "_proof", None), progress=getattr(estimator, "_progress", None),
+            proof=bool(getattr(estimator, "_proof", False)), progress=getattr(estimator, "_progress", None),
             verbose=int(estimator.verbose),
         )  # fmt: skip
         solved = solve(problem, plan, clock, start)
@@ -173,7 +172,7 @@ def _common(settings: Settings, training: Training, before: float | None, clock:
     return {
         "statistic_name": settings.statistic.name,
         "gain": settings.gain,
-        "epsilon": problem.epsilon if problem is not None else settings.epsilon or LEAST_EPSILON,
+        "epsilon": problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
         "C": settings.C,
         "n_lists": training.n_lists,
         "n_empty_lists": training.n_empty_lists,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem
+from rerank.solvers.epsilon import check_epsilon, default_epsilon
 from rerank.statistics import AUC, RankStatistic
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ FORMULATIONS = ("subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
 FEASIBILITY_TOLERANCE = 1e-6
 """By how much solvers may miss a row, as it is handed over."""
-
-SAFETY = 10.0
-"""The margin of a row, as it is handed over, is at least this many tolerances: below that solvers over-claim."""
 
 
 def check_formulation(name: str, statistic: RankStatistic) -> None:
@@ -71,25 +69,22 @@ def largest_difference(problem: Problem) -> float:
     return largest
 
 
-def least_epsilon(problem: Problem) -> float:
-    """Smallest margin with which a solver's answer can be trusted to survive an exact check."""
-    return SAFETY * FEASIBILITY_TOLERANCE * max(1.0, largest_difference(problem))
+def automatic_epsilon(problem: Problem) -> float:
+    """The margin where none is asked for: one that a solver's tolerance cannot swallow."""
+    return default_epsilon(FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
 
 
-def check_epsilon(problem: Problem) -> None:
-    """Refuse a margin that solver tolerances could swallow.
+def check_margin(problem: Problem) -> None:
+    """Refuse a margin that a solver's tolerance could swallow; rows are handed over divided by their big-M.
 
     Raises
     ------
     InputError
     """
-    least = least_epsilon(problem)
-    if problem.epsilon < least * (1 - 1e-9):
-        raise InputError(
-            f"The margin epsilon={problem.epsilon:g} is too small for a solver that may miss a row by "
-            f"{FEASIBILITY_TOLERANCE:g}: on this shortlist it must be at least {least:.3g}; raise it, use epsilon='auto', or "
-            "solver='search', which has no tolerance."
-        )
+    try:
+        check_epsilon(problem.epsilon, FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
+    except InputError as error:
+        raise InputError(f"{error} epsilon='auto' does the first; solver='search' has no tolerance.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,29 +158,17 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     """
     from formulations.errors import FormulationError
 
-    module = importlib.import_module(f"formulations.{formulation}")
-    common: dict[str, Any] = {
-        "epsilon": problem.epsilon,
-        "C": problem.C,
-        "max_features": problem.max_features,
-        "signs": problem.signs,
-        "box": box,
-        **choices,
-    }
+    module, ranked, options = _arguments(problem, formulation)
     try:
-        return module.build(problem.scaled, **_ranked(problem, formulation), **common)
+        return module.build(problem.scaled, **ranked, **options, box=box, **choices)
     except FormulationError as error:
         raise InputError(str(error)) from error
 
 
 def estimated_size(problem: Problem, formulation: str) -> int:
     """Non-zeros of the program's matrix, counted without building it."""
-    module = importlib.import_module(f"formulations.{formulation}")
-    size = module.size(
-        problem.scaled, **_ranked(problem, formulation), epsilon=problem.epsilon, C=problem.C,
-        max_features=problem.max_features, signs=problem.signs,
-    )  # fmt: skip
-    return int(size.nonzeros)
+    module, ranked, options = _arguments(problem, formulation)
+    return int(module.size(problem.scaled, **ranked, **options).nonzeros)
 
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
@@ -197,15 +180,30 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
 
 
 def offset(problem: Problem, formulation: str) -> float:
-    """Value minus objective of the program."""
-    if formulation not in ("auc", "pairwise"):
+    """Value minus objective of the program: what no weights change."""
+    if formulation != "pairwise":
         return problem.constant
-    # These two count pairs won; a positive at position p of m, among q positives, wins (m - p) - (positives below) pairs.
-    inside = sum(u.factor * u.positive.size * (u.positive.size + 1) / 2 for u in problem.units)
-    beyond = sum(u.factor * u.positive.size * (u.coefficients[0] - 1.0) for u in problem.units)
-    return float(problem.constant + inside + beyond)
+    # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1) / 2, and
+    # each rank earns itself plus what the places below the shortlist have used up.
+    own = sum(u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1) for u in problem.units)
+    return float(problem.constant + own)
 
 
-def _ranked(problem: Problem, formulation: str) -> dict[str, Any]:
-    """What the builder ranks: units with their coefficients, or preferences between rows."""
-    return {"y": None, "coefficients": None, "units": problem.units}
+def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Module of the builder, what it ranks, and the options that come from the problem."""
+    module = importlib.import_module(f"formulations.{formulation}")
+    ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
+    options = {
+        "epsilon": problem.epsilon, "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,
+    }  # fmt: skip
+    return module, ranked, options
+
+
+def preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
+    """Pairs of rows of one list in which the first has the larger gain, and what winning each is worth for AUC."""
+    pairs, weights = [], []
+    for unit in problem.units:
+        i, k = np.meshgrid(unit.positive, unit.negative, indexing="ij")
+        pairs.append(np.column_stack([i.ravel(), k.ravel()]))
+        weights.append(np.full(i.size, unit.factor))
+    return np.concatenate(pairs), np.concatenate(weights)

@@ -188,6 +188,9 @@ class Reranker(BaseEstimator):
         return Data(table, labels, gains, lists, by_list, self._names()), weights
 
     def _names(self) -> tuple[str, ...]:
+        named = getattr(self, "_column_names", None)
+        if named is not None:
+            return tuple(named)
         if hasattr(self, "feature_names_in_"):
             return tuple(str(name) for name in self.feature_names_in_)
         return tuple(f"x{j}" for j in range(self.n_features_in_))
@@ -214,7 +217,8 @@ class Reranker(BaseEstimator):
         elif stage.coef is not None:
             self.coef_ = stage.coef.copy()
         used = np.flatnonzero(self.coef_)
-        self.features_ = self.feature_names_in_[used] if hasattr(self, "feature_names_in_") else used
+        named = hasattr(self, "feature_names_in_") or getattr(self, "_column_names", None) is not None
+        self.features_ = np.array(self._names(), dtype=object)[used] if named else used
 
     # -- ranking ------------------------------------------------------------------------------------------------------
 

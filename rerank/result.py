@@ -78,8 +78,8 @@ class Result:
     theorem : str
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
     nodes : int
-    proof : str or None
-        File in which the search wrote its leaves.
+    proof : object or None
+        The search's record of splits, where it was asked to keep one.
     notes : tuple of str
         Everything else worth saying, one sentence each.
     """
@@ -141,7 +141,6 @@ class Result:
             "shortlist": {**vars(self.shortlist), "constant_features": list(self.shortlist.constant_features)},
             "seconds": dict(self.seconds),
             "model_size": None if self.model_size is None else dict(self.model_size),
-            "proof": None if self.proof is None else str(self.proof),
             "notes": list(self.notes),
         }
 

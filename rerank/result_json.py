@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.model_fields import MAX_TEXT
 from rerank.result import STATUSES, Result, ShortlistInfo
 
 # Kept elsewhere in the file, or computed from the rest.
@@ -18,7 +19,22 @@ _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "gain", "epsilon", "
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
+    if result.certificate is not None:
+        # With hundreds of lists the exact fractions outgrow a text of the file; verifying recomputes them anyway.
+        exact = {key: value for key, value in result.certificate.to_dict().items() if key not in ("weights", "epsilon", "C")}
+        body["certificate"] = {key: value for key, value in exact.items() if len(str(value)) <= MAX_TEXT}
     return _flattened(body)
+
+
+def _certificate(flat: Mapping[str, Any], weights: NDArray[np.float64], epsilon: float, C: float) -> Any:
+    from rerank.certificate import Certificate
+
+    body = _gathered(flat, "certificate")
+    if not {"value", "statistic", "margin"} <= set(body):
+        return None
+    return Certificate.from_dict(
+        {**body, "weights": [float(w).hex() for w in weights], "epsilon": epsilon.hex(), "C": C.hex()}
+    )
 
 
 def _flattened(body: Any, prefix: str = "") -> dict[str, Any]:
@@ -40,7 +56,7 @@ def _gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 def result_from_flat(
     flat: Mapping[str, Any], weights: NDArray[np.float64], statistic_name: str, gain: str, epsilon: float, C: float
 ) -> Result:
-    """The result of a model file, without its certificate.
+    """The result of a model file.
 
     Raises
     ------
@@ -54,7 +70,7 @@ def result_from_flat(
         plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
         result = Result(
             **plain, weights=weights, statistic_name=statistic_name, gain=gain, epsilon=epsilon, C=C,
-            shortlist=ShortlistInfo(**short, constant_features=constant), seconds=_gathered(flat, "seconds"),
+            certificate=_certificate(flat, weights, epsilon, C), shortlist=ShortlistInfo(**short, constant_features=constant), seconds=_gathered(flat, "seconds"),
             model_size=size or None, notes=tuple(map(str, _gathered(flat, "notes").values())),
         )  # fmt: skip
         np.array([result.statistic, result.value, result.bound], dtype=np.float64)

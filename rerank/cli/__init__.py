@@ -1,0 +1,42 @@
+"""The command line: ``rerank demo | fit | rank | score | export | solve | import | verify | doctor | convert``.
+
+Results go to standard output, as text or with ``--json`` as one JSON object; progress and errors go to standard error.
+Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 no solution, 5 the certificate failed,
+2 bad input.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from rerank.cli import checking, demonstrate, fitting, programs, ranking, tables
+from rerank.cli.common import guarded
+
+app = typer.Typer(
+    name="rerank",
+    help="Fit the top of a ranked list exactly, with a proved bound. Exit codes: 0 proved optimal or done, 3 a solution within "
+    "the limit, 4 no solution, 5 the certificate failed, 2 bad input.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+for name, command in (
+    ("demo", demonstrate.demo),
+    ("fit", fitting.fit),
+    ("rank", ranking.rank),
+    ("score", ranking.score),
+    ("export", programs.export),
+    ("solve", programs.solve),
+    ("import", programs.take),
+    ("verify", checking.verify),
+    ("doctor", checking.doctor),
+    ("convert", tables.convert),
+):
+    app.command(name)(guarded(command))
+
+
+def main() -> None:
+    """Entry point of the ``rerank`` command."""
+    app()

@@ -1,0 +1,52 @@
+"""``rerank verify`` and ``rerank doctor``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from rerank.cli.common import FAILED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, read_for
+from rerank.errors import SolverError
+
+
+def verify(
+    model: Model,
+    data: Data,
+    label: Label = None,
+    qid: Qid = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute a model's numbers from the files alone, in exact rational arithmetic."""
+    from rerank.verification import verify as check
+
+    doc, table = read_for(
+        model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
+    )
+    report = check(doc, table, str(model))
+    if as_json:
+        answer({"holds": report.holds, "checks": [vars(check) for check in report.checks], "open": list(report.remarks)})
+    else:
+        from rerank.report import print_checks
+
+        print_checks(report)
+    raise typer.Exit(0 if report.holds else FAILED)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say which solvers and libraries this installation finds."""
+    from rerank.exchange import versions
+    from rerank.solvers import gateway
+
+    try:
+        solvers: list[dict[str, Any]] = [dict(one) for one in gateway.available()]
+    except SolverError as error:
+        solvers = [{"solver": "any", "available": False, "message": str(error)}]
+    if as_json:
+        answer({"versions": versions(), "solvers": solvers})
+        return
+    from rerank.report import print_doctor
+
+    print_doctor(versions(), solvers)

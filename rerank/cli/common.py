@@ -1,0 +1,175 @@
+"""What every command shares: options, reading data, writing answers, errors as one sentence and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from rerank.errors import CertificateError, InputError, NoSolutionError, RerankError, SolverError
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.model_file import ModelDocument
+    from rerank.result import Result
+
+PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
+
+Answer = TypeVar("Answer")
+
+Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv or .svm (svmlight with qid), also .gz.", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.", show_default=False)]
+Label = Annotated[str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.", show_default=False)]
+Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.", show_default=False)]
+Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.", show_default=False)]
+Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.", show_default=False)]
+Positive = Annotated[
+    str | None, typer.Option(help="CSV: the label of the rows to find, where labels are words.", show_default=False)
+]
+Features = Annotated[
+    str | None, typer.Option(help="CSV: columns to use, with commas between; all numeric ones by default.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+CODES: tuple[tuple[type[Exception], int], ...] = (
+    (CertificateError, FAILED),
+    (NoSolutionError, NO_SOLUTION),
+    (SolverError, NO_SOLUTION),
+    (InputError, BAD_INPUT),
+    (RerankError, BAD_INPUT),
+)
+
+
+def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
+    """The command with our errors turned into a sentence on standard error and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Answer:
+        try:
+            return command(*args, **kwargs)
+        except RerankError as error:
+            typer.echo(f"rerank: {error}", err=True)
+            code = next(code for kind, code in CODES if isinstance(error, kind))
+            raise typer.Exit(code) from None
+        except BrokenPipeError:
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+
+    return run
+
+
+def exit_code(result: Result) -> int:
+    """0 where the result is proved, 3 where its gap is open."""
+    return PROVED if result.proved else FEASIBLE
+
+
+def say(text: str) -> None:
+    """A line of progress or of remarks, on standard error."""
+    typer.echo(text, err=True)
+
+
+def answer(body: Mapping[str, Any]) -> None:
+    """One JSON object on standard output; infinities become null, as JSON has none."""
+    typer.echo(json.dumps(plain(body), indent=1, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """The value in what JSON knows."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner on standard error while the block runs; a plain line where that is no terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        say(what)
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+def read_data(
+    path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
+    positive: str | None = None, features: str | None = None, need_label: bool = False,
+) -> Table:  # fmt: skip
+    """The table of a file; remarks of its reader go to standard error.
+
+    Raises
+    ------
+    InputError
+        Where the reader refuses the file, or a label is needed and there is none.
+    """
+    from rerank.io import read_table
+
+    columns = None if features is None else [name.strip() for name in features.split(",") if name.strip()]
+    table = read_table(path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=columns)
+    for note in table.notes:
+        say(note)
+    if need_label and table.y is None:
+        raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
+    return table
+
+
+def read_for(
+    model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
+    weight: str | None = None, positive: str | None = None, need_label: bool = False,
+) -> tuple[ModelDocument, Table]:  # fmt: skip
+    """A model and a table with its columns; options not given are those of the fit where the file has such a column."""
+    from rerank import model_file
+    from rerank.io import read_table
+
+    doc = model_file.read(model)
+    options: dict[str, Any]
+    if is_csv(data):
+        given = {"label": label, "qid": qid, "id": id, "weight": weight}
+        header = csv_columns(data)
+        for role, name in given.items():
+            fitted = doc.settings.get(f"{role}_column")
+            wanted = need_label or role in ("qid", "id")
+            if name is None and fitted is not None and wanted and fitted in header:
+                given[role] = fitted
+        positive = positive or (doc.settings.get("positive_label") if given["label"] is not None else None)
+        options = {**given, "positive": positive, "features": list(doc.feature_names)}
+    else:
+        options = {"n_features": len(doc.feature_names)}
+    table = read_table(data, **options)
+    if need_label and table.y is None:
+        raise InputError(f"{data} was read without labels; name the column that holds them with --label.")
+    return doc, table
+
+
+def is_csv(path: Path) -> bool:
+    """Whether the name is that of a CSV or TSV file, gzipped or not."""
+    return path.name.removesuffix(".gz").lower().endswith((".csv", ".tsv"))
+
+
+def csv_columns(path: Path) -> list[str]:
+    """Column names of a CSV or TSV file, [] where it has none that can be read."""
+    import csv
+
+    from rerank.io.lines import numbered_lines
+
+    delimiter = "\t" if path.name.removesuffix(".gz").lower().endswith(".tsv") else ","
+    first = next((text for _, text in numbered_lines(path)), "")
+    return [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]

@@ -1,0 +1,129 @@
+"""``rerank export``, ``rerank solve`` and ``rerank import``: the program as a file, any solver, and the way back."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rerank.cli.common import (
+    FEASIBLE, NO_SOLUTION, PROVED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, exit_code, read_for, say, working,
+)  # fmt: skip
+from rerank.errors import InputError, SolverError
+
+Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.", show_default=False)]
+
+
+def export(
+    model: Model,
+    data: Data,
+    output: Annotated[Path, typer.Argument(help="Program file to write (.mps); its sidecar ends in .json.", show_default=False)],
+    label: Label = None,
+    qid: Qid = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    formulation: Annotated[
+        str | None, typer.Option(help="Another program than the model's.", show_default=False)
+    ] = None,
+    linking: Annotated[str, typer.Option(help="ordered, or paper for the literal form.")] = "ordered",
+    big_m: Annotated[str, typer.Option(help="pair, or unit for the literal form (another problem).")] = "pair",
+    as_json: AsJson = False,
+) -> None:
+    """Write the program of a model and its training data for any solver."""
+    from rerank.programs import check_formulation
+    from rerank.verification import refitted
+
+    if output.suffix != ".mps":
+        raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
+    doc, table = read_for(
+        model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
+    )
+    est = refitted(doc, table, str(model))
+    if formulation is not None:
+        check_formulation(formulation, est._settings.statistic)
+        est.set_params(formulation=formulation)
+    with working(f"Stating the {est.formulation} program ..."):
+        choices: dict[str, Any] = {"big_m": big_m} if est.formulation in ("auc", "pairwise", "mixed") else {
+            "big_m": big_m, "linking": linking,
+        }  # fmt: skip
+        program, sidecar = est.export_mps(output, **choices)
+    if as_json:
+        answer({"program": program, "sidecar": sidecar, "formulation": est.formulation})
+    else:
+        typer.echo(f"{program}\n{sidecar}")
+
+
+def solve(
+    program: Program,
+    solver: Annotated[str, typer.Option(help="highs, cbc, scip, glpk, gurobi, ...")] = "highs",
+    time_limit: Annotated[float | None, typer.Option(help="Seconds.", show_default=False)] = None,
+    solution: Annotated[
+        Path | None, typer.Option(help="Where to write the solution; beside the program, ending in .sol, by default.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve a program file with an installed solver and write its solution."""
+    from formulations import mps
+    from formulations.errors import FormulationError
+    from rerank.atomic import writing
+    from rerank.solvers import gateway
+
+    try:
+        read = mps.read(program)
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+    with working(f"{solver} solves {program.name} ({len(read.rows)} rows, {len(read.columns)} columns) ..."):
+        outcome = gateway.solve_file(program, solver, time_limit=time_limit)
+    body = {
+        "solver": outcome.solver, "version": outcome.version, "stop": str(outcome.stop), "holds": str(outcome.holds),
+        "objective": outcome.objective, "bound": outcome.bound, "seconds": outcome.seconds, "solution": None,
+    }  # fmt: skip
+    if outcome.x is not None:
+        target = solution or program.with_suffix(".sol")
+        with writing(target) as file:
+            file.write(f"# Objective value = {float(-(outcome.objective - read.offset))!r}\n")
+            file.writelines(f"{name} {float(x)!r}\n" for name, x in zip(read.columns, outcome.x, strict=True))
+        body["solution"] = str(target)
+    if as_json:
+        answer(body)
+    else:
+        bound = "no bound" if not math.isfinite(outcome.bound) else f"bound {outcome.bound:.9g}"
+        held = "no solution" if outcome.objective is None else f"objective {outcome.objective:.9g}, {bound}"
+        typer.echo(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
+        if body["solution"]:
+            say(f"Solution written to {body['solution']}; rerank import {program} {body['solution']} --model NEW.json reads it.")
+        if getattr(outcome, "message", ""):
+            say(outcome.message)
+    if outcome.x is None:
+        raise typer.Exit(NO_SOLUTION)
+    raise typer.Exit(PROVED if outcome.holds == "optimal" else FEASIBLE)
+
+
+def take(
+    program: Program,
+    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers.", show_default=False)],
+    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).", show_default=False)],
+    dialect: Annotated[
+        str | None, typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a solver's solution back into a model; its value is recomputed exactly."""
+    from rerank.cli.fitting import named_weights
+    from rerank.exchange import imported
+
+    est = imported(program, solution, dialect)
+    est.save(model)
+    if as_json:
+        answer({"model": str(model), **est.result_.to_dict(), "coef": named_weights(est)})
+    else:
+        from rerank.report import print_result
+
+        print_result(est)
+        say(f"Written to {model}.")
+    raise typer.Exit(exit_code(est.result_))
+
+
+__all__ = ["SolverError", "export", "solve", "take"]

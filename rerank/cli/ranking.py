@@ -1,0 +1,107 @@
+"""``rerank rank`` and ``rerank score``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rerank.cli.common import AsJson, Data, Id, Label, Model, Positive, Qid, Weight, answer, read_for, say
+from rerank.errors import InputError
+
+
+def rank(
+    model: Model,
+    data: Data,
+    qid: Qid = None,
+    id: Id = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False)
+    ] = None,
+    top: Annotated[int, typer.Option(help="Rows of each list to print; 0 for all.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Rank the rows of a table, best first."""
+    import numpy as np
+
+    from rerank.exchange import restore
+    from rerank.lists import rows_by_list
+
+    doc, table = read_for(model, data, qid=qid, id=id)
+    est = restore(doc, where=str(model))
+    places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
+    names = table.ids if table.ids is not None else np.array([str(row) for row in range(len(table))], dtype=object)
+    lists = [(str(name), rows[np.argsort(places[rows])]) for name, rows in rows_by_list(table.qid, len(table))]
+    if output is not None:
+        _write(output, table, names, scores, places)
+        say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
+    shown = [
+        {"list": name if table.qid is not None else None, "place": int(places[row]), "id": str(names[row]), "score": scores[row]}
+        for name, rows in lists
+        for row in (rows if top <= 0 else rows[:top])
+    ]
+    if as_json:
+        answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
+    elif output is None:
+        from rerank.report import print_rows
+
+        print_rows(shown, len(table))
+
+
+def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None:
+    from rerank.atomic import writing
+    from rerank.io import write_run
+
+    if path.suffix in (".run", ".trec"):
+        write_run(path, table.qid, names, scores, ranks=places)
+        return
+    if path.suffix != ".csv":
+        raise InputError(f"{path} names no format; write to a .csv or a .run file.")
+    import csv
+
+    order = sorted(range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row]))
+    with writing(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*([] if table.qid is None else ["qid"]), "place", "id", "score"])
+        for row in order:
+            own = [] if table.qid is None else [table.qid[row]]
+            writer.writerow([*own, int(places[row]), names[row], repr(float(scores[row]))])
+
+
+def score(
+    model: Model,
+    data: Data,
+    label: Label = None,
+    qid: Qid = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate the model's ranking of labelled rows, beside the first stage's."""
+    from rerank.exchange import restore
+    from rerank.ranks import count_empty, evaluate
+    from rerank.statistics import parse
+
+    doc, table = read_for(
+        model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
+    )
+    est = restore(doc, where=str(model))
+    assert table.y is not None
+    value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight)
+    first = None
+    if est._stage is not None:
+        first = evaluate(
+            parse(est.stat), table.y, est._stage.scores(table.X), table.qid, gain=est.gain,  # type: ignore[arg-type]
+            sample_weight=table.sample_weight,
+        )  # fmt: skip
+    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)  # type: ignore[arg-type]
+    name = parse(est.stat).name
+    if as_json:
+        answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
+        return
+    typer.echo(f"{name}  {value:.6g}")
+    if first is not None:
+        typer.echo(f"{name} of the first stage alone  {first:.6g}")
+    if empty:
+        say(f"{empty} list(s) without anything to order are not counted.")
