@@ -133,7 +133,7 @@ class BoxSearch:
         for s, (centres, halves) in enumerate(cover):
             names = np.arange(start, start + len(centres), dtype=np.int64)
             start += len(centres)
-            bounds = np.full(len(centres), np.inf)
+            bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
             for part in np.array_split(np.arange(len(centres)), min(pieces, len(centres))):
                 self._push(Bundle(s, centres[part], halves[part], bounds[part], names[part]))
         self._task = 1

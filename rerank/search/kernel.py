@@ -366,36 +366,3 @@ def explore(
 @njit(cache=True, nogil=True)
 def _grown(rows: Any):
     return np.concatenate((rows, np.empty_like(rows)))
-
-
-
-@njit(cache=True, nogil=True)
-def point_value(
-    pairs: Any, slot: Any, span: Any, weight: Any, w: Any, reach: float, linear: bool, total: float,
-    unit_start: Any, unit_slots: Any, unit_of: Any, coef_start: Any, coef: Any,
-) -> float:
-    """Value of one weight vector; a pair is won where its scaled difference is at least ``reach``."""
-    k, P = pairs.shape
-    M = np.zeros(P)
-    for j in range(k):
-        wj = w[j]
-        if wj != 0.0:
-            for p in range(P):
-                M[p] += wj * pairs[j, p]
-    value = total if linear else 0.0
-    lost = np.zeros(unit_of.size, np.int32)
-    widest = 1
-    for p in range(P):
-        if M[p] < reach:
-            if linear:
-                value -= weight[p]
-            else:
-                for s in range(slot[p], slot[p] + span[p]):
-                    lost[s] += np.int32(weight[p])
-    if not linear:
-        for u in range(unit_start.size - 1):
-            widest = max(widest, coef_start[u + 1] - coef_start[u])
-        count = np.zeros(widest + 1, np.int64)
-        for u in range(unit_start.size - 1):
-            value += unit_value(u, lost, unit_start, unit_slots, coef_start, coef, count)
-    return value

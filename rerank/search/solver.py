@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem
-from rerank.search.boxes import BoxSearch
+from rerank.search.boxes import BoxSearch, Bundle
+from rerank.search.corners import Exact
 from rerank.search.lines import LineSearch
 from rerank.search.supports import supports
 from rerank.search.tables import Tables, tables
@@ -130,6 +131,7 @@ class Solver:
         self.flip = np.where(problem.signs < 0, -1.0, 1.0)
         plain = tables(problem)
         self.tables: Tables = plain if not (problem.signs < 0).any() else _flipped(plain, self.flip)
+        self.exact = Exact(problem, self.tables, self.flip)
         self.signed = problem.signs != 0
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
@@ -156,15 +158,8 @@ class Solver:
     # ---- start
 
     def _inner(self, w: Floats) -> float:
-        """Value minus price in the tables' unit, counting a pair as won only where rounding cannot have made it so."""
-        from rerank.search.kernel import point_value
-
-        t = self.tables
-        inner = point_value(
-            t.pairs, t.slot, t.span, t.weight, w, t.epsilon + t.tolerance, t.linear, t.total,
-            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
-        )
-        return float(inner - self.price * np.count_nonzero(w))
+        """Value minus price in the tables' unit, every pair judged exactly."""
+        return self.exact.value(w) - self.price * float(np.count_nonzero(w))
 
     def offer(self, w: Floats) -> None:
         """Take weights (flipped space) if they are better than the best so far and within the support limit."""
@@ -203,7 +198,7 @@ class Solver:
         burst = 0.03
         while True:
             if s.run(self.deadline, self._progress, until=time.perf_counter() + burst):
-                return True
+                return self._settle_small()
             now = time.perf_counter()
             if now >= self.deadline:
                 return False
@@ -213,6 +208,25 @@ class Solver:
                 self.lines.restarts(w, min(now + spent, self.deadline), lambda _, x: self.offer(x))
                 self._progress(s)
             burst = min(burst * 1.7, 20.0)
+
+    def _settle_small(self) -> bool:
+        """Settle the boxes that were too small to split, exactly; True where none is left that could beat the value."""
+        s = self.search
+        left: list[Bundle] = []
+        for bundle in s.stubborn:
+            for c, h, bound, name in zip(bundle.centres, bundle.halves, bundle.bounds, bundle.names, strict=True):
+                price = float(s.prices[bundle.support])
+                if bound - price <= s.value + s.slack:
+                    continue
+                settled = None if time.perf_counter() > self.deadline else self.exact.settle(s.columns[bundle.support], c, h)
+                if settled is not None:
+                    bound = settled[0]
+                    for w in settled[1] if bound - price > s.value + s.slack else []:
+                        self.offer(w)
+                if bound - price > s.value + s.slack:
+                    left.append(Bundle(bundle.support, c[None], h[None], np.array([bound]), np.array([name])))
+        s.stubborn = [b for b in left if b.bound - s.prices[b.support] > s.value + s.slack]
+        return not s.stubborn
 
     def _progress(self, s: BoxSearch) -> None:
         if self.report is not None:

@@ -30,6 +30,8 @@ class Tables:
         First slot of the pair and number of slots.
     multiplicity : int32 (P,)
         How many equal pairs a column stands for.
+    upper, lower : int32 (P,)
+        Rows of the data that the column is the difference of.
     unit_start, unit_slots, unit_of : int32
         Slots of each binary list, and the list of each slot.
     coef_start, coef
@@ -50,6 +52,8 @@ class Tables:
     slot: Ints
     span: Ints
     multiplicity: Ints
+    upper: Ints
+    lower: Ints
     unit_start: Ints
     unit_slots: Ints
     unit_of: Ints
@@ -93,6 +97,17 @@ class Tables:
         return float(np.floor(inner + 1e-6)) if self.integral else inner - 1e-13 * (1.0 + abs(value))
 
     @cached_property
+    def ideal(self) -> float:
+        """Value, in the kernels' unit, of losing nothing."""
+        if self.linear:
+            return self.total
+        top = 0.0
+        for u in range(self.unit_start.size - 1):
+            worth = self.coef[self.coef_start[u] : self.coef_start[u + 1]]
+            top += float(worth[: self.unit_start[u + 1] - self.unit_start[u]].sum())
+        return top
+
+    @cached_property
     def slack(self) -> float:
         """A box is given up when its bound beats the incumbent by no more than this (rounding of sums)."""
         if self.integral:
@@ -113,13 +128,13 @@ def tolerance(n_features: int) -> float:
 def tables(problem: Problem) -> Tables:
     """Flatten a problem; pairs are merged where an item meets equal rows."""
     X = problem.scaled
-    parts = [_list_pairs(X, q) for q in problem.lists]
+    parts = [_list_pairs(problem.X, X, q) for q in problem.lists]
     thresholds = [q.thresholds() for q in problem.lists]
     # Slots: item by item, thresholds of one item in a row.
     offset = 0
-    pairs, slot, span, multiplicity = [], [], [], []
+    pairs, slot, span, multiplicity, rows = [], [], [], [], []
     members: list[list[NDArray[np.intp]]] = []
-    for q, steps, (upper, D, first, last, count) in zip(problem.lists, thresholds, parts, strict=True):
+    for q, steps, (upper, lower, D, first, last, count) in zip(problem.lists, thresholds, parts, strict=True):
         items = np.flatnonzero(q.gains > 0)
         depth = np.searchsorted(steps, q.gains[items], side="right")  # thresholds reached by each item
         begin = offset + np.concatenate([[0], np.cumsum(depth)[:-1]]).astype(np.int64)
@@ -129,6 +144,7 @@ def tables(problem: Problem) -> Tables:
         slot.append(where[upper] + first)
         span.append(last - first)
         multiplicity.append(count)
+        rows.append((q.rows[upper], q.rows[lower]))
         members.append([begin[depth > t] + t for t in range(steps.size)])
         offset += int(depth.sum())
     units = problem.units
@@ -142,6 +158,8 @@ def tables(problem: Problem) -> Tables:
         slot=np.concatenate(slot).astype(np.int32),
         span=np.concatenate(span).astype(np.int32),
         multiplicity=np.concatenate(multiplicity).astype(np.int32),
+        upper=np.concatenate([r[0] for r in rows]).astype(np.int32),
+        lower=np.concatenate([r[1] for r in rows]).astype(np.int32),
         unit_start=np.concatenate([[0], np.cumsum([s.size for s in slots])]).astype(np.int32),
         unit_slots=np.concatenate(slots).astype(np.int32),
         unit_of=unit_of,
@@ -153,24 +171,20 @@ def tables(problem: Problem) -> Tables:
     return _linear(problem, flat) if all(_is_linear(unit.coefficients) for unit in units) else flat
 
 
-def _list_pairs(X: Floats, q: RankedList):
-    """Pairs of one list: upper item (position in the list), difference, first and last threshold it counts in, multiplicity."""
-    steps = q.thresholds()
-    level = np.searchsorted(steps, q.gains, side="right")  # 0 for gain 0
+def _list_pairs(raw: Floats, X: Floats, q: RankedList) -> tuple[NDArray, ...]:
+    """Pairs of one list: upper and lower item (places in the list), difference, first and last threshold, multiplicity."""
+    level = np.searchsorted(q.thresholds(), q.gains, side="right")  # 0 for gain 0
     rows = X[q.rows]
-    # Equal rows of one gain stand in the same pairs: keep one, with its count.
-    key = np.column_stack([level, rows])
-    distinct, count = np.unique(key, axis=0, return_counts=True)
-    below_level, below = distinct[:, 0].astype(np.int64), distinct[:, 1:]
-    upper, D, first, last, number = [], [], [], [], []
-    for i in np.flatnonzero(level > 0):
-        k = below_level < level[i]
-        upper.append(np.full(int(k.sum()), i))
-        D.append(rows[i] - below[k])
-        first.append(below_level[k])
-        last.append(np.full(int(k.sum()), level[i]))
-        number.append(count[k])
-    return tuple(np.concatenate(part) for part in (upper, D, first, last, number))
+    # Equal rows of one gain stand in the same pairs: keep the first, with their count.
+    _, first_of, count = np.unique(np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True)
+    order = np.argsort(level[first_of], kind="stable")
+    below, count = first_of[order], count[order]
+    ends = np.searchsorted(level[below], level)  # below[: ends[i]] have a lower gain than i
+    items = np.flatnonzero(level > 0)
+    upper = np.repeat(items, ends[items])
+    take = np.concatenate([np.arange(ends[i]) for i in items])
+    lower = below[take]
+    return upper, lower, rows[upper] - rows[lower], level[lower], level[upper], count[take]
 
 
 def _places(factor: float, coefficients: Floats) -> Floats:

@@ -1,0 +1,143 @@
+"""Exact answers where rounding ends: single points, and boxes too small to split.
+
+The sets on which a pair is won are closed, so the value is upper semicontinuous and takes its maximum over a box at a vertex of the arrangement that the undecided pairs'
+hyperplanes and the box's sides cut out.  In a box of width 2^-29 few pairs are undecided, and the vertices can be listed in rationals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem import Problem
+from rerank.search.tables import Tables
+
+Floats = NDArray[np.float64]
+MOST_VERTICES = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """Exact differences of the pairs of a problem and the value of points near which some of them are undecided.
+
+    ``flip`` holds the signs by which the tables' columns were multiplied.
+    """
+
+    problem: Problem
+    tables: Tables
+    flip: Floats
+
+    def difference(self, p: int) -> list[Fraction]:
+        """Scaled difference of pair ``p``, exactly."""
+        X, low, high = self.problem.X, self.problem.low, self.problem.high
+        upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
+        return [
+            (Fraction(float(u)) - Fraction(float(v))) * int(f) / (Fraction(float(b)) - Fraction(float(a)))
+            for u, v, a, b, f in zip(upper, lower, low, high, self.flip, strict=True)
+        ]
+
+    def wins(self, p: int, w: list[Fraction]) -> bool:
+        return sum((a * b for a, b in zip(w, self.difference(p), strict=True) if a), Fraction(0)) >= Fraction(self.tables.epsilon)
+
+    def value(self, w: Floats) -> float:
+        """Value of ``w`` in the tables' unit, every pair judged exactly (price not taken off)."""
+        t = self.tables
+        margin = w @ t.pairs - t.epsilon
+        won = margin > t.tolerance
+        exact = [Fraction(float(x)) for x in w]
+        for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
+            won[p] = self.wins(int(p), exact)
+        return inner_value(t, won)
+
+    def settle(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
+        """Largest value in a box and the points that have it; None where there are too many vertices to list."""
+        t = self.tables
+        D = t.pairs[features]
+        middle, radius = centre @ D - t.epsilon, half @ np.abs(D) + t.tolerance
+        open_ = np.flatnonzero(np.abs(middle) <= radius)
+        free = np.flatnonzero(half > 0)
+        if comb(open_.size + 2 * free.size, free.size) > MOST_VERTICES:
+            return None
+        exact = {int(p): [self.difference(int(p))[j] for j in features] for p in open_}
+        points = _vertices(list(exact.values()), centre, half, free, Fraction(t.epsilon))
+        best, at = -np.inf, []
+        seen: dict[bytes, float] = {}
+        for x in points:
+            won = middle > radius
+            for p, row in exact.items():
+                won[p] = sum((a * b for a, b in zip(x, row, strict=True)), Fraction(0)) >= Fraction(t.epsilon)
+            key = won[open_].tobytes()
+            if key not in seen:
+                seen[key] = inner_value(t, won)
+            if seen[key] > best:
+                best, at = seen[key], []
+            if seen[key] == best:
+                w = np.zeros(t.pairs.shape[0])
+                w[features] = [float(v) for v in x]
+                at.append(w)
+        if at:
+            at.append(np.mean(at, axis=0))
+        return best, at
+
+
+def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
+    """Value in the tables' unit of a set of won pairs."""
+    if t.linear:
+        return float(t.total - t.loss[~won].sum())
+    lost = np.zeros(t.unit_of.size + 1, np.int64)
+    np.add.at(lost, t.slot[~won], t.multiplicity[~won])
+    np.add.at(lost, t.slot[~won] + t.span[~won], -t.multiplicity[~won])
+    # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
+    lost = np.cumsum(lost)[:-1]
+    value = 0.0
+    for u in range(t.unit_start.size - 1):
+        mine = np.sort(lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]])
+        worth = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
+        place = mine + np.arange(mine.size)
+        value += float(worth[place[place < worth.size]].sum())
+    return value
+
+
+def _vertices(
+    rows: list[list[Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
+) -> list[list[Fraction]]:
+    """Vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box."""
+    base = [Fraction(float(c)) for c in centre]
+    ends = [(base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)]
+    planes: list[tuple[list[Fraction], Fraction]] = []
+    for row in rows:
+        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
+        planes.append(([row[j] for j in free], epsilon - fixed))
+    for i, j in enumerate(free):
+        unit = [Fraction(int(i == m)) for m in range(free.size)]
+        planes += [(unit, ends[j][0]), (unit, ends[j][1])]
+    out: list[list[Fraction]] = []
+    for chosen in combinations(planes, free.size):
+        x = _solved([[*row, rhs] for row, rhs in chosen])
+        if x is not None and all(ends[j][0] <= v <= ends[j][1] for j, v in zip(free, x, strict=True)):
+            point = list(base)
+            for j, v in zip(free, x, strict=True):
+                point[j] = v
+            out.append(point)
+    return out
+
+
+def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
+    """Solution of a square system by elimination; None where it is singular."""
+    n = len(rows)
+    for i in range(n):
+        pivot = next((r for r in range(i, n) if rows[r][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for r in range(n):
+            if r != i and rows[r][i]:
+                factor = rows[r][i]
+                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return [row[-1] for row in rows]
