@@ -44,6 +44,9 @@ Seed = int | Generator | RandomState | None
 DRAWS = 50
 """Random directions tried before giving up: one is enough unless rounding to doubles undoes it."""
 
+LEMMA_DRAWS = 10
+"""Of these, how many keep to the lemma's own step."""
+
 
 def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Floats:
     r"""Weights near ``w`` that keep every strict order of scores and break every tie [RudinWang2018, Lemma 2].
@@ -55,7 +58,9 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
     * eta = min(margin / (2 X_max sqrt(d)), nu),
 
     the result is ``w + delta u`` for some ``0 < delta < eta``, divided by its largest entry if that leaves the box
-    ``|w_j| <= 1``, and likewise if ``max|w_j|`` was exactly 1.  The answer is checked in exact arithmetic.
+    ``|w_j| <= 1`` or if ``max|w_j|`` was exactly 1.  It is returned only after an exact check that it keeps what it
+    should and breaks every tie.  Where rounding to doubles swallows so short a step, longer ones are put to the
+    same check.
 
     Parameters
     ----------
@@ -82,20 +87,24 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
     if not np.any(np.diff(scores[order]) == 0):
         return weights
     support = np.flatnonzero(weights)
-    eta = _largest_step(weights, data, scores[order])
+    smallest = float(np.abs(weights[support]).min())
+    eta = min(_safe_step(weights, data, scores[order]), smallest)
     rng = _generator(random_state)
-    for _ in range(DRAWS):
+    for draw in range(DRAWS):
+        # eta is safe for rows anywhere in the box. Where rounding to doubles swallows it, a longer step may do no
+        # harm to the rows at hand; the exact check decides.
+        longest = min(eta * 4.0 ** max(0, draw - LEMMA_DRAWS), smallest)
         direction = rng.standard_normal(support.size)
         moved = weights.copy()
-        moved[support] += eta * rng.uniform(0.25, 0.75) * direction / np.linalg.norm(direction)
+        moved[support] += longest * rng.uniform(0.25, 0.75) * direction / np.linalg.norm(direction)
         largest = float(np.abs(moved).max())
         if largest > 1 or np.abs(weights).max() == 1:
             moved = moved / largest
         if _keeps_and_breaks(weights, scores, moved, data):
             return moved
     raise InputError(
-        f"No weights within {eta:.3g} of these break all ties in double precision; scale the features to [0, 1] or "
-        "merge rows that differ by rounding only."
+        "No weights near these break all ties and keep every order in double precision (the closest scores differ by "
+        "rounding only); scale the features to [0, 1], or merge such rows."
     )
 
 
@@ -123,21 +132,19 @@ def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _exact_scores(weights: Floats, data: Floats) -> NDArray[np.object_]:
-    """Scores as integers over one unit (see :func:`_largest_step` for the unit)."""
+    """Scores as integers over one unit (see :func:`_safe_step` for the unit)."""
     support = np.flatnonzero(weights)
     return as_integers(data[:, support])[0] @ as_integers(weights[support])[0]
 
 
-def _largest_step(weights: Floats, data: Floats, ascending: NDArray[np.object_]) -> float:
-    """The lemma's eta, rounded; the factor left to the draw (at most 3/4) covers the rounding."""
+def _safe_step(weights: Floats, data: Floats, ascending: NDArray[np.object_]) -> float:
+    """The lemma's margin / (2 X_max sqrt(d)), rounded; what is left to the draw (a quarter) covers the rounding."""
     support = np.flatnonzero(weights)
-    smallest = float(np.abs(weights[support]).min())
     gaps = [gap for gap in np.diff(ascending).tolist() if gap]
     if not gaps:
-        return smallest
+        return math.inf
     unit = as_integers(data[:, support])[1] * as_integers(weights[support])[1]
-    reach = 2 * float(np.abs(data).max()) * math.sqrt(data.shape[1])
-    return min(min(gaps) / unit / reach, smallest)
+    return float(Fraction(min(gaps), unit)) / (2 * float(np.abs(data).max()) * math.sqrt(data.shape[1]))
 
 
 def _keeps_and_breaks(old: Floats, old_scores: NDArray[np.object_], new: Floats, data: Floats) -> bool:
