@@ -215,7 +215,11 @@ def _replace_both(files: Sequence[tuple[Path, bytes]]) -> None:
         for draft, target in waiting:
             os.replace(draft, target)
             done.append(target)
-    except BaseException:
+    except BaseException as error:
         for draft, target in waiting:
             (target if target in done else draft).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FormulationError(
+                f"{files[0][0]} cannot be written: {error.strerror}; choose another place."
+            ) from error
         raise

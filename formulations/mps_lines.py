@@ -93,15 +93,15 @@ def _bounds(name: str, lower: float, upper: float, whole: bool) -> Iterator[str]
     elif np.isinf(lower) and np.isinf(upper):
         yield f" FR BND {name}"
     else:
+        # Some readers end an integer column at 1 unless told otherwise; PuLP 3 resets the lower bound at PL.
+        if whole and np.isinf(upper):
+            yield f" PL BND {name}"
         if np.isinf(lower):
             yield f" MI BND {name}"
         elif lower or whole or upper <= 0:
             yield f" LO BND {name} {lower + 0.0!r}"
         if np.isfinite(upper):
             yield f" UP BND {name} {upper + 0.0!r}"
-        elif whole:
-            # Some readers end an integer column at 1 unless told otherwise.
-            yield f" PL BND {name}"
 
 
 def check(program: Program) -> None:

@@ -31,6 +31,14 @@ class UnreadableError(Exception):
         self.line = line
 
 
+class PointlessError(UnreadableError):
+    """The file can be read and holds no feasible point; ``status`` is why, in the solver's words."""
+
+    def __init__(self, line: int, solver: str, status: str) -> None:
+        super().__init__(line, f"it holds no feasible point; {solver} says {status!r}")
+        self.status = status
+
+
 def _after(title: str, lines: Lines) -> str:
     """The rest of the first line that begins with a title; empty if there is none."""
     return next((line[len(title) :].strip() for _, line in lines if line.startswith(title)), "")
@@ -67,7 +75,7 @@ def _highs(lines: Lines) -> Raw:
     title = "# Primal solution values"
     kind = lines[titles.index(title) + 1][1].strip() if title in titles else "None"
     if kind != "Feasible" or start is None:
-        raise UnreadableError(lines[-1][0], f"it holds no feasible point; HiGHS says {status!r} and {kind!r}")
+        raise PointlessError(lines[-1][0], "HiGHS", f"{status}, {kind}")
     line, (_, _, count_text) = words[start]
     count = int(_number(line, count_text))
     sparse = count < 0
@@ -91,7 +99,7 @@ def _highs_table(lines: Lines) -> Raw:
     """Style 1: a table; the Status column is blank for integer programs and the Dual one may be."""
     status = _after("Model status:", lines)
     if status in ("", "Infeasible", "Empty", "Not Set"):
-        raise UnreadableError(lines[-1][0], f"it holds no feasible point; HiGHS says {status or 'nothing'!r}")
+        raise PointlessError(lines[-1][0], "HiGHS", status)
     primal = lines[1][1].index("Primal") + len("Primal")
     named: dict[str, float] = {}
     for number, line in lines[2:]:
@@ -113,7 +121,7 @@ def _highs_list(lines: Lines) -> Raw:
     count = int(lines[0][1].split()[0])
     start = next((i for i, (_, line) in enumerate(lines) if line.strip() == "Columns"), None)
     if start is None or not any(line.strip() == "T Primal solution" for _, line in lines):
-        raise UnreadableError(lines[-1][0], "it holds no primal point")
+        raise PointlessError(lines[-1][0], "HiGHS", "no primal solution")
     values = lines[start + 1 : start + 1 + count]
     if len(values) != count:
         raise UnreadableError(lines[-1][0], f"{count} columns are announced and {len(values)} follow")
@@ -129,7 +137,7 @@ def _cbc(lines: Lines) -> Raw:
     status = lines[0][1].rsplit(" - objective value", 1)[0].strip()
     # "no integer solution - continuous used": the values are those of the relaxation.
     if "infeasible" in status.lower() or "no integer solution" in status or status.startswith("Unbounded"):
-        raise UnreadableError(lines[0][0], f"it holds no feasible point; CBC says {status!r}")
+        raise PointlessError(lines[0][0], "CBC", status)
     named: dict[str, float] = {}
     for number, line in lines[1:]:
         words = line.split()
@@ -152,7 +160,7 @@ def _scip(lines: Lines) -> Raw:
     if body[0][1].startswith("solution status:"):
         status = body.pop(0)[1].split(":", 1)[1].strip()
     if not body or not body[0][1].startswith("objective value:"):
-        raise UnreadableError(lines[-1][0], f"it holds no point; SCIP says {status or lines[0][1].strip()!r}")
+        raise PointlessError(lines[-1][0], "SCIP", status or lines[0][1].strip())
     named: dict[str, float] = {}
     for number, line in body[1:]:
         words = line.split()
@@ -173,7 +181,7 @@ def _glpk_raw(lines: Lines) -> Raw:
     kind, count, statuses = words[1], int(words[3]), " ".join(words[4:-1])
     # A basic solution has a primal and a dual status, the others have one; f is feasible, o optimal.
     if not statuses.startswith("f" if kind == "bas" else ("o", "f")):
-        raise UnreadableError(number, f"it holds no feasible point; the status of GLPK is {statuses!r}")
+        raise PointlessError(number, "GLPK", statuses)
     # After "j number" come the value (mip), status and value (bas), or value and dual value (ipt).
     place = 3 if kind == "bas" else 2
     listed: list[float] = []
@@ -197,7 +205,7 @@ def _glpk(lines: Lines) -> Raw:
     """``glpsol -o``: six digits; names longer than twelve characters stand on a line of their own."""
     status = _after("Status:", lines)
     if status not in ("INTEGER OPTIMAL", "OPTIMAL", "INTEGER NON-OPTIMAL", "FEASIBLE"):
-        raise UnreadableError(lines[0][0], f"it holds no feasible point; GLPK says {status!r}")
+        raise PointlessError(lines[0][0], "GLPK", status)
     start = next((i for i, (_, line) in enumerate(lines) if re.match(r"\s*No\. +Column name", line)), None)
     if start is None:
         raise UnreadableError(lines[-1][0], "the table of columns is missing")
@@ -239,13 +247,13 @@ def _gurobi(lines: Lines) -> Raw:
         if words[0] in ("=obj=", "=infeas="):
             miplib = True
             if words[0] == "=infeas=":
-                raise UnreadableError(number, "it holds no feasible point")
+                raise PointlessError(number, "the file", line.strip())
             continue
         if len(words) != 2:
             raise UnreadableError(number, "a column is a name and a value")
         _store(named, number, words[0], words[1])
     if not named and not miplib:
-        raise UnreadableError(lines[-1][0], "it holds no point")
+        raise PointlessError(lines[-1][0], "the file", "nothing")
     return Raw(status, named, omits_zeros=miplib)
 
 

@@ -7,10 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from formulations.errors import FileFormatError
 from formulations.mps_lines import portable
 from formulations.mps_parser import file_bytes
-from formulations.solution_dialects import DIALECTS, Raw, UnreadableError
+from formulations.solution_dialects import DIALECTS, PointlessError, Raw, UnreadableError
 
 if TYPE_CHECKING:
     from formulations.compile import Program
@@ -38,6 +41,14 @@ class Solution:
     dialect: str
 
 
+class NoPointError(FileFormatError):
+    """The solution file can be read and holds no feasible point; ``status`` is why, in the solver's words."""
+
+    def __init__(self, message: str, status: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 def read_solution(
     path: str | PathLike[str], program: Program, dialect: str | None = None
 ) -> dict[str, float]:
@@ -59,7 +70,8 @@ def read_solution(
     Raises
     ------
     FileFormatError
-        With the line, for a file that cannot be read, holds no feasible point, or belongs to another program.
+        With the line, for a file that cannot be read, holds no feasible point (:class:`NoPointError`), or
+        belongs to another program.
     """
     return parse_solution(path, program, dialect).values
 
@@ -81,6 +93,8 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     name, reader = matching[0]
     try:
         raw = reader(lines)
+    except PointlessError as error:
+        raise NoPointError(f"{source}, line {error.line}: {error}.", error.status) from None
     except UnreadableError as error:
         raise FileFormatError(f"{source}, line {error.line}: {error} ({name}).") from None
     return Solution(_by_column(raw, program, source), raw.status, name)
@@ -107,3 +121,18 @@ def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:
             f"{source} has no value for {missing[0]!r} ({len(missing)} missing): it is cut short."
         )
     return {name: named.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
+
+
+def solution_text(program: Program, x: ArrayLike, status: str = "Unknown") -> str:
+    """A point as a HiGHS solution file (style 0), every digit kept."""
+    point = np.asarray(x, dtype=np.float64)
+    objective = float(-(program.cost @ point))
+    rows = program.matrix @ point
+    lines = ["Model status", status, "", "# Primal solution values", "Feasible", f"Objective {objective!r}"]
+    for title, names, values in (("Columns", program.columns, point), ("Rows", program.rows, rows)):
+        written = portable(names, title[0].lower().replace("c", "x"))
+        lines += [
+            f"# {title} {len(names)}",
+            *(f"{name} {float(v)!r}" for name, v in zip(written, values, strict=True)),
+        ]
+    return "\n".join([*lines, "", "# Dual solution values", "None", ""])

@@ -1,0 +1,37 @@
+"""A program of its own that solves one file with PySCIPOpt: ``scip_process.py model.mps scip.sol key=value ...``.
+
+It imports nothing of this package, so that it can be started by its path.
+"""
+
+import sys
+
+
+def main(model_path: str, solution_path: str, *settings: str) -> None:
+    """Solve, print one ``answer key value`` line for each figure, and write the best point found."""
+    from pyscipopt import Model
+
+    print_version()
+    model = Model()
+    for setting in settings:
+        key, text = setting.split("=", 1)
+        model.setParam(key, type(model.getParam(key))(float(text)))
+    model.readProblem(model_path)
+    # SCIP catches Ctrl-C itself and then ends the solve as it does at a limit.
+    model.optimize()
+    print("\nanswer status", model.getStatus())
+    print("answer bound", repr(model.getDualbound()))
+    print("answer nodes", model.getNTotalNodes())
+    if model.getNSols():
+        print("answer objective", repr(model.getObjVal()))
+        model.writeBestSol(solution_path)
+
+
+def print_version() -> None:
+    """Print the versions of SCIP and of its wrapper."""
+    import pyscipopt
+
+    print(f"answer version {pyscipopt.Model().version()} (PySCIPOpt {pyscipopt.__version__})", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:]) if len(sys.argv) > 1 else print_version()
