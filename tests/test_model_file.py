@@ -16,7 +16,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def document(**changes):
-    values = dict(  # noqa: C408 - reads like the call it stands for
+    values = dict(
         statistic="dcg@10",
         feature_names=("age", "year", "größe"),
         features=np.array([0, 2]),
