@@ -89,11 +89,7 @@ def add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
 
 def _switched(instance: Instance) -> tuple[list[int], list[int]]:
     """Features with a row ``w_j <= upper_j gamma_j``, and with a row ``-w_j <= -lower_j gamma_j``."""
-    stuck = ~((instance.lower < 0) | (instance.upper > 0))
-    return (
-        np.flatnonzero((instance.upper > 0) | stuck).tolist(),
-        np.flatnonzero(instance.lower < 0).tolist(),
-    )
+    return np.flatnonzero(instance.upper > 0).tolist(), np.flatnonzero(instance.lower < 0).tolist()
 
 
 def size_of_weights(instance: Instance) -> Size:
@@ -134,7 +130,7 @@ def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Float
 
     Differences within ``tolerance`` of the margin count as wins, as they do for a solver.
     """
-    weights, values, violated = _weights(info, w)
+    weights, values, violated = _weights(info, w, tolerance)
     wins = won(info.instance, info.wins, weights, tolerance)
     if violated is None and info.instance.options.big_m == "unit":
         violated = outside_unit_range(info.instance, info.wins, weights, tolerance)
@@ -143,7 +139,7 @@ def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Float
     return Assignment(values if violated is None else None, violated), weights, wins
 
 
-def _weights(info: Info, w: ArrayLike) -> tuple[Floats, dict[str, float], str | None]:
+def _weights(info: Info, w: ArrayLike, tolerance: float) -> tuple[Floats, dict[str, float], str | None]:
     """``w`` as an array, the values of ``w`` and ``gamma``, and the limit that ``w`` violates, if any."""
     instance, weights = info.instance, np.asarray(w, dtype=np.float64)
     if weights.shape != instance.lower.shape or not np.isfinite(weights).all():
@@ -153,14 +149,11 @@ def _weights(info: Info, w: ArrayLike) -> tuple[Floats, dict[str, float], str | 
     values = {f"w{j}": float(v) for j, v in enumerate(weights)}
     if has_switches(instance):
         values |= {f"g{j}": float(v != 0) for j, v in enumerate(weights)}
-    outside = np.flatnonzero((weights < instance.lower) | (weights > instance.upper))
+    outside = np.flatnonzero((weights < instance.lower - tolerance) | (weights > instance.upper + tolerance))
     if outside.size:
         j = int(outside[0])
-        return (
-            weights,
-            values,
-            f"bounds of w[{j}]: {weights[j]!r} outside [{instance.lower[j]}, {instance.upper[j]}]",
-        )
+        limits = f"[{instance.lower[j]:.17g}, {instance.upper[j]:.17g}]"
+        return weights, values, f"bounds of w[{j}]: {weights[j]:.17g} lies outside {limits}"
     limit, used = instance.options.max_features, int(np.count_nonzero(weights))
     if limit is not None and used > limit:
         return weights, values, f"support_limit: {used} non-zero weights, at most {limit} allowed"

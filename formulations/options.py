@@ -31,9 +31,10 @@ class Options:
         How a level is tied to the count it asks for: one row for all levels of an item and an order among them, or
         the paper's row for each level. Same integer points, the ordered one is tighter.
     cuts : bool
-        Distinct-rank cut, where the program has ranks.
+        Valid rows that pay: the distinct-rank cut where the program has ranks, and ``one_above`` in Subrank.
     extra_cuts : bool
-        Further valid rows that bring little: of the paper's (27)-(30), those that never cut off an optimum.
+        Further valid rows that bring little or nothing, each named in its program. With ``cuts`` or this, every one
+        of the paper's optional (27)-(30) that never cuts off an optimum is stated or implied.
     max_features : int, optional
         At most this many non-zero weights.
     signs : int array (d,), optional

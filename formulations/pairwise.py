@@ -126,7 +126,7 @@ def build(
 
     model.statistic = maximise((plan.gains.tolist(), list(z.values())), price(model, instance))
     model.above_by_margin = family(pair_rows(model, instance, plan.wins))
-    model.one_above = family(one_above(z, plan.wins) if instance.options.extra_cuts else {})
+    model.one_above = family(one_above(z, mutual_pairs(plan.wins) if instance.options.extra_cuts else []))
     model.rerank_info = remember("pairwise", plan.offset, instance, plan.wins, plan, {"one_above": "X"})
     return model
 

@@ -165,7 +165,7 @@ def build(
     model.reach_level = family(reach)
     model.level_order = family(order)
     model.distinct_ranks = family(crowding_rows(plan.ranks, t))
-    model.one_above = family(one_above(z, plan.wins) if instance.options.extra_cuts else {})
+    model.one_above = family(one_above(z, mutual_pairs(plan.wins) if instance.options.extra_cuts else []))
     model.rerank_info = remember("resolved_rank", plan.ranks.offset, instance, plan.wins, plan, ROWS)
     return model
 
@@ -334,7 +334,7 @@ def _gap_size(plan: Plan) -> Size:
     """Rows of ``win_when_above`` that hold a variable."""
     gap, open_ = _gap_pairs(plan), plan.wins.state == OPEN
     rows = gap & (open_ | (plan.wins.entries > 0))
-    return Size(int(rows.sum()), 0, int(plan.wins.entries[gap].sum() + (gap & open_).sum()))
+    return Size(int(rows.sum()), 0, int(plan.wins.entries[gap].sum()) + int((gap & open_).sum()))
 
 
 def _ordered_size(plan: Plan) -> Size:
@@ -347,7 +347,7 @@ def _paper_size(plan: Plan) -> Size:
     for (i, k), state in plan.state.items():
         back = plan.state[k, i]
         asked = [(state != LOST, [state])]
-        asked.append((plan.grade[i] > plan.grade[k] and state != WON, [state]))
+        asked.append((bool(plan.grade[i] > plan.grade[k]) and state != WON, [state]))
         asked.append((plan.grade[i] == plan.grade[k] and i < k and WON not in (state, back), [state, back]))
         for needed, states in asked:
             rows += needed

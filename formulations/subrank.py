@@ -37,7 +37,7 @@ Subject to
     ``sum_i t_il <= min(n_+, m - l + 1)``: of ``p`` items with Subrank ``l - 1`` or more the lowest does not
     beat the other ``p - 1`` and beats ``l - 1`` more, so ``p <= m - l + 1``. The root bound becomes the ideal.
 ``one_above``
-    ``z_ik + z_ki <= 1`` for two relevant items (extra cut).
+    ``z_ik + z_ki <= 1`` for two relevant items: the valid half of the paper's optional (27).
 
 Every ``w`` of the box ``[-1, 1]^d`` is feasible with ``big_m="pair"``. Doubling ``w`` doubles every difference:
 it loses no pair won and changes no zero. So the optimum over the box is the optimum over ``max|w_j| = 1`` and
@@ -72,12 +72,15 @@ ROWS = {"win_count": "S", "reach_level": "R", "level_order": "O", "distinct_rank
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The program laid out before Pyomo sees it: pairs, the rows each item may beat, its levels."""
+    """The program laid out before Pyomo sees it: pairs, the rows each item may beat, its
+    levels, and the pairs that could beat each other.
+    """
 
     instance: Instance
     wins: Wins
     opponents: dict[int, list[int]]
     ranks: RankLevels
+    mutual: list[tuple[int, int]]
 
 
 def build(
@@ -143,7 +146,7 @@ def build(
     model.reach_level = family(reach)
     model.level_order = family(order)
     model.distinct_ranks = family(crowding_rows(plan.ranks, t))
-    model.one_above = family(one_above(z, plan.wins) if instance.options.extra_cuts else {})
+    model.one_above = family(one_above(z, plan.mutual))
     model.rerank_info = remember("subrank", plan.ranks.offset, instance, plan.wins, plan, ROWS)
     return model
 
@@ -193,7 +196,8 @@ def _plan(instance: Instance) -> Plan:
     if instance.options.big_m == "pair":
         # A row of the literal form limits w even if nothing counts its win.
         wins = wins.only(np.isin(wins.pairs[:, 0], list(ranks.ladders)))
-    return Plan(instance, wins, opponents, ranks)
+    cut = instance.options.cuts or instance.options.extra_cuts
+    return Plan(instance, wins, opponents, ranks, mutual_pairs(wins) if cut else [])
 
 
 def _others(item: GradedList, i: Indices, k: Indices) -> NDArray[np.bool_]:
@@ -203,11 +207,10 @@ def _others(item: GradedList, i: Indices, k: Indices) -> NDArray[np.bool_]:
 def _size(plan: Plan) -> Size:
     ladders, options = plan.ranks.ladders, plan.instance.options
     counted = sum(len(plan.opponents[i]) for i in ladders)
-    mutual = len(mutual_pairs(plan.wins)) if options.extra_cuts else 0
     return (
         size_of_weights(plan.instance)
         + plan.wins.size()
         + Size(len(ladders), len(ladders), len(ladders) + counted)
         + size_of_rank_levels(plan.ranks, options)
-        + Size(mutual, 0, 2 * mutual)
+        + Size(len(plan.mutual), 0, 2 * len(plan.mutual))
     )

@@ -170,9 +170,9 @@ def mutual_pairs(wins: Wins) -> list[tuple[int, int]]:
     return [(i, k) for i, k in wins.open.tolist() if i < k and (k, i) in open_]
 
 
-def one_above(z: pyo.Var, wins: Wins) -> dict[tuple[int, int], Row]:
+def one_above(z: pyo.Var, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
     """``z_ik + z_ki <= 1``: two items cannot both be above each other."""
-    return {(i, k): (None, linear([1.0, 1.0], [z[i, k], z[k, i]]), 1.0) for i, k in mutual_pairs(wins)}
+    return {(i, k): (None, linear([1.0, 1.0], [z[i, k], z[k, i]]), 1.0) for i, k in pairs}
 
 
 def differences(instance: Instance, wins: Wins, w: Floats) -> Floats:
