@@ -37,6 +37,8 @@ def export(
 
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
+    if output.with_suffix(".json").resolve() == model.resolve():
+        raise InputError(f"The sidecar of {output} would take the place of the model {model}; name the program otherwise.")
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
     )
