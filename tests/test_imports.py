@@ -74,7 +74,7 @@ def within(name: str, *packages: str) -> bool:
 
 @cache
 def reach(start: str) -> frozenset[str]:
-    """All that `start` imports in any way, and all that these import; of packages on the way, what loading them runs."""
+    """All that `start` imports in any way, and all that these import; of packages on the way, what loading runs."""
     seen, todo = set(), [start]
     while todo:
         name = todo.pop()
