@@ -125,7 +125,8 @@ def _highs_list(lines: Lines) -> Raw:
     values = lines[start + 1 : start + 1 + count]
     if len(values) != count:
         raise UnreadableError(lines[-1][0], f"{count} columns are announced and {len(values)} follow")
-    return Raw("", listed=[_number(number, line.strip()) for number, line in values])
+    # A dual value and a basis status may follow on the line.
+    return Raw("", listed=[_number(number, line.split()[0]) for number, line in values])
 
 
 def _is_cbc(lines: Lines) -> bool:
@@ -233,7 +234,7 @@ def _glpk(lines: Lines) -> Raw:
 
 def _is_gurobi(lines: Lines) -> bool:
     first = next((line for _, line in lines if not line.startswith("#")), lines[0][1])
-    return lines[0][1].startswith("#") or len(first.split()) == 2
+    return lines[0][1].startswith(("#", "=")) or len(first.split()) == 2
 
 
 def _gurobi(lines: Lines) -> Raw:
