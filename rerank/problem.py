@@ -115,8 +115,11 @@ class Problem:
     @cached_property
     def scaled(self) -> Floats:
         """Features in [0, 1]; each within 4 units of rounding of the exact quotient."""
-        # Halving first keeps high - low finite for any finite doubles; halving is exact except for subnormals.
-        return (self.X / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        with np.errstate(over="ignore"):
+            span = self.high - self.low
+        # A range beyond the largest double is halved first; subnormal ranges are not, since halving would round them.
+        half = np.where(np.isfinite(span), 1.0, 0.5)
+        return (self.X * half - self.low * half) / (self.high * half - self.low * half)
 
     @cached_property
     def total_weight(self) -> float:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from rerank.search.opposite import NO_LINES, Lines, opposite
 from rerank.search.supports import faces
 from rerank.search.tables import Tables
 
@@ -26,6 +27,7 @@ SMALLEST = 2.0**-30   # half-width below which a box is not split further
 FIRST_WORK = 4e5      # pairs visited by a task of the first round, doubled from round to round
 MOST_WORK = 1.2e7     # about a tenth of a second
 MOST_BUNDLES = 50_000  # beyond, bundles are finished instead of opened: depth first
+FORCES = 24            # sides of lines chosen on the way to one box
 NAMES = 2**36         # names of boxes a task may give
 
 
@@ -38,6 +40,7 @@ class Bundle:
     halves: Floats
     bounds: Floats
     names: Names
+    forces: NDArray[np.int32]
 
     @property
     def bound(self) -> float:
@@ -58,15 +61,17 @@ class Findings:
     work: float
 
 
-def explore_bundle(t: Tables, features: NDArray[np.intp], bundle: Bundle, incumbent: float, slack: float, work: float, record: bool, first_name: int) -> Findings:
+def explore_bundle(t: Tables, features: NDArray[np.intp], lines: Lines, bundle: Bundle, incumbent: float, slack: float, work: float, record: bool, first_name: int) -> Findings:
     """Explore a bundle on its support's columns; ``incumbent`` in the tables' unit."""
     from rerank.search.kernel import explore
 
+    if lines.count and bundle.forces.shape[1] == 0:
+        bundle = replace(bundle, forces=np.zeros((bundle.bounds.size, FORCES), np.int32))
     found, best, open_, stub, splits, boxes, done = explore(
         t.pairs if features.size == t.pairs.shape[0] else np.ascontiguousarray(t.pairs[features]),
         t.slot, t.span, t.weight, bundle.centres, bundle.halves, bundle.bounds, t.epsilon, t.tolerance,
         t.linear, t.total, slack, t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
-        incumbent, work, SMALLEST, record, bundle.names, first_name,
+        incumbent, work, SMALLEST, record, bundle.names, first_name, lines.group, lines.count, bundle.forces,
     )
     weights = None
     if found > incumbent:
@@ -78,7 +83,7 @@ def explore_bundle(t: Tables, features: NDArray[np.intp], bundle: Bundle, incumb
 
 
 def run_task(
-    t: Tables, columns: list[NDArray[np.intp]], bundles: list[Bundle], incumbents: list[float], slack: float, work: float, record: bool, first_name: int
+    t: Tables, columns: list[NDArray[np.intp]], lines: list[Lines], bundles: list[Bundle], incumbents: list[float], slack: float, work: float, record: bool, first_name: int
 ) -> list[Findings]:
     """One joblib task: its bundles one after the other, each starting from the best value of those before it."""
     out: list[Findings] = []
@@ -86,7 +91,7 @@ def run_task(
     for i, bundle in enumerate(bundles):
         at = incumbents[i] + gain
         name = first_name + i * (NAMES // max(len(bundles), 1))
-        found = explore_bundle(t, columns[i], bundle, at, slack, work, record, name)
+        found = explore_bundle(t, columns[i], lines[i], bundle, at, slack, work, record, name)
         gain += max(found.value - at, 0.0)
         out.append(found)
     return out
@@ -122,6 +127,7 @@ class BoxSearch:
     heap: list[tuple[float, int, Bundle]] = field(default_factory=list)
     stubborn: list[Bundle] = field(default_factory=list)
     splits: list[Names] = field(default_factory=list)
+    lines: dict[int, Lines] = field(default_factory=dict)
     _count: int = 0
     _task: int = 0
     _speed: float = 5e7
@@ -135,7 +141,8 @@ class BoxSearch:
             start += len(centres)
             bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
             for part in np.array_split(np.arange(len(centres)), min(pieces, len(centres))):
-                self._push(Bundle(s, centres[part], halves[part], bounds[part], names[part]))
+                none = np.zeros((part.size, 0), np.int32)
+                self._push(Bundle(s, centres[part], halves[part], bounds[part], names[part], none))
         self._task = 1
         self.roots = start
 
@@ -195,7 +202,8 @@ class BoxSearch:
             columns = [self.columns[b.support] for b in share]
             incumbents = [self.value + float(self.prices[b.support]) for b in share]
             each = max(work / len(share), (2.0 if single else 120.0) * self.tables.pairs.shape[1])
-            jobs.append((self.tables, columns, share, incumbents, self.slack, each, self.record, self._task * NAMES))
+            lines = [self._lines(b) for b in share]
+            jobs.append((self.tables, columns, lines, share, incumbents, self.slack, each, self.record, self._task * NAMES))
             self._task += 1
         if self._task <= TASKS + 1 and len(self.columns) == 1:  # the first round is too short to be shared out
             results = [run_task(*job) for job in jobs]
@@ -221,4 +229,13 @@ class BoxSearch:
         left = found.left
         order = np.argsort(left.bounds, kind="stable")  # the kernel takes the last box first
         for part in np.array_split(order, min(4, order.size)):
-            self._push(Bundle(left.support, left.centres[part], left.halves[part], left.bounds[part], left.names[part]))
+            self._push(Bundle(left.support, left.centres[part], left.halves[part], left.bounds[part], left.names[part], left.forces[part]))
+
+    def _lines(self, bundle: Bundle) -> Lines:
+        """Opposite pairs on the bundle's support, looked for once a first look did not settle it."""
+        if bundle.support not in self.lines:
+            fresh = bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
+            if fresh:
+                return NO_LINES
+            self.lines[bundle.support] = opposite(self.tables, self.columns[bundle.support])
+        return self.lines[bundle.support]

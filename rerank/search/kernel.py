@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+SHARE = 0.08  # a line is split on when its lighter side holds this share of the undecided weight
 LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
 
 
@@ -100,6 +101,45 @@ def _moved(row: Any, weight: Any) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _force(M: Any, G: Any, forces: Any, chosen: Any) -> None:
+    """Count the pairs on the side that was not chosen as lost."""
+    for x in forces:
+        if x != 0:
+            chosen[abs(x)] = 1 if x > 0 else -1
+    for p in range(M.size):
+        g = G[p]
+        if g != 0 and chosen[abs(g)] * g < 0:
+            M[p] = -1e300
+    for x in forces:
+        chosen[abs(x)] = 0
+
+
+@njit(cache=True, nogil=True)
+def _line(G: Any, weight: Any, forward: Any, backward: Any, forces: Any) -> int:
+    """The line with most undecided weight on its lighter side; 0 where that is too little to split on."""
+    total = 0.0
+    for p in range(G.size):
+        forward[abs(G[p])] = 0.0
+        backward[abs(G[p])] = 0.0
+    for p in range(G.size):
+        total += weight[p]
+        if G[p] > 0:
+            forward[G[p]] += weight[p]
+        elif G[p] < 0:
+            backward[-G[p]] += weight[p]
+    best = 0
+    most = SHARE * total
+    for p in range(G.size):
+        g = abs(G[p])
+        if g != 0:
+            lighter = min(forward[g], backward[g])
+            if lighter > most:
+                most = lighter
+                best = g
+    return best
+
+
+@njit(cache=True, nogil=True)
 def explore(
     pairs: Any, slot: Any, span: Any, weight: Any,  # pairs (k, P); first slot, number of slots and weight of each pair
     centres: Any, halves: Any, bounds: Any,         # (N, k) boxes to explore, last one first, and what is known of them
@@ -108,8 +148,12 @@ def explore(
     unit_start: Any, unit_slots: Any, unit_of: Any, coef_start: Any, coef: Any,
     incumbent: float, work_limit: float, smallest: float,
     record: bool, names: Any, next_name: int,       # names of the boxes, for the record of splits
+    group: Any, n_groups: int, forces: Any,         # opposite pairs, and the sides already chosen for each box (N, F)
 ):
     """Explore boxes until none is left or the work is spent.
+
+    ``group`` holds ``g`` or ``-g`` (``g >= 1``) for pairs whose differences point along one line, forwards or backwards, and 0 for the others: no weights win both a
+    forward and a backward pair.  A box may therefore be split into "no backward pair of g is won" (force ``g``) and "no forward pair" (force ``-g``).
 
     Returns
     -------
@@ -118,11 +162,11 @@ def explore(
     best : float64 (k,)
         Its weights, zeros if none was better.
     open : tuple of arrays
-        Centres, half-widths, bounds and names of the boxes left to explore.
+        Centres, half-widths, bounds, names and forces of the boxes left to explore.
     stubborn : tuple of arrays
         The same for boxes too small to split whose bound beats the value found.
     splits : int64 (n, 3)
-        With ``record``: name of a split box, coordinate, name of its upper child (the lower child's is one more).
+        With ``record``: name of a split box, coordinate (or ``k - 1 + g``), name of its upper (forward) child; the other's is one more.
     boxes, work : int, float
         Number of boxes looked at and pairs visited.
     """
@@ -134,6 +178,13 @@ def explore(
     S = np.empty(capacity if not linear else 1, np.int32)
     Q = np.empty(capacity if not linear else 1, np.int32)
     W = np.empty(capacity)
+    G = np.empty(capacity if n_groups > 0 else 1, np.int32)
+    for p in range(P if n_groups > 0 else 0):
+        G[p] = group[p]
+    chosen = np.zeros(n_groups + 1, np.int32)
+    forward = np.zeros(n_groups + 1)
+    backward = np.zeros(n_groups + 1)
+    n_forces = forces.shape[1]
     start = np.zeros(LEVELS, np.int64)
     size = np.zeros(LEVELS, np.int64)
     base = np.zeros(LEVELS)  # linear: weight already lost; otherwise value of the units that are settled
@@ -168,11 +219,13 @@ def explore(
     B = np.empty(room)
     L = np.zeros(room, np.int64)
     I = np.zeros(room, np.int64)
+    F = np.zeros((room, n_forces), np.int32)
     for i in range(N):
         C[i] = centres[i]
         H[i] = halves[i]
         B[i] = bounds[i]
         I[i] = names[i]
+        F[i] = forces[i]
     top = N
     splits = np.empty((1024 if record else 1, 3), np.int64)
     n_splits = 0
@@ -186,6 +239,8 @@ def explore(
     stub_h = np.empty((16, k))
     stub_b = np.empty(16)
     stub_i = np.empty(16, np.int64)
+    stub_f = np.zeros((16, n_forces), np.int32)
+    f = np.zeros(n_forces, np.int32)
     n_stub = 0
     boxes = 0
     work = 0.0
@@ -203,6 +258,10 @@ def explore(
         n = size[v]
         work += n + 32
         _reach(D[:, a : a + n], c, h, epsilon, tolerance, M[:n], R[:n])
+        if n_forces > 0:
+            f[:] = F[top]
+            if f[0] != 0:
+                _force(M[:n], G[a : a + n], f, chosen)
         # ---- bound, and value at the centre
         if linear:
             gone, central_loss = _sums(M[:n], R[:n], W[a : a + n], 2.0 * tolerance)
@@ -263,6 +322,8 @@ def explore(
                     new[q] = old[keep[q]]
             for q in range(open_pairs):
                 W[b + q] = W[a + keep[q]]
+            for q in range(open_pairs if n_groups > 0 else 0):
+                G[b + q] = G[a + keep[q]]
             if linear:
                 base[child] = gone
             else:
@@ -295,6 +356,7 @@ def explore(
         most = 0.0
         if not linear:
             # a pair matters as much as its item's next place costs
+            mean = 0.0
             for i in range(n_active[child]):
                 u = active[child, i]
                 places = coef_start[u + 1] - coef_start[u]
@@ -307,23 +369,34 @@ def explore(
                 t = 0.0
                 for s in range(S[a2 + p], S[a2 + p] + Q[a2 + p]):
                     t += slope[s]
-                M[p] = t * W[a2 + p]
+                M[p] = t
+                mean += t
+            # Flat stretches of the coefficients have slope 0, but their pairs must come to a decision too.
+            mean = mean / n2 if mean > 0.0 else 1.0
+            for p in range(n2):
+                M[p] = (M[p] + 0.1 * mean) * W[a2 + p]
         for j in range(k):
             if h[j] > smallest:
                 t = h[j] * _moved(D[j, a2 : a2 + n2], W[a2 : a2 + n2] if linear else M[:n2])
                 if t > most or which < 0:
                     most = t
                     which = j
-        if which < 0:
+        # ---- or between the two sides of a line along which much is undecided both ways
+        line = 0
+        if n_forces > 0 and f[n_forces - 1] == 0:
+            line = _line(G[a2 : a2 + n2], W[a2 : a2 + n2] if linear else M[:n2], forward, backward, f)
+        if which < 0 and line == 0:
             if n_stub == stub_b.size:
                 stub_c = _grown(stub_c)
                 stub_h = _grown(stub_h)
                 stub_b = np.concatenate((stub_b, np.empty_like(stub_b)))
                 stub_i = np.concatenate((stub_i, np.empty_like(stub_i)))
+                stub_f = np.concatenate((stub_f, np.empty_like(stub_f)))
             stub_c[n_stub] = c
             stub_h[n_stub] = h
             stub_b[n_stub] = bound
             stub_i[n_stub] = I[top]
+            stub_f[n_stub] = f
             n_stub += 1
             continue
         if top + 2 > room:
@@ -332,17 +405,34 @@ def explore(
             B = np.concatenate((B, np.empty_like(B)))
             L = np.concatenate((L, np.empty_like(L)))
             I = np.concatenate((I, np.empty_like(I)))
+            F = np.concatenate((F, np.zeros_like(F)))
             room *= 2
         if record:
             if n_splits == splits.shape[0]:
                 splits = np.concatenate((splits, np.empty_like(splits)))
             splits[n_splits, 0] = I[top]
-            splits[n_splits, 1] = which
+            splits[n_splits, 1] = which if line == 0 else k - 1 + line
             splits[n_splits, 2] = next_name
             n_splits += 1
-        # The side towards which the losing pairs move is explored first, that is, pushed last.
+        if line > 0:
+            place = 0
+            while f[place] != 0:
+                place += 1
+            for turn in range(2):
+                ahead = (turn == 1) == (forward[line] >= backward[line])
+                C[top] = c
+                H[top] = h
+                B[top] = bound
+                L[top] = child
+                I[top] = next_name + (0 if ahead else 1)
+                F[top] = f
+                F[top, place] = line if ahead else -line
+                top += 1
+            next_name += 2
+            continue
+        # The side towards which the undecided pairs pull is explored first, that is, pushed last.
         pull = 0.0
-        for p in range(start[child], start[child] + size[child]):
+        for p in range(a2, a2 + n2):
             pull += W[p] * D[which, p]
         half = 0.5 * h[which]
         for turn in range(2):
@@ -354,11 +444,12 @@ def explore(
             B[top] = bound
             L[top] = child
             I[top] = next_name + (0 if upper else 1)
+            F[top] = f
             top += 1
         next_name += 2
     return (
-        found, best, (C[:top].copy(), H[:top].copy(), B[:top].copy(), I[:top].copy()),
-        (stub_c[:n_stub].copy(), stub_h[:n_stub].copy(), stub_b[:n_stub].copy(), stub_i[:n_stub].copy()),
+        found, best, (C[:top].copy(), H[:top].copy(), B[:top].copy(), I[:top].copy(), F[:top].copy()),
+        (stub_c[:n_stub].copy(), stub_h[:n_stub].copy(), stub_b[:n_stub].copy(), stub_i[:n_stub].copy(), stub_f[:n_stub].copy()),
         splits[:n_splits].copy(), boxes, work,
     )
 

@@ -187,7 +187,7 @@ class Solver:
             return
         first = self.search.weights if self.search.weights is not None and self.search.weights.any() else np.ones(d)
         # A line costs about 1e-7 s a pair; the boxes find good points too, so large problems start with few lines.
-        rounds = int(np.clip(4e5 / (pairs * d), 1, 20))
+        rounds = int(np.clip(4e5 / max(pairs * d, 1), 1, 20))
         self.offer(self.lines.climb(first, rounds=rounds)[1])
 
     # ---- boxes and lines in turn
@@ -214,7 +214,9 @@ class Solver:
         s = self.search
         left: list[Bundle] = []
         for bundle in s.stubborn:
-            for c, h, bound, name in zip(bundle.centres, bundle.halves, bundle.bounds, bundle.names, strict=True):
+            for c, h, bound, name, force in zip(
+                bundle.centres, bundle.halves, bundle.bounds, bundle.names, bundle.forces, strict=True
+            ):
                 price = float(s.prices[bundle.support])
                 if bound - price <= s.value + s.slack:
                     continue
@@ -224,7 +226,7 @@ class Solver:
                     for w in settled[1] if bound - price > s.value + s.slack else []:
                         self.offer(w)
                 if bound - price > s.value + s.slack:
-                    left.append(Bundle(bundle.support, c[None], h[None], np.array([bound]), np.array([name])))
+                    left.append(Bundle(bundle.support, c[None], h[None], np.array([bound]), np.array([name]), force[None]))
         s.stubborn = [b for b in left if b.bound - s.prices[b.support] > s.value + s.slack]
         return not s.stubborn
 
@@ -241,6 +243,7 @@ class Solver:
         """The problem's unit, rounded up, with the sizes of support that were left out."""
         t = self.tables
         bound = t.to_value(inner)
+        # Rounding of the conversion, and of the sums behind the constant.
         bound = min(bound + 1e-15 * (abs(bound) + abs(t.constant)), self.problem.ideal)
         if self.left_out is not None:
             bound = max(bound, self.problem.ideal - self.problem.C * self.left_out)
@@ -249,8 +252,7 @@ class Solver:
     def _result(self, closed: bool, start_value: float, interrupted: bool) -> SearchResult:
         s, t = self.search, self.tables
         value = t.to_value(s.value)
-        slack = s.slack * self.unit
-        bound = value + slack if closed else self._bound(s.open_bound() + s.slack)
+        bound = self._bound((s.value if closed else s.open_bound()) + s.slack)
         w = np.zeros(self.problem.n_features) if s.weights is None else s.weights * self.flip
         return SearchResult(
             value, max(bound, value), w + 0.0, closed, s.boxes, time.perf_counter() - self.began,

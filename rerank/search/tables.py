@@ -137,7 +137,7 @@ def tables(problem: Problem) -> Tables:
     for q, steps, (upper, lower, D, first, last, count) in zip(problem.lists, thresholds, parts, strict=True):
         items = np.flatnonzero(q.gains > 0)
         depth = np.searchsorted(steps, q.gains[items], side="right")  # thresholds reached by each item
-        begin = offset + np.concatenate([[0], np.cumsum(depth)[:-1]]).astype(np.int64)
+        begin = offset + np.cumsum(depth) - depth
         where = np.full(q.gains.size, -1, np.int64)
         where[items] = begin
         pairs.append(D)
@@ -160,15 +160,15 @@ def tables(problem: Problem) -> Tables:
         multiplicity=np.concatenate(multiplicity).astype(np.int32),
         upper=np.concatenate([r[0] for r in rows]).astype(np.int32),
         lower=np.concatenate([r[1] for r in rows]).astype(np.int32),
-        unit_start=np.concatenate([[0], np.cumsum([s.size for s in slots])]).astype(np.int32),
-        unit_slots=np.concatenate(slots).astype(np.int32),
+        unit_start=np.concatenate([[0], np.cumsum([s.size for s in slots], dtype=np.int64)]).astype(np.int32),
+        unit_slots=np.concatenate([np.empty(0), *slots]).astype(np.int32),
         unit_of=unit_of,
-        coef_start=np.concatenate([[0], np.cumsum([p.size for p in places])]).astype(np.int32),
-        coef=np.concatenate(places),
+        coef_start=np.concatenate([[0], np.cumsum([p.size for p in places], dtype=np.int64)]).astype(np.int32),
+        coef=np.concatenate([np.empty(0), *places]),
         linear=False, loss=np.empty(0), grain=0.0, total=0.0,
         constant=problem.constant, epsilon=problem.epsilon, tolerance=tolerance(problem.n_features),
     )
-    return _linear(problem, flat) if all(_is_linear(unit.coefficients) for unit in units) else flat
+    return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
 
 
 def _list_pairs(raw: Floats, X: Floats, q: RankedList) -> tuple[NDArray, ...]:
@@ -182,7 +182,7 @@ def _list_pairs(raw: Floats, X: Floats, q: RankedList) -> tuple[NDArray, ...]:
     ends = np.searchsorted(level[below], level)  # below[: ends[i]] have a lower gain than i
     items = np.flatnonzero(level > 0)
     upper = np.repeat(items, ends[items])
-    take = np.concatenate([np.arange(ends[i]) for i in items])
+    take = np.concatenate([np.arange(0), *(np.arange(ends[i]) for i in items)])
     lower = below[take]
     return upper, lower, rows[upper] - rows[lower], level[lower], level[upper], count[take]
 

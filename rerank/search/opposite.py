@@ -1,0 +1,59 @@
+"""Pairs that point along one line: those pointing forwards exclude those pointing backwards.
+
+If ``D_q = -r D_p`` with ``r > 0`` then ``w.D_p >= epsilon`` makes ``w.D_q`` negative.  On continuous data there are none; on grids and flags
+there are many, and boxes that straddle ``w.D_p = 0`` would otherwise have to shrink to the width of the margin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.search.tables import Tables
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """``group`` (P,): ``g`` or ``-g`` for pairs along line ``g >= 1``, else 0; ``count`` lines; ``guide`` (count,): a pair that points along each."""
+
+    group: NDArray[np.int32]
+    count: int
+    guide: NDArray[np.int32]
+
+
+NO_LINES = Lines(np.zeros(1, np.int32), 0, np.zeros(0, np.int32))
+
+
+def opposite(t: Tables, features: NDArray[np.intp]) -> Lines:
+    """Lines along which pairs point both ways, on the given features.
+
+    Directions need not agree exactly: a pair belongs to a line if ``|D - r guide|_1 < epsilon / 2`` for its multiple ``r``, for then ``w.guide <= 0 <= r`` leaves
+    ``w.D < epsilon``.
+    """
+    D = t.pairs[features]
+    size = np.abs(D).max(axis=0)
+    live = np.flatnonzero(np.abs(D).sum(axis=0) >= t.epsilon - t.tolerance)  # the others are lost for every w
+    if live.size < 2:
+        return NO_LINES
+    unit = D[:, live] / size[live]
+    key = np.sqrt(np.arange(2.0, 2.0 + features.size)) @ unit  # equal for parallel, opposite for opposite pairs
+    order = np.argsort(np.abs(key), kind="stable")
+    near = np.diff(np.abs(key)[order]) <= 1e-11
+    if not near.any():
+        return NO_LINES
+    label = np.cumsum(np.concatenate([[True], ~near]))
+    group = np.zeros(t.pairs.shape[1], np.int32)
+    guides: list[int] = []
+    for run in np.split(order, np.flatnonzero(np.diff(label)) + 1):
+        if run.size < 2 or not (key[run] > 0).any() or not (key[run] < 0).any():
+            continue
+        guide = run[0]
+        turn = np.where(key[run] * key[guide] > 0, 1.0, -1.0)
+        off = np.abs(unit[:, run] - turn * unit[:, guide : guide + 1]).sum(axis=0) * size[live[run]]
+        good = off < 0.5 * t.epsilon - t.tolerance
+        if (turn[good] < 0).any():
+            guides.append(int(live[guide]))
+            group[live[run[good]]] = (turn[good] * len(guides)).astype(np.int32)
+    return Lines(group, len(guides), np.array(guides, np.int32)) if guides else NO_LINES
