@@ -137,6 +137,7 @@ class Solver:
         self.price = problem.C / self.unit
         self.lines = LineSearch(self.tables, self.signed, random_state, self.deadline)
         self.report = progress
+        self.small: set[int] = set()  # names of the boxes settled exactly
         columns, self.left_out = supports(problem.n_features, problem.max_features, problem.C > 0)
         prices = self.price * np.array([c.size for c in columns], dtype=np.float64)
         zero = self._inner(np.zeros(problem.n_features))
@@ -222,7 +223,8 @@ class Solver:
                     continue
                 settled = None if time.perf_counter() > self.deadline else self.exact.settle(s.columns[bundle.support], c, h)
                 if settled is not None:
-                    bound = settled[0]
+                    bound = min(bound, settled[0])
+                    self.small.add(int(name))
                     for w in settled[1] if bound - price > s.value + s.slack else []:
                         self.offer(w)
                 if bound - price > s.value + s.slack:
@@ -253,11 +255,40 @@ class Solver:
         s, t = self.search, self.tables
         value = t.to_value(s.value)
         bound = self._bound((s.value if closed else s.open_bound()) + s.slack)
-        w = np.zeros(self.problem.n_features) if s.weights is None else s.weights * self.flip
+        bound = max(bound, value)
+        w = (np.zeros(self.problem.n_features) if s.weights is None else s.weights * self.flip) + 0.0
         return SearchResult(
-            value, max(bound, value), w + 0.0, closed, s.boxes, time.perf_counter() - self.began,
-            t.to_value(start_value), self.problem.ideal, interrupted,
+            value, bound, w, closed, s.boxes, time.perf_counter() - self.began,
+            t.to_value(start_value), self.problem.ideal, interrupted, self._proof(value, bound, w),
+            None if closed else self._box(),
         )
+
+    def _box(self) -> tuple[Floats, Floats]:
+        """Ends of a box around everything still open and the best point, in the problem's own signs."""
+        s = self.search
+        d = self.problem.n_features
+        low = high = np.zeros(d) if s.weights is None else s.weights
+        for _, _, bundle in s.heap:
+            low, high = _around(low, high, bundle, s.columns[bundle.support])
+        for bundle in s.stubborn:
+            low, high = _around(low, high, bundle, s.columns[bundle.support])
+        if self.left_out is not None:
+            low, high = np.where(self.signed, 0.0, -1.0), np.ones(d)
+        return np.where(self.flip < 0, -high, low) + 0.0, np.where(self.flip < 0, -low, high) + 0.0
+
+    def _proof(self, value: float, bound: float, w: Floats) -> object | None:
+        if not self.search.record:
+            return None
+        from rerank.search.record import proof_of
+
+        return proof_of(self.problem, self.search, self.flip, self.small, self.left_out, value, bound, w)
+
+
+def _around(low: Floats, high: Floats, bundle: Bundle, features: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    below, above = np.zeros(low.size), np.zeros(low.size)
+    below[features] = (bundle.centres - bundle.halves).min(axis=0)
+    above[features] = (bundle.centres + bundle.halves).max(axis=0)
+    return np.minimum(low, below), np.maximum(high, above)
 
 
 def _flipped(t: Tables, flip: Floats) -> Tables:
