@@ -215,8 +215,8 @@ def perturb_rows(
         if not duplicates(moved, qid=qid) and _apart(moved, groups, moving, epsilon):
             return moved
     raise InputError(
-        "The moved rows are not a margin apart in double precision; subtract a constant from columns whose values are "
-        "large against their range, or choose a larger size."
+        "The moved rows meet other rows, or are not a margin apart in double precision; choose a larger size, or "
+        "subtract a constant from columns whose values are large against their range."
     )
 
 

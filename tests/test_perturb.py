@@ -141,6 +141,16 @@ def test_ties_that_no_double_can_break_are_reported():
         perturb_weights([1.0, 1.0, 1.0], X, 0)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_step_longer_than_the_lemma_allows_is_taken_only_if_it_keeps_every_order(seed):
+    # The lemma's step, below 2^-56, is lost in rounding; a longer one must make the second weight the larger.
+    X = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 2.0**-54]])
+    w = np.ones(3)
+    moved = perturb_weights(w, X, seed)
+    assert_lemma_2(w, X, moved)
+    assert moved[1] > moved[0]
+
+
 groups_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=3, max_size=9)
 
 
@@ -184,6 +194,14 @@ def test_moves_that_would_do_harm_are_refused():
         perturb_rows(X, None, 0.0)
     with pytest.raises(InputError, match="not a margin apart in double precision"):
         perturb_rows(4 * X + 1e16, None, 1e-4)
+
+
+def test_moved_rows_do_not_fall_on_others():
+    X = np.array([[0.0], [5.0], [5.0], [10.0]])
+    taken = perturb_rows(X, None, 0.01)[1:2]
+    with pytest.raises(InputError, match="larger size"):
+        perturb_rows(np.vstack([X, taken]), None, 0.01)
+    assert not duplicates(perturb_rows(np.vstack([X, taken]), 0.02, 0.01))
 
 
 def test_rows_of_different_lists_and_rows_without_a_twin_stay():

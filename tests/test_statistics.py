@@ -163,6 +163,7 @@ def test_a_length_is_a_whole_number(n):
     ("a", "sentence"),
     [
         ([0, 2, 1, 0], r"a_3 \(index 2\) is 1.0, below a_2 = 2.0"),
+        ([0, 1, 1 - 2**-53], r"a_3 \(index 2\)"),
         ([0, -1, 2], r"a_2 \(index 1\) is -1.0, negative"),
         ([0, 1, math.nan], r"a_3 \(index 2\) is nan, not finite"),
         ([0, math.inf], r"a_2 \(index 1\) is inf, not finite"),
