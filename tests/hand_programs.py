@@ -22,7 +22,9 @@ def program(
     rows=None,
     weights=(),
 ):
-    table = sparse.csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))
+    table = sparse.csr_array(
+        matrix if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+    )
     m, n = table.shape
     return Program(
         name=name,
@@ -41,14 +43,14 @@ def program(
 
 
 def every_bound():
-    """Each kind of bound and row, negative and infinite sides, a column in no row; optimum 6.1, by hand.
+    """Each kind of bound and row, negative and infinite sides, a column in no row; optimum 5.475, by hand.
 
     w0 = 1 (its bound), so a = 4.5 (row r1), w1 = 1.5 (row r2), z = 0, n0 = 2 (its bound), n1 = 9 - n0 = 7 at cost 0:
-    2 + .3 * 4.5 + 1.5 + 1.25 = 6.1.
+    m0 = -2.5 (its bound): 2 + .3 * 4.5 + 1.5 - .25 * 2.5 + 1.25 = 5.475.
     """
     return program(
         "every_bound",
-        cost=[2.0, -1.0, 0.1 + 0.2, 1.0, 0.0, -1e-300, 0.0],
+        cost=[2.0, -1.0, 0.1 + 0.2, 1.0, 0.0, 0.25, 0.0],
         matrix=[
             [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             [1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 0.0],
@@ -79,7 +81,7 @@ def auc(n, d, seed=0, epsilon=1e-4, offset=3.5):
         program(
             f"auc_{n}_{d}",
             cost=np.r_[np.zeros(d), np.ones(len(D))],
-            matrix=np.hstack([-D / M[:, None], np.eye(len(D))]),
+            matrix=sparse.hstack([sparse.csr_array(-D / M[:, None]), sparse.eye_array(len(D))]),
             row_lower=np.full(len(D), -INF),
             row_upper=1 - epsilon / M,
             lower=np.r_[-np.ones(d), np.zeros(len(D))],
@@ -135,14 +137,7 @@ def infeasible():
 
 
 def linear():
-    """An LP: optimum 11/4 at (3/4, 1/2)."""
+    """An LP: both rows are full at (3/4, 1/2), worth 11/4."""
     return program(
-        "linear",
-        [3.0, 1.0],
-        [[2.0, 1.0], [-2.0, 1.0]],
-        [-INF, -1.0],
-        [2.0, -1.0 + 1e9],
-        [0, 0],
-        [INF, INF],
-        [0, 0],
+        "linear", [3.0, 1.0], [[2.0, 1.0], [2.0, -1.0]], [-INF, -INF], [2.0, 1.0], [0, 0], [INF, INF], [0, 0]
     )

@@ -80,7 +80,7 @@ def solve(
     Raises
     ------
     InputError
-        For a start of the wrong length.
+        For a start of the wrong length, or arrays with numbers that are not finite.
     SolverError
         If highspy is missing or rejects the arrays; for a status not in :data:`STATUSES`; for a claim that
         contradicts a point at hand, or an infeasible "optimum", and does so again without presolve; for an
@@ -90,6 +90,11 @@ def solve(
     point = None if start is None else np.array(start, dtype=np.float64)
     if point is not None and point.shape != program.cost.shape:
         raise InputError(f"The start has shape {point.shape}; the program has {program.cost.size} columns.")
+    # HiGHS itself takes a cost that is not a number for granted.
+    parts = (program.cost, program.matrix.data, program.offset)
+    sides = (program.row_lower, program.row_upper, program.lower, program.upper)
+    if not all(np.isfinite(part).all() for part in parts) or any(np.isnan(side).any() for side in sides):
+        raise InputError(f"A number in {_described(program)} is not finite; build it from finite data.")
     began = time.monotonic()
     first = _Session(program, asked, asked.presolve, point, began)
     first.work(cancel)
