@@ -83,14 +83,20 @@ def vertices(X, epsilon, box=None, levels=(0.0,)):
     points = np.linalg.solve(M[regular], r[regular][..., None])[..., 0]
     points = points[((points >= lower - 1e-12) & (points <= upper + 1e-12)).all(axis=1)]
     points[np.abs(points) < 1e-12] = 0.0
-    return np.unique(np.vstack([np.round(points, 13), np.zeros((1, d))]), axis=0) if _holds(lower, upper) else points
+    return (
+        np.unique(np.vstack([np.round(points, 13), np.zeros((1, d))]), axis=0)
+        if _holds(lower, upper)
+        else points
+    )
 
 
 def _holds(lower, upper):
     return bool(((lower <= 0) & (upper >= 0)).all())
 
 
-def best_over_vertices(value, X, epsilon, C=0.0, max_features=None, signs=None, box=None, unit_pairs=None, unit_both=False):
+def best_over_vertices(
+    value, X, epsilon, C=0.0, max_features=None, signs=None, box=None, unit_pairs=None, unit_both=False
+):
     """Largest ``value(w) - C |w|_0`` over the vertices that the limits allow; ``value`` may say None."""
     levels = (0.0,) if unit_pairs is None else (0.0, epsilon - 1, 1.0)
     best, where = -np.inf, None
@@ -142,7 +148,12 @@ def solve(program, seconds=60.0):
     import highspy
 
     solver = highspy.Highs()
-    for option, setting in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0), ("threads", 1)):
+    for option, setting in (
+        ("output_flag", False),
+        ("mip_rel_gap", 0.0),
+        ("mip_abs_gap", 0.0),
+        ("threads", 1),
+    ):
         solver.setOptionValue(option, setting)
     solver.setOptionValue("time_limit", seconds)
     lp = highspy.HighsLp()

@@ -1,0 +1,147 @@
+"""Units, lists and options: what is accepted, what is refused and in which words."""
+
+import numpy as np
+import pytest
+
+from formulations import mixed, pairwise, subrank
+from formulations.data import Unit, graded_lists, units_from_labels
+from formulations.errors import FormulationError
+from formulations.options import Options
+from formulations.pairwise import preferences_from_gains
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+A = [1.0, 2.0, 3.0]
+
+
+def unit(positive, negative, a=None, factor=1.0):
+    a = np.arange(1.0, len(positive) + len(negative) + 1) if a is None else np.array(a)
+    return Unit(np.array(positive, dtype=int), np.array(negative, dtype=int), a, factor)
+
+
+def test_binary_labels_are_one_unit():
+    (only,) = units_from_labels(X, [0, 1, 0], A)
+    assert (only.positive.tolist(), only.negative.tolist(), only.factor) == ([1], [0, 2], 1.0)
+
+
+def test_grades_are_thresholds_and_lists_share_the_weight():
+    units = units_from_labels(
+        np.zeros((6, 1)), [3, 1, 0, 0, 2, 0], lambda m: np.arange(m), qid=list("aaabbc")
+    )
+    assert [(u.positive.tolist(), u.negative.tolist(), u.factor) for u in units] == [
+        ([0, 1], [2], 0.5), ([0], [1, 2], 1.0), ([4], [3], 1.0),
+    ]  # fmt: skip
+    # List c has no gain and takes no share; coefficients have each list's own length.
+    assert [u.coefficients.size for u in units] == [3, 3, 2]
+
+
+def test_units_of_one_list_are_gathered_whatever_their_order():
+    low, high = unit([0, 2], [1], factor=2.0), unit([2], [0, 1], factor=3.0)
+    for order in ([low, high], [high, low]):
+        (item,) = graded_lists([*order, unit([1], [0, 2], factor=0.0)], 3)
+        assert item.grade.tolist() == [1, 0, 2] and item.worth.tolist() == [2.0, 0.0, 5.0]
+        assert [u.positive.size for u in item.units] == [1, 2] and item.relevant.tolist() == [0, 2]
+
+
+def test_levels_are_where_coefficients_grow():
+    (item,) = graded_lists([unit([0], [1, 2], [0.0, 0.0, 2.0])], 3)
+    assert item.levels() == [3] and item.step(3) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("units", "words"),
+    [
+        ([unit([], [0, 1])], "no positive row"),
+        ([unit([0], [0, 1])], "names a row twice"),
+        ([unit([0], [3])], "outside 0..2"),
+        ([unit([0], [-1])], "outside 0..2"),
+        ([unit([0], [1], [1.0, 2.0, 3.0])], "2 rows but coefficients of shape (3,)"),
+        ([unit([0], [1], [2.0, 1.0])], "non-decreasing"),
+        ([unit([0], [1], [-1.0, 1.0])], "non-negative"),
+        ([unit([0], [1], [1.0, np.inf])], "finite"),
+        ([unit([0], [1], factor=-1.0)], "factor -1.0"),
+        ([unit([0], [1], factor=np.nan)], "factor nan"),
+        ([unit([0], [1], factor=0.0)], "nothing to rank"),
+        ([unit([0], [1]), unit([0], [2])], "Row 0 stands in two lists"),
+        ([unit([0], [1, 2]), unit([1], [0, 2])], "not nested"),
+    ],
+)
+def test_units_that_make_no_program(units, words):
+    with pytest.raises(FormulationError) as caught:
+        subrank.build(X, units=units)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((X, [0, 1], A), "X has 3 rows but y has shape (2,)"),
+        ((X, [0, -1, 1], A), "Row 1 has no finite, non-negative gain"),
+        ((X, [0, np.nan, 1], A), "Row 1"),
+        ((X, [0, 0, 0], A), "nothing to rank"),
+        ((X, [0, 1, 0], None), "Give y and coefficients, or units"),
+        ((X[:, 0], [0, 1, 0], A), "X has shape (3,)"),
+        ((X[:, :0], [0, 1, 0], A), "X has shape (3, 0)"),
+        ((np.full((3, 2), np.inf), [0, 1, 0], A), "at row 0, column 0"),
+    ],
+)
+def test_labels_that_make_no_program(arguments, words):
+    for builder in (subrank, mixed):
+        with pytest.raises(FormulationError) as caught:
+            builder.build(*arguments)
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": 0.0}, "epsilon is 0.0"),
+        ({"epsilon": np.nan}, "epsilon is nan"),
+        ({"C": -1.0}, "C is -1.0"),
+        ({"big_m": "big"}, "choose 'pair' or 'unit'"),
+        ({"big_m": "unit", "epsilon": 1.0}, "must be below 1"),
+        ({"linking": "loose"}, "choose 'ordered' or 'paper'"),
+        ({"max_features": 0}, "at least 1"),
+        ({"signs": [1]}, "each of the 2 features"),
+        ({"signs": [1, 2]}, "(-1, 0 or 1)"),
+        ({"box": ([0.0], [1.0])}, "each of the 2 features"),
+        ({"box": ([0.5, 0.0], [0.2, 1.0])}, "non-empty"),
+        ({"box": ([-2.0, 0.0], [0.2, 1.0])}, "inside [-1, 1]"),
+        ({"box": ([-1.0, -1.0], [-0.5, 1.0]), "signs": [1, 0]}, "non-empty"),
+    ],
+)
+def test_options_that_make_no_program(options, words):
+    with pytest.raises(FormulationError) as caught:
+        subrank.build(X, [0, 1, 0], A, **options)
+    assert words in str(caught.value)
+
+
+def test_an_unknown_option_is_named():
+    with pytest.raises(TypeError, match="epsillon"):
+        subrank.build(X, [0, 1, 0], A, epsillon=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("preferences", "words"),
+    [
+        (np.zeros((3, 3)), "nothing to rank"),
+        (np.eye(3), "preferred to itself"),
+        (-np.ones((3, 3)), "not negative"),
+        (np.ones((2, 2)), "shape (2, 2)"),
+        (([[0, 1]], [1.0, 2.0]), "give (p, 2) and (p,)"),
+        (([[0, 3]], [1.0]), "outside 0..2"),
+    ],
+)
+def test_preferences_that_make_no_program(preferences, words):
+    with pytest.raises(FormulationError) as caught:
+        pairwise.build(X, preferences)
+    assert words in str(caught.value)
+
+
+def test_preferences_from_grades():
+    pairs, weights = preferences_from_gains([2, 0, 1, 5, 4], qid=[0, 0, 0, 1, 1])
+    assert pairs.tolist() == [[0, 1], [0, 2], [2, 1], [3, 4]] and weights.tolist() == [1.0] * 4
+
+
+def test_limits_are_the_box_cut_to_the_signs():
+    lower, upper = Options(signs=[1, -1, 0], box=([-0.5, -0.5, -0.25], [0.5, 0.5, 1.0])).limits(3)
+    assert (lower.tolist(), upper.tolist()) == ([0.0, -0.5, -0.25], [0.5, 0.0, 1.0])
