@@ -67,7 +67,7 @@ def check_search(problem: Problem, exact: Fraction | None = None, **options: Any
         state = f"value {found.value!r}, bound {found.bound!r}, optimum {float(best)!r}, {found.nodes} nodes"
         if low == high:
             bad.append(f"not closed: {state}")
-        elif mine < low - room or Fraction(found.bound) > high + room:
+        elif mine < low - room or Fraction(found.bound) > high + Fraction(TOLERANCE) * max(1, abs(high)):
             bad.append(f"open by more than rounding ({float(low)!r} .. {float(high)!r}): {state}")
     seen = (
         "closed" if found.closed else "open where rounding decides",
@@ -79,7 +79,8 @@ def check_search(problem: Problem, exact: Fraction | None = None, **options: Any
 def _blurred(problem: Problem) -> tuple[Fraction, Fraction]:
     """Optima at a margin :data:`BLUR` larger and smaller."""
     smaller = max(problem.epsilon - BLUR, problem.epsilon / 1000)
-    return tuple(_optimum(replace(problem, epsilon=e)) for e in (problem.epsilon + BLUR, smaller))
+    larger = problem.epsilon + BLUR
+    return _optimum(replace(problem, epsilon=larger)), _optimum(replace(problem, epsilon=smaller))
 
 
 def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
