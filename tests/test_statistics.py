@@ -1,9 +1,12 @@
 """Rank statistics as values: coefficients, names, presentation, refusals."""
 
 import copy
+import doctest
+import importlib
 import math
 import pickle
 from itertools import pairwise, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -250,3 +253,18 @@ def test_auc_coefficients_are_those_of_a_custom_l():
     assert (PNorm(1).coefficients(8) * 8).tolist() == AUC().coefficients(8).tolist()
     assert PartialAUC(99).coefficients(8).tolist() == AUC().coefficients(8).tolist()
     assert DCG(1).coefficients(8).tolist() == WinnerTakesAll().coefficients(8).tolist()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["statistics", "ranks", "metrics", "perturb", "certificate"],
+)
+def test_examples_in_docstrings_run(module):
+    result = doctest.testmod(importlib.import_module(f"rerank.{module}"))
+    assert result.attempted > 0 and result.failed == 0
+
+
+def test_the_page_runs():
+    page = Path(__file__).parent.parent / "docs" / "statistics.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted > 20 and result.failed == 0
