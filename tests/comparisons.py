@@ -46,10 +46,10 @@ def check_search(problem: Problem, exact: Fraction | None = None, **options: Any
     from rerank.search import solve
 
     best = _optimum(problem) if exact is None else exact
-    found = solve(problem, **{"time_limit": 10.0, "random_state": 0, "n_jobs": 1, **options})
+    found = solve(problem, **{"time_limit": 5.0, "random_state": 0, "n_jobs": 1, **options})
     w = np.asarray(found.weights, dtype=np.float64)
     mine, theirs = objective_at(problem, w), Fraction(certify(problem, w).value)
-    room = Fraction(TOLERANCE) * max(Fraction(1), abs(best))
+    room = _room(best)
     bad = [f"weights {w.tolist()} {what}" for what in _broken_rules(problem, w)]
     if abs(mine - theirs) > room:
         bad.append(f"certificate says {float(theirs)!r}, the definition {float(mine)!r}")
@@ -67,13 +67,17 @@ def check_search(problem: Problem, exact: Fraction | None = None, **options: Any
         state = f"value {found.value!r}, bound {found.bound!r}, optimum {float(best)!r}, {found.nodes} nodes"
         if low == high:
             bad.append(f"not closed: {state}")
-        elif mine < low - room or Fraction(found.bound) > high + Fraction(TOLERANCE) * max(1, abs(high)):
+        elif mine < low - room or Fraction(found.bound) > high + _room(high):
             bad.append(f"open by more than rounding ({float(low)!r} .. {float(high)!r}): {state}")
     seen = (
         "closed" if found.closed else "open where rounding decides",
         "equal" if mine == best else "not equal",
     )
     return Verdict(tuple(bad), seen)
+
+
+def _room(value: Fraction) -> Fraction:
+    return Fraction(TOLERANCE) * max(Fraction(1), abs(value))
 
 
 def _blurred(problem: Problem) -> tuple[Fraction, Fraction]:

@@ -5,10 +5,13 @@ The large numbers run by ``python -m benchmarks.agreement --search 20000 --progr
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from rerank.problem import Problem, problem_of
+from rerank.search import solve
 from rerank.statistics import parse
 from tests.adversarial import adversarial
 from tests.comparisons import check_programs, check_search
@@ -17,6 +20,14 @@ from tests.oracle import objective_at
 from tests.sweep import sweep
 
 CHUNK = 100
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Kernels compile before any time limit runs: both linear statistics and the others, with and without a price."""
+    for statistic, C in product(("auc", "dcg"), (0.0, 0.1)):
+        X, gains = np.array([[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]]), [1.0, 2.0, 0.0]
+        solve(problem_of(X, gains, parse(statistic), C=C), time_limit=None)
 
 
 @pytest.mark.parametrize("first", range(0, 2000, CHUNK))
