@@ -45,9 +45,9 @@ def requirement(text: str) -> str:
 def test_the_metadata_says_what_the_package_is():
     project = META["project"]
     assert project["name"] == "exact-rerank" and project["requires-python"] == ">=3.11"
-    assert project["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text(
-        encoding="utf-8"
-    )
+    assert project["license"] == "BSD-3-Clause AND CC-BY-4.0" and "BSD 3-Clause" in (
+        ROOT / "LICENSE"
+    ).read_text(encoding="utf-8")
     for pattern in project["license-files"]:
         assert list(ROOT.glob(pattern)), pattern
     wanted = {"pyomo", "highspy", "pulp", "numpy", "scipy", "scikit-learn", "numba", "typer", "rich"}
@@ -107,7 +107,9 @@ def test_continuous_integration_runs_the_commands_of_the_readme():
     assert set(steps) == set(blocks) == {"demo", "tour", "test", "lint"}
     assert "pip install" in blocks["demo"] and "rerank demo" in blocks["demo"]
     assert "pytest" in blocks["test"] and "ruff" in blocks["lint"] and "mypy" in blocks["lint"]
-    assert all(blocks[name].strip().count("\n") == 0 for name in ("demo", "test", "lint"))  # one command to paste
+    assert all(
+        blocks[name].strip().count("\n") == 0 for name in ("demo", "test", "lint")
+    )  # one command to paste
 
 
 def anchor(heading: str) -> str:
@@ -178,7 +180,9 @@ def test_no_file_is_large_and_none_is_a_pickle():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/files.md"])
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S
+    )
     monkeypatch.chdir(tmp_path)
     assert blocks
     for block in blocks:

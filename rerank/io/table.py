@@ -13,7 +13,8 @@ from rerank.errors import InputError
 Floats = NDArray[np.float64]
 
 CSV = {".csv": ",", ".tsv": "\t"}
-SVMLIGHT = {".svm", ".svmlight", ".libsvm", ".letor"}
+# LETOR, the usual collection of graded lists, calls its svmlight files .txt.
+SVMLIGHT = {".svm", ".svmlight", ".libsvm", ".letor", ".txt"}
 
 
 @dataclass(frozen=True, eq=False)
