@@ -9,7 +9,8 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -61,24 +62,34 @@ class Findings:
     work: float
 
 
+def instance(t: Tables, features: NDArray[np.intp], lines: Lines) -> Any:
+    """The tables as the kernel takes them, on the columns of one support."""
+    from rerank.search.kernel import Instance
+
+    pairs = t.pairs if features.size == t.pairs.shape[0] else t.pairs[features]
+    parts = (pairs, t.slot, t.span, t.weight, lines.group, lines.count, t.single, t.linear, t.total, t.epsilon, t.tolerance,
+             t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef)
+    # Backends with processes hand over read-only maps of large arrays; the kernel is compiled for plain ones.
+    return Instance(*(np.require(x, requirements="CW") if isinstance(x, np.ndarray) else x for x in parts))
+
+
 def explore_bundle(t: Tables, features: NDArray[np.intp], lines: Lines, bundle: Bundle, incumbent: float, slack: float, work: float, record: bool, first_name: int) -> Findings:
     """Explore a bundle on its support's columns; ``incumbent`` in the tables' unit."""
-    from rerank.search.kernel import explore
+    from rerank.search.kernel import Boxes, explore
 
-    if lines.count and bundle.forces.shape[1] == 0:
-        bundle = replace(bundle, forces=np.zeros((bundle.bounds.size, FORCES), np.int32))
-    found, best, open_, stub, splits, boxes, done = explore(
-        t.pairs if features.size == t.pairs.shape[0] else np.ascontiguousarray(t.pairs[features]),
-        t.slot, t.span, t.weight, bundle.centres, bundle.halves, bundle.bounds, t.epsilon, t.tolerance,
-        t.linear, t.total, slack, t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
-        incumbent, work, SMALLEST, record, bundle.names, first_name, lines.group, lines.count, bundle.forces,
+    forces = bundle.forces
+    if lines.count and forces.shape[1] == 0:
+        forces = np.zeros((bundle.bounds.size, FORCES), np.int32)
+    todo = Boxes(bundle.centres, bundle.halves, bundle.bounds, bundle.names, forces)
+    found, best, open_, small, splits, boxes, done = explore(
+        instance(t, features, lines), todo, incumbent, slack, work, SMALLEST, record, first_name
     )
     weights = None
     if found > incumbent:
         weights = np.zeros(t.pairs.shape[0])
         weights[features] = best
-    left = Bundle(bundle.support, *open_) if open_[2].size else None
-    stubborn = Bundle(bundle.support, *stub) if stub[2].size else None
+    left = Bundle(bundle.support, *open_) if open_.bound.size else None
+    stubborn = Bundle(bundle.support, *small) if small.bound.size else None
     return Findings(bundle.support, found, weights, left, stubborn, splits, boxes, done)
 
 

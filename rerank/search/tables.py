@@ -72,6 +72,11 @@ class Tables:
         return self.linear and self.grain > 0
 
     @cached_property
+    def single(self) -> bool:
+        """Whether every pair counts once, in one slot."""
+        return bool((self.span == 1).all() and (self.multiplicity == 1).all())
+
+    @cached_property
     def room_start(self) -> NDArray[np.int64]:
         """Where each binary list's counts of items by lost pairs begin, for the line search."""
         most = np.zeros(self.unit_of.size + 1, np.int64)

@@ -1,0 +1,67 @@
+"""Loops over the pairs of one box, written so that they fill the vector unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
+    """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs ``a .. a + n``, column by column."""
+    for p in range(n):
+        M[p] = -epsilon
+        R[p] = tolerance
+    for j in range(D.shape[0]):
+        cj = c[j]
+        hj = h[j]
+        row = D[j, a : a + n]  # a slice of the last axis is contiguous, which the compiler has to know
+        if hj == 0.0:
+            for p in range(n):
+                M[p] += cj * row[p]
+        else:
+            for p in range(n):
+                M[p] += cj * row[p]
+                R[p] += hj * abs(row[p])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def lost_weight(M: Any, R: Any, W: Any, safe: float):
+    """Weight of the pairs that are lost in the whole box, and of those lost at the centre."""
+    whole = 0.0
+    centre = 0.0
+    for p in range(M.size):
+        whole += W[p] if M[p] + R[p] < 0.0 else 0.0
+        centre += W[p] if M[p] < safe else 0.0
+    return whole, centre
+
+
+@njit(cache=True, nogil=True)
+def undecided(M: Any, R: Any, keep: Any) -> int:
+    """Positions of the pairs neither won nor lost in the whole box; without branches, since none here can be foretold."""
+    i = 0
+    for p in range(M.size):
+        keep[i] = p
+        i += 1 if abs(M[p]) <= R[p] else 0
+    return i
+
+
+@njit(cache=True, nogil=True)
+def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
+    """``row[to + q] = row[start + keep[q]]``."""
+    old = row[start:to]
+    new = row[to : to + n]
+    for q in range(n):
+        new[q] = old[keep[q]]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def moved(row: Any, weight: Any):
+    """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``."""
+    size = 0.0
+    pull = 0.0
+    for p in range(row.size):
+        size += weight[p] * abs(row[p])
+        pull += weight[p] * row[p]
+    return size, pull
