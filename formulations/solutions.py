@@ -123,6 +123,11 @@ def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:
     return {name: named.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
 
 
+def original_names(program: Program) -> dict[str, str]:
+    """Name of each column in the program's file -> its name in the program."""
+    return dict(zip(portable(program.columns, "x"), program.columns, strict=True))
+
+
 def solution_text(program: Program, x: ArrayLike, status: str = "Unknown") -> str:
     """A point as a HiGHS solution file (style 0), every digit kept."""
     point = np.asarray(x, dtype=np.float64)

@@ -213,7 +213,7 @@ def _answer(
             else f"install it so that PuLP finds {' or '.join(_interfaces(name))}"
         )
         raise SolverError(f"{name} is not installed. To install it: {advice}.")
-    return _by_pulp(inside, options, folder)
+    return _by_pulp(inside, program, options, folder)
 
 
 # -- PuLP 3 and 4 -----------------------------------------------------------------------------------------------------
@@ -245,7 +245,9 @@ def _interface(name: str) -> str | None:
     return None
 
 
-def _by_pulp(name: str, options: Options, folder: Path) -> Answer:
+def _by_pulp(name: str, program: Program, options: Options, folder: Path) -> Answer:
+    from formulations.solutions import original_names
+
     pulp = _pulp()
     try:
         variables, model = pulp.LpProblem.fromMPS(str(folder / MODEL))
@@ -256,7 +258,8 @@ def _by_pulp(name: str, options: Options, folder: Path) -> Answer:
     except pulp.PulpError as error:
         raise SolverError(f"PuLP's {name} failed: {error}") from error
     claim, held = _pulp_4(report) if hasattr(report, "has_solution") else _pulp_3(pulp, report, model)
-    found = {key: variable.value() for key, variable in variables.items()}
+    original = original_names(program)
+    found = {original[key]: variable.value() for key, variable in variables.items()}
     if any(value is None for value in found.values()):
         held = False
     return Answer(
