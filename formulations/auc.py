@@ -28,7 +28,7 @@ Subject to
 The optimum is the optimum of the problem itself for the AUC; scaling ``w`` up to the surface of the box loses no
 pair won and changes no zero, so no normalisation is needed.
 
-Source: Rudin & Wang (2018), appendix A.1.
+Source: [RudinWang2018, appendix A.1].
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class GradedList:
         return self.rows[self.grade > 0]
 
     def levels(self) -> list[int]:
-        """``l >= 2`` with ``a_l > a_(l-1)``: the set ``S_r`` of Rudin & Wang (2018), section 3."""
+        """``l >= 2`` with ``a_l > a_(l-1)``: the set ``S_r`` of [RudinWang2018]."""
         return (np.flatnonzero(np.diff(self.coefficients) > 0) + 2).tolist()
 
     def step(self, level: int) -> float:

@@ -17,12 +17,12 @@ negative rows ``k``; the index of the unit is left out
 ``f``          factor of the unit
 =============  ========================================================================================
 
-Sort the positives by the negatives they lose to; the ``j``-th best stands at place ``j + lost_(j)``. It is in the
-top ``p`` when ``lost_(j) <= p - j``, that is when at least ``j`` positives lose to at most ``p - j``.
+Sort the positives by the negatives they lose to; the ``j``-th best stands at place ``j + lost_(j)``. It is in
+the top ``p`` when ``lost_(j) <= p - j``, that is when at least ``j`` positives lose to at most ``p - j``.
 
 Maximise ``statistic``: the sum over units, places and ``j`` of ``f (a_(m-p+1) - a_(m-p)) y_jp``, less
-``C sum_j gamma_j``. The constant ``f n_+ a_1`` of each unit is kept in ``rerank_info.offset``, and so is what the
-box decides.
+``C sum_j gamma_j``. The constant ``f n_+ a_1`` of each unit is kept in ``rerank_info.offset``, and so is what
+no weights of the box can change: then the variable is left out.
 
 Subject to
 
@@ -42,18 +42,18 @@ Subject to
 ``place_count``
     ``c_q = sum_i b_iq``.
 ``enough_placed``
-    ``sum_r (j_r - j_(r-1)) y_(j_r, q + j_r) <= c_q`` with ``j_0 = 0`` (ordered), or ``j y_(j, q+j) <= c_q`` for
-    each ``j`` (paper's style).
+    ``sum_r (j_r - j_(r-1)) y_(j_r, q + j_r) <= c_q`` with ``j_0 = 0`` (ordered), or ``j y_(j, q+j) <= c_q``
+    for each ``j`` (paper's style).
 ``enough_placed_order``
     ``y_(j', q+j') <= y_(j, q+j)`` for consecutive ``j < j'``.
 ``wider_top``
     ``y_jp <= y_jp'`` for consecutive ``p < p'`` (extra cut).
 
-The optimum is the optimum of the problem itself, ``V(w) - C |w|_0`` over ``max|w_j| = 1`` and ``w = 0``: no pair of
-positives appears, and scaling ``w`` up to the surface of the box loses no pair won and changes no zero.
-A place is held by one positive only because ``j <= p``; the distinct-rank cut has nothing to add.
+The optimum is the optimum of the problem itself, ``V(w) - C |w|_0`` over ``max|w_j| = 1`` and ``w = 0``: no
+pair of positives appears, and scaling ``w`` up to the surface of the box loses no pair won and changes no zero.
+Places are distinct by construction (``j <= p``), so the distinct-rank cut has nothing to add.
 
-Source: ours; see the page on decisions.
+Source: our own.
 """
 
 from __future__ import annotations

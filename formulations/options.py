@@ -25,7 +25,7 @@ class Options:
         Price of one non-zero weight, in the unit of the objective.
     big_m : "pair" or "unit"
         How ``above_by_margin`` is switched off. ``"pair"`` takes the smallest valid number for each pair and leaves
-        every ``w`` of the box feasible. ``"unit"`` is the literal form of Rudin & Wang (2018): the number 1 for all,
+        every ``w`` of the box feasible. ``"unit"`` is the literal form of [RudinWang2018]: the number 1 for all,
         which also forbids score ranges above ``1 - epsilon`` and so may change the optimum.
     linking : "ordered" or "paper"
         How a level is tied to the count it asks for: one row for all levels of an item and an order among them, or

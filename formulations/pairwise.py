@@ -27,7 +27,7 @@ Subject to
 It is a statistic of its own: no ranks, no coefficients, no ties to resolve. Divide the weights by their sum to read
 the optimum as a fraction.
 
-Source: Rudin & Wang (2018), appendix A.2, the setting of RankBoost.
+Source: [RudinWang2018, appendix A.2], the setting of RankBoost.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ over the box is that over ``max|w_j| = 1`` and ``w = 0``. It never exceeds the p
 of the gap; it equals it when some optimal ``w`` has no difference in the gap. The wider ``epsilon``, the more the
 gap takes away.
 
-Source: Rudin & Wang (2018), (11)-(21), with ``M_ik`` and ``U_ik`` for their number 1.
+Source: [RudinWang2018, (11)-(21)], with ``M_ik`` and ``U_ik`` for their number 1.
 """
 
 from __future__ import annotations

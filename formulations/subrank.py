@@ -34,17 +34,17 @@ Subject to
 ``level_order``
     ``t_(i,l') <= t_il`` for consecutive levels ``l < l'``.
 ``distinct_ranks``
-    ``sum_i t_il <= min(n_+, m - l + 1)``: of ``p`` items with Subrank ``l - 1`` or more the lowest does not
-    beat the other ``p - 1`` and beats ``l - 1`` more, so ``p <= m - l + 1``. The root bound becomes the ideal.
+    ``sum_i t_il <= m - l + 1``: of ``p`` items with Subrank ``l - 1`` or more the lowest beats none of the
+    ``p``, itself included, so ``l - 1 <= m - p``. The root bound becomes the ideal value.
 ``one_above``
     ``z_ik + z_ki <= 1`` for two relevant items: the valid half of the paper's optional (27).
 
-Every ``w`` of the box ``[-1, 1]^d`` is feasible with ``big_m="pair"``. Doubling ``w`` doubles every difference:
-it loses no pair won and changes no zero. So the optimum over the box is the optimum over ``max|w_j| = 1`` and
-``w = 0``, and no normalisation appears above. It never exceeds the problem's optimum, because the margin is
-asked between relevant items too; it equals it when some optimal ``w`` keeps these apart.
+Every ``w`` of the box ``[-1, 1]^d`` is feasible with ``big_m="pair"``. Scaling ``w`` up loses no pair won and
+changes no zero, so the optimum over the box is the optimum over ``max|w_j| = 1`` and ``w = 0``, and no
+normalisation appears above. It never exceeds the problem's optimum, because the margin is asked between relevant
+items too; it equals it when some optimal ``w`` keeps these apart.
 
-Source: Rudin & Wang (2018), (22)-(30), with ``gamma``, ``M_ik`` and the links scaled to the box. Their optional
+Source: [RudinWang2018, (22)-(30)], with ``gamma``, ``M_ik`` and the links scaled to the box. Their optional
 equality ``z_ik + z_ki = 1`` is not offered: it forbids ties, hence ``w = 0``, which can be optimal when
 ``C > 0``. Their bound of the objective by the sum of all coefficients follows from ``distinct_ranks``.
 """

@@ -1,10 +1,10 @@
 """Optima by enumeration in rational arithmetic, from the definitions; it shares nothing with the programs.
 
-What a list earns depends only on which differences ``w.(x_i - x_k)`` reach the margin (and, where ties are resolved,
-which are positive).  The weights with one such pattern form a union of closed polytopes cut out by the hyperplanes
-where a difference is at the margin, at 0 or, for the literal form, at its own limits, together with the sides of the
-box and the planes ``w_j = 0``.  The objective is constant on the pattern, so some vertex of these hyperplanes is
-optimal; all of them are tried.
+What a list earns depends only on which differences ``w.(x_i - x_k)`` reach the margin and, where ties are
+resolved, on which are positive. Take optimal weights. Those that win at least the same pairs (and, where ties are
+resolved, put no other row above another; in the literal form, keep to its limits; leave the same weights at 0) form
+a polytope, cut out by hyperplanes where a difference is at the margin, at 0 or at a limit, by the sides of the box
+and by planes ``w_j = 0``. All of it earns as much, so one of its vertices is optimal: all vertices are tried.
 """
 
 from __future__ import annotations
