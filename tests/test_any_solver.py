@@ -1,6 +1,8 @@
 """The whole library, and programs built by hand, through every free solver: one optimum, whoever looks for it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,11 @@ def test_a_program_as_a_user_builds_and_exports_it(tmp_path, kind):
     path, _ = mps.write(made, Path(tmp_path) / f"{kind}.mps")
     found = {solver: outcome.objective for solver, outcome in by_everyone(path).items()}
     assert found == pytest.approx(dict.fromkeys(SOLVERS, highs.solve(made).objective), abs=1e-6)
+
+
+def test_the_page_on_solvers_prints_what_it_says():
+    page = (Path(__file__).parents[1] / "docs" / "solvers.md").read_text()
+    code, printed = (page.split(f"```{kind}\n", 1)[1].split("```", 1)[0] for kind in ("python", "text"))
+    with redirect_stdout(StringIO()) as out:
+        exec(compile(code, "docs/solvers.md", "exec"), {})
+    assert out.getvalue() == printed

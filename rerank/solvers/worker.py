@@ -16,7 +16,7 @@ POLL = 0.05
 GRACE = 1.0
 """Seconds a call may go on after it was told to stop; in a large first LP HiGHS does not look for ten."""
 
-LINGER = 20.0
+LINGER = 2.0
 """Seconds the interpreter waits at its end for calls that were left behind."""
 
 _left_behind: list[tuple[threading.Event, Callable[[], None]]] = []
