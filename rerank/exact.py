@@ -20,7 +20,7 @@ from rerank.errors import CertificateError, NoSolutionError
 from rerank.judge import Judged, judge, polished
 from rerank.problem import Problem
 from rerank.programs import check_margin, estimated_size, normalised, shares_optimum, state
-from rerank.result import CLOSED
+from rerank.result import CLOSED, is_closed
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -173,7 +173,8 @@ def _search_then_program(problem: Problem, plan: Plan, clock: Clock, start: Floa
     follow = "mixed"
     fits = _seconds_to_state(problem, follow) < 0.2 * clock.remaining
     solved, found = _searched(problem, plan, clock, start, clock.share(SEARCH_SHARE if fits else 0.97))
-    if solved.gap <= CLOSED or problem.ideal - solved.judged.value <= CLOSED:
+    value = solved.judged.value
+    if is_closed(solved.gap, value) or is_closed(problem.ideal - value, value):
         return _confirm(problem, plan, clock, solved, found)
     if not fits:
         return solved.noting("The mixed program would be too large to help in the time, so the search had all of it.")

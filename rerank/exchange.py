@@ -220,7 +220,7 @@ def _take(
     old = est.result_
     bound, source = (old.bound, old.bound_source) if old.certificate or old.bound < problem.ideal else (problem.ideal, "ideal")
     bound = max(bound, best.value)
-    status = status_of(bound - best.value, source)
+    status = status_of(best.value, bound, source)
     est._weights = best.weights
     est._publish(
         est._stage,

@@ -117,7 +117,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
     is_head = np.zeros(scores.size, dtype=bool)
     is_head[training.shortlist.rows] = True
     above = scores[~is_head]
-    return stack(scores, head, is_head, float(above.max()) if above.size else -math.inf)
+    return stack(scores, head, is_head, float(above.max()) if above.size else -math.inf, w.size)
 
 
 def _nothing_to_do(
@@ -150,10 +150,10 @@ def _compared(
             f"{exact:.9g} in exact arithmetic."
         )
     kept = before is not None and before >= after and settings.solver != "none"
-    status = "first_stage_kept" if kept else status_of(solved.gap, solved.bound_source)
+    status = "first_stage_kept" if kept else status_of(solved.judged.value, solved.bound, solved.bound_source)
     message = message_of(status, solved.gap, solved.bound_source, settings.statistic.name)
     if kept:
-        inner = status_of(solved.gap, solved.bound_source)
+        inner = status_of(solved.judged.value, solved.bound, solved.bound_source)
         message += " " + message_of(inner, solved.gap, solved.bound_source, settings.statistic.name)
     result = Result(
         statistic=before if kept and before is not None else after,

@@ -32,13 +32,14 @@ def four_numbers(result: Result) -> Table:
     name = result.statistic_name
     rows = [
         ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
-        ("statistic", number(result.statistic), f"{name} of the fitted list: no margin, no price, ties counted against it"),
-        ("value", number(result.value), "recomputed exactly from the weights, margin and price included"),
-        ("bound", number(result.bound), f"no weights have a larger value, says {SOURCES[result.bound_source]}"),
+        ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
+        ("value", number(result.value), "exact, from the weights, margin and price included"),
+        ("bound", number(result.bound), f"on every value, by {SOURCES[result.bound_source]}"),
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
     if result.program_value is not None:
-        rows.append(("program", number(result.program_value), f"{result.formulation} as {result.solver} reports it (bound {number(result.program_bound)})"))
+        told = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
+        rows.append(("program", number(result.program_value), told))
     for row in rows if result.first_stage_statistic is not None else rows[1:]:
         table.add_row(*row)
     return table
@@ -133,21 +134,18 @@ def _cell(value: Any) -> str:
 
 def side_by_side(demo: Demo) -> Table:
     """The tops of two lists beside each other: row, label and where it stood in the other."""
-    table = Table(padding=(0, 1), title=f"The first {len(demo.before)} places of the training list")
-    table.add_column("place", justify="right")
-    table.add_column("first stage")
-    table.add_column(demo.found, justify="center")
-    table.add_column("exact reranking")
-    table.add_column(demo.found, justify="center")
-    table.add_column("moved from", justify="right")
+    columns = ", ".join(demo.columns)
+    table = Table(padding=(0, 1), title=f"The first {len(demo.before)} places of the training list ({columns})")
+    for name, side in (
+        ("place", "right"), ("first stage", "left"), (demo.found, "center"), ("exact reranking", "left"), (demo.found, "center"),
+        ("was at", "right"),
+    ):  # fmt: skip
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
     for place, (left, right) in enumerate(zip(demo.before, demo.after, strict=True), start=1):
         table.add_row(
             str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant),
             "" if right.other == place else str(right.other),
         )  # fmt: skip
-    hits = [sum(row.relevant for row in rows) for rows in (demo.before, demo.after)]
-    table.add_section()
-    table.add_row("", "found", str(hits[0]), "", str(hits[1]), "")
     return table
 
 
@@ -162,6 +160,8 @@ def print_demo(demo: Demo, console: Console | None = None) -> None:
         out.print(line, highlight=False)
     out.print()
     out.print(side_by_side(demo))
+    for line in demo.places:
+        out.print(line, highlight=False)
     out.print()
     out.print(four_numbers(demo.result))
     out.print()

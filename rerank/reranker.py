@@ -230,7 +230,7 @@ class Reranker(BaseEstimator):
         first = self._stage.scores(table)
         if not self.reranks_:
             return first
-        return stack(first, self._head(table), first >= self.threshold_, self.threshold_)
+        return stack(first, self._head(table), first >= self.threshold_, self.threshold_, self._weights.size)
 
     def predict(self, X: ArrayLike) -> Floats:
         """The same as :meth:`decision_function`."""
@@ -287,7 +287,7 @@ class Reranker(BaseEstimator):
             return first
         is_head, _ = list_heads(first, lists, self.n_candidates)
         tail = first[~is_head]
-        return stack(first, self._head(table), is_head, float(tail.max()) if tail.size else -math.inf)
+        return stack(first, self._head(table), is_head, float(tail.max()) if tail.size else -math.inf, self._weights.size)
 
     def _head(self, table: Floats) -> Floats:
         return head_scores(table[:, self._columns], self._low, self._high, self._weights)

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
-# A gap below this counts as closed: statistics that differ at all differ by far more.
+# Statistics that differ at all differ by far more.
 CLOSED = 1e-9
+
+
+def is_closed(gap: float, value: float) -> bool:
+    """Whether a gap counts as closed: below ``CLOSED``, in units of the value where that is above 1."""
+    return gap <= CLOSED * max(1.0, abs(value))
+
+
 
 STATUSES = ("optimal", "optimal_by_solver", "feasible", "first_stage_kept", "already_ideal", "nothing_to_find")
 
@@ -121,7 +128,7 @@ class Result:
     @property
     def proved(self) -> bool:
         """Whether nothing better exists: the gap is closed, or there was nothing to reorder."""
-        return self.gap <= CLOSED or self.status in ("already_ideal", "nothing_to_find")
+        return is_closed(self.gap, self.value) or self.status in ("already_ideal", "nothing_to_find")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
@@ -145,9 +152,9 @@ class Result:
         }
 
 
-def status_of(gap: float, bound_source: str) -> str:
+def status_of(value: float, bound: float, bound_source: str) -> str:
     """``optimal``, ``optimal_by_solver`` or ``feasible``."""
-    if gap > CLOSED:
+    if not is_closed(bound - value, value):
         return "feasible"
     return "optimal_by_solver" if bound_source == "solver" else "optimal"
 

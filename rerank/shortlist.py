@@ -116,10 +116,10 @@ def snap(scores: Floats) -> Floats:
     return np.where(np.abs(scores) < 4096.0, rounded, scores)
 
 
-def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float) -> Floats:
+def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
     """One score a row: tail rows keep the first stage's, head rows are mapped above all of them in their own order.
 
-    The reranking score ``h`` becomes ``g(h)``, or ``(1 + g(h)) * 2^k`` with ``2^k >= threshold`` where the threshold is
+    The reranking score ``h`` becomes ``g(h)``, itself plus a constant as a rule, or ``(1 + g(h)) * 2^k`` with ``2^k >= threshold`` where the threshold is
     positive; ``g`` is increasing and positive, so the least head score is above the largest tail score whatever the data.
 
     Parameters
@@ -129,11 +129,13 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     is_head : bool array (n,)
     threshold : float
         All tail scores are below it.
+    size : int
+        Number of weights: rows inside the training range have reranking scores of at most this size.
     """
     if is_head.all():
         return head.copy()
-    # Sums of a snapped score below 2^12 and 1025 are exact, so no two different head scores become equal.
-    shifted = head + 1024.0
+    # Sums of a snapped score and a small power of two are exact, so no two different head scores become equal.
+    shifted = head + 2.0 ** math.ceil(math.log2(size + 1))
     positive = np.where(shifted >= 1.0, shifted, 1.0 / (2.0 - np.minimum(shifted, 1.0)))
     if threshold > 0:
         lift = 2.0 ** math.ceil(math.log2(threshold))
