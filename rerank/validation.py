@@ -34,7 +34,7 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
     array = np.asarray(X)
     if array.ndim != 2:
         raise InputError(
-            f"X has {array.ndim} dimension(s), but a table of rows and columns is needed; reshape your data: "
+            f"X has {array.ndim} dimension(s), but a table of rows and columns is needed. Reshape your data: "
             "X.reshape(-1, 1) if it has a single feature, X.reshape(1, -1) if it is a single row."
         )
     n, d = array.shape
@@ -101,7 +101,7 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarr
             "use 0 to leave a row out."
         )
     if values.size and not values.any():
-        raise InputError(f"{name} is 0 in every row, so nothing counts; give some row a positive weight.")
+        raise InputError(f"{name} is 0 in every row: with all weights zero nothing counts; give some row a positive one.")
     return values
 
 
