@@ -75,7 +75,8 @@ def fit_first_stage(
         ``"logistic"``, a scorer of this package, or any scikit-learn estimator. None gives None.
     X : float64 array (n, d)
     y : float64 array (n,)
-        0/1 or grades. Classifiers and this package's scorers learn ``y > 0``, regressors the grade itself.
+        0/1 or grades. Classifiers and this package's scorers learn ``y > min(y)``, which is ``y > 0`` as a rule;
+        regressors learn the grade itself.
     qid, sample_weight : arrays (n,), optional
         Handed on to estimators whose ``fit`` takes them.
 
@@ -141,12 +142,7 @@ def _fitted(estimator: Any, X: Floats, y: Floats, qid: NDArray[Any] | None, samp
     from sklearn.utils.validation import has_fit_parameter
 
     fresh = clone(estimator)
-    target = y if is_regressor(fresh) else (y > 0).astype(np.int64)
-    if np.all(target == target[0]):
-        raise InputError(
-            f"The first stage learns y > 0, which holds in {'every row' if target[0] else 'no row'}; grade the rows that are "
-            "not relevant 0, give a regressor as first_stage, or first_stage=None."
-        )
+    target = y if is_regressor(fresh) else (y > y.min()).astype(np.int64)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
     extra: dict[str, Any] = {}

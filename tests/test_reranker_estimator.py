@@ -1,0 +1,37 @@
+"""scikit-learn's own checks, and what they do not look at."""
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rerank import Reranker
+
+REPEATED = (
+    "repeating a row adds a duplicate, which ties with its twin and counts against it in every rank statistic; a weight "
+    "multiplies the gain of one row"
+)
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": REPEATED,
+    "check_sample_weight_equivalence_on_sparse_data": REPEATED,
+    "check_dtype_object": "an entry that is no number is an InputError, which is a ValueError; the check asks for a TypeError",
+}
+
+
+@parametrize_with_checks(
+    [Reranker(solver="search", time_limit=0.1)], expected_failed_checks=lambda estimator: EXPECTED
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_clone_keeps_every_parameter_untouched():
+    given = Reranker([0.0, 0.5, 1.0], first_stage=None, epsilon=0.01, positive=[1, 0], thinning=0.5)
+    twin = clone(given)
+    assert twin.get_params()["positive"] == [1, 0]
+    assert repr(twin) == repr(given)
+
+
+def test_nothing_is_checked_before_fit():
+    Reranker(stat="no such statistic", solver=3, n_candidates=-1)
+    with pytest.raises(ValueError, match="no such statistic"):
+        Reranker(stat="no such statistic").fit([[0.0], [1.0]], [0, 1])
