@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def compare(title: str, count: int, first: int, jobs: int, task: Callable[..., list], *options: float) -> int:
     """Compare ``count`` instances in parallel, print the findings, return how many disagreed."""
     begun = time.perf_counter()
+    if not count:
+        return 0
     starts = range(first, first + count, CHUNK)
     chunks = Parallel(n_jobs=jobs, return_as="generator_unordered")(
         delayed(task)(start, min(CHUNK, first + count - start), *options) for start in starts
