@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 SEARCH_SHARE = 0.5
 """Share of the time the search gets when a program may follow."""
 
+START_SECONDS = 1.0
+"""Most seconds of line search before a program alone."""
+
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """A program gets at most so many seconds, and so much of the time left, to confirm what is already proved."""
 
@@ -288,7 +291,7 @@ def _improved(problem: Problem, plan: Plan, clock: Clock, start: Floats | None) 
     """Start weights after exact line search, and their value."""
     from rerank import search
 
-    limit = clock.share(0.1)
+    limit = min(START_SECONDS, clock.remaining * 0.1)
     w, value = search.line_search(problem, start=start, time_limit=limit, random_state=plan.random_state)
     return normalised(np.asarray(w, dtype=np.float64)), float(value)
 

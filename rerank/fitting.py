@@ -188,6 +188,10 @@ def theorem(training: Training) -> str:
     """Whether Subrank and ResolvedRank provably have the same optimum on the shortlist, in a sentence."""
     if training.problem is None:
         return ""
-    from rerank.perturb import theorem_applies
+    from rerank.theorem import theorem_applies
 
-    return str(theorem_applies(training.problem.X, training.problem.C, training.problem.max_features))
+    problem = training.problem
+    lists = np.zeros(problem.X.shape[0], dtype=np.intp)
+    for number, item in enumerate(problem.lists):
+        lists[item.rows] = number + 1
+    return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.duplicates import duplicates
 from rerank.errors import InputError
 from rerank.lists import Gain, rows_by_list, weighted_gains
 from rerank.problem import Problem, ranked_list
@@ -188,7 +189,6 @@ def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
 
     No weights can order such rows; with different gains they cost value that no ranking can earn.
     """
-    keyed = np.column_stack([lists.astype(np.float64), table])
-    _, first, group = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
-    group = group.ravel()
-    return int(group.size - first.size), int(np.sum(gains != gains[first[group]]))
+    groups = duplicates(table, qid=lists) if table.shape[1] else []
+    conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
+    return sum(len(group) - 1 for group in groups), conflicts
