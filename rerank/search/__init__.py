@@ -1,5 +1,5 @@
 """The problem in weight space: exact line search and branch and bound over boxes."""
 
-from rerank.search.solver import Progress, SearchResult, solve
+from rerank.search.solver import Progress, SearchResult, line_search, solve
 
-__all__ = ["Progress", "SearchResult", "solve"]
+__all__ = ["Progress", "SearchResult", "line_search", "solve"]

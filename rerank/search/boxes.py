@@ -216,15 +216,20 @@ class BoxSearch:
             lines = [self._lines(b) for b in share]
             jobs.append((self.tables, columns, lines, share, incumbents, self.slack, each, self.record, self._task * NAMES))
             self._task += 1
-        if self._task <= TASKS + 1 and len(self.columns) == 1:  # the first round is too short to be shared out
-            results = [run_task(*job) for job in jobs]
-        else:
-            results = pool(delayed(run_task)(*job) for job in jobs)
         done = 0.0
-        for findings in results:
-            for found in findings:
-                done += found.work
-                self._take(found)
+        try:
+            if self._task <= TASKS + 1 and len(self.columns) == 1:  # the first round is too short to be shared out
+                results = [run_task(*job) for job in jobs]
+            else:
+                results = pool(delayed(run_task)(*job) for job in jobs)
+            for findings in results:
+                for found in findings:
+                    done += found.work
+                    self._take(found)
+        except BaseException:
+            for bundle in picked:  # nobody finished them, so the bound must go on counting them
+                self._push(bundle)
+            raise
         self._speed = 0.5 * self._speed + 0.5 * done / max(time.perf_counter() - now, 1e-6)
 
     def _take(self, found: Findings) -> None:

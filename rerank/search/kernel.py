@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from rerank.search.places import count_lost, importance, matters, total_value, unit_value
+from rerank.search.places import count_lost, count_runs, find_runs, importance, matters, total_value, unit_value
 from rerank.search.sides import heaviest, impose
 from rerank.search.vector import gather, lost_weight, moved, reach, undecided
 
@@ -57,6 +57,8 @@ class Levels(NamedTuple):
     lost: Any
     active: Any    # binary lists that are not settled
     n_active: Any
+    ends: Any      # where runs of pairs of one slot end
+    runs: Any
 
 
 class Boxes(NamedTuple):
@@ -81,6 +83,7 @@ def _levels(instance: Any) -> Any:
         np.empty((k, room)), np.empty(room), np.empty(slots, np.int32), np.empty(slots, np.int32),
         np.empty(room if instance.n_groups > 0 else 1, np.int32), np.zeros(LEVELS, np.int64), np.zeros(LEVELS, np.int64), np.zeros(LEVELS),
         np.zeros((depth, instance.unit_of.size), np.int32), np.zeros((depth, n_units), np.int32), np.zeros(LEVELS, np.int64),
+        np.zeros((depth, instance.unit_of.size + 1), np.int64), np.zeros(LEVELS, np.int64),
     )
     for j in range(k):
         made.D[j, :P] = instance.pairs[j]
@@ -90,6 +93,8 @@ def _levels(instance: Any) -> Any:
     if not linear:
         made.S[:P] = instance.slot
         made.Q[:P] = instance.span
+        if instance.single:
+            made.runs[0] = find_runs(instance.slot, made.ends[0])
     made.size[0] = P
     made.n_active[0] = n_units
     for u in range(n_units):
@@ -118,9 +123,14 @@ def _settle(instance: Any, levels: Any, v: int, keep: Any, kept: int, lost: Any,
     b = levels.start[v + 1]
     gather(levels.S, a, keep, kept, b)
     gather(levels.Q, a, keep, kept, b)
-    for q in range(b, b + kept):
-        for s in range(levels.S[q], levels.S[q] + levels.Q[q]):
-            mark[instance.unit_of[s]] = True
+    if instance.single:
+        levels.runs[v + 1] = find_runs(levels.S[b : b + kept], levels.ends[v + 1])
+        for r in range(levels.runs[v + 1]):
+            mark[instance.unit_of[levels.S[b + levels.ends[v + 1, r] - 1]]] = True
+    else:
+        for q in range(b, b + kept):
+            for s in range(levels.S[q], levels.S[q] + levels.Q[q]):
+                mark[instance.unit_of[s]] = True
     levels.lost[v + 1] = lost
     settled = levels.base[v]
     m = 0
@@ -270,7 +280,10 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
         else:
             lost[:] = levels.lost[v]
             central[:] = lost
-            count_lost(M[:n], R[:n], S[a : a + n], Q[a : a + n], W[a : a + n], instance.single, safe, lost, central)
+            if instance.single:
+                count_runs(M, R, S[a : a + n], levels.ends[v], levels.runs[v], safe, lost, central)
+            else:
+                count_lost(M[:n], R[:n], S[a : a + n], Q[a : a + n], W[a : a + n], safe, lost, central)
             bound = min(bound, levels.base[v] + total_value(levels.active[v], levels.n_active[v], lost, instance, count))
             value = found
             if bound > found + slack:
@@ -283,7 +296,9 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
         # ---- the pairs that the children have to look at
         kept = undecided(M[:n], R[:n], keep)
         if not linear:
-            kept = matters(keep, kept, S[a : a + n], Q[a : a + n], lost, instance)
+            kept = matters(
+                keep, kept, S[a : a + n], Q[a : a + n], lost, levels.active[v], levels.n_active[v], instance
+            )
         if 5 * kept <= 4 * n and v + 1 < LEVELS:
             _descend(levels, v, keep, kept, instance.n_groups > 0)
             if linear:

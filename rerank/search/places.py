@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 
@@ -49,14 +50,36 @@ def total_value(units: Any, n_units: int, lost: Any, instance: Any, count: Any) 
 
 
 @njit(cache=True, nogil=True)
-def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, single: bool, safe: float, whole: Any, centre: Any) -> None:
+def find_runs(S: Any, ends: Any) -> int:
+    """Ends of the runs of equal slots, and how many there are."""
+    runs = 0
+    for p in range(1, S.size):
+        ends[runs] = p
+        runs += 1 if S[p] != S[p - 1] else 0
+    if S.size:
+        ends[runs] = S.size
+        runs += 1
+    return runs
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole: Any, centre: Any) -> None:
+    """:func:`count_lost` where every pair counts once in one slot: sums over runs of one slot, which the vector unit can do."""
+    p = 0
+    for r in range(runs):
+        a = 0.0
+        b = 0.0
+        for q in range(p, ends[r]):
+            a += 1.0 if M[q] + R[q] < 0.0 else 0.0
+            b += 1.0 if M[q] < safe else 0.0
+        whole[S[p]] += np.int32(a)
+        centre[S[p]] += np.int32(b)
+        p = ends[r]
+
+
+@njit(cache=True, nogil=True)
+def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, centre: Any) -> None:
     """Add to the lost counts of the slots: pairs lost in the whole box, and pairs lost at the centre."""
-    if single:
-        for p in range(M.size):
-            s = S[p]
-            centre[s] += 1 if M[p] < safe else 0
-            whole[s] += 1 if M[p] + R[p] < 0.0 else 0
-        return
     for p in range(M.size):
         if M[p] < safe:
             m = int(W[p])
@@ -67,8 +90,16 @@ def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, single: bool, safe: float
 
 
 @njit(cache=True, nogil=True)
-def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, instance: Any) -> int:
+def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: int, instance: Any) -> int:
     """Drop from ``keep`` the pairs of items that have lost every place that earns something: such an item stays there."""
+    spent = False
+    for i in range(n_units):
+        u = units[i]
+        places = instance.coef_start[u + 1] - instance.coef_start[u]
+        for r in range(instance.unit_start[u], instance.unit_start[u + 1]):
+            spent |= lost[instance.unit_slots[r]] >= places
+    if not spent:
+        return n
     i = 0
     for q in range(n):
         p = keep[q]
@@ -99,8 +130,8 @@ def importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, n_units: int, inst
             slope[s] = near - far
     mean = 0.0
     for p in range(out.size):
-        t = 0.0
-        for s in range(S[p], S[p] + Q[p]):
+        t = slope[S[p]]
+        for s in range(S[p] + 1, S[p] + Q[p]):
             t += slope[s]
         out[p] = t
         mean += t

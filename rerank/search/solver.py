@@ -117,6 +117,36 @@ def solve(
     return Solver(problem, time_limit, n_jobs, random_state, proof, progress).solve(start)
 
 
+def line_search(
+    problem: Problem, start: ArrayLike | None = None, time_limit: float = 1.0, random_state: int = 0
+) -> tuple[Floats, float]:
+    """Good weights by exact line searches alone, for any number of features; nothing is proved.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : array (d,), optional
+        Weights in scaled space to begin with; the result is never worse.
+    time_limit : float
+        Seconds.
+    random_state : int
+        Seed; the same seed and start give the same lines in the same order.
+
+    Returns
+    -------
+    weights : float64 (d,)
+    value : float
+        ``V(w) - C |w|_0``, every pair judged exactly.
+    """
+    run = Solver(problem, time_limit, 1, random_state, False, None)
+    run.begin(start)
+    if not run.limited:
+        run.more_lines(run.deadline)
+    best = run.search
+    w = np.zeros(problem.n_features) if best.weights is None else best.weights * run.flip + 0.0
+    return w, run.tables.to_value(best.value)
+
+
 class Solver:
     """One run of :func:`solve`, in the order in which it happens."""
 
@@ -149,7 +179,7 @@ class Solver:
         interrupted = False
         start_value = self.search.value
         try:
-            self._begin(start)
+            self.begin(start)
             start_value = self.search.value
             closed = self._run()
         except KeyboardInterrupt:
@@ -171,9 +201,8 @@ class Solver:
             return
         self.search.offer(self._inner(w), w)
 
-    def _begin(self, start: ArrayLike | None) -> None:
+    def begin(self, start: ArrayLike | None) -> None:
         d = self.problem.n_features
-        limited = self.problem.max_features is not None or self.problem.C > 0
         pairs = self.tables.pairs.shape[1]
         if start is not None:
             w = np.asarray(start, dtype=np.float64) * self.flip
@@ -181,7 +210,7 @@ class Solver:
                 raise InputError(f"The start holds {w.size} weights; it must hold {d} finite numbers, one a feature.")
             w = np.where(self.signed, np.maximum(w, 0.0), w)
             self.offer(w)
-        if limited:
+        if self.limited:
             sizes = d if self.problem.max_features is None else self.problem.max_features
             for _, w in self.lines.forward(sizes, lambda n: self.price * n):
                 self.offer(w)
@@ -203,12 +232,21 @@ class Solver:
             now = time.perf_counter()
             if now >= self.deadline:
                 return False
-            if self.problem.max_features is None and self.problem.C == 0:
-                spent = burst * lines_share / (1 - lines_share)
-                w = s.weights if s.weights is not None and s.weights.any() else np.ones(self.problem.n_features)
-                self.lines.restarts(w, min(now + spent, self.deadline), lambda _, x: self.offer(x))
+            if not self.limited:
+                self.more_lines(min(now + burst * lines_share / (1 - lines_share), self.deadline))
                 self._progress(s)
             burst = min(burst * 1.7, 20.0)
+
+    @property
+    def limited(self) -> bool:
+        """Whether supports are searched one by one."""
+        return self.problem.max_features is not None or self.problem.C > 0
+
+    def more_lines(self, until: float) -> None:
+        """Line searches from the best point and from new ones."""
+        best = self.search.weights
+        w = best if best is not None and best.any() else np.ones(self.problem.n_features)
+        self.lines.restarts(w, until, lambda _, x: self.offer(x))
 
     def _settle_small(self) -> bool:
         """Settle the boxes that were too small to split, exactly; True where none is left that could beat the value."""
