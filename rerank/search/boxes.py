@@ -1,7 +1,8 @@
 """Branch and bound over boxes of weights: bundles of boxes, best bound first, each explored depth first by the compiled kernel.
 
-A round hands a fixed number of tasks to joblib, whatever the number of cores; every task starts from the incumbent of the round's beginning and their findings
-are merged in order.  So the answer does not depend on the number of workers, and any joblib backend will do.
+A round hands a fixed number of tasks to joblib, whatever the number of cores; every task starts from the
+incumbent of the round's beginning and their findings are merged in order.  So the answer does not depend on
+the number of workers, and any joblib backend will do.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 TASKS = 8
-SMALLEST = 2.0**-30   # half-width below which a box is not split further
-FIRST_WORK = 4e5      # pairs visited by a task of the first round, doubled from round to round
-MOST_WORK = 1.2e7     # about a tenth of a second
+SMALLEST = 2.0**-30  # half-width below which a box is not split further
+FIRST_WORK = 4e5  # pairs visited by a task of the first round, doubled from round to round
+MOST_WORK = 1.2e7  # about a tenth of a second
 MOST_BUNDLES = 50_000  # beyond, bundles are finished instead of opened: depth first
-FORCES = 24            # sides of lines chosen on the way to one box
-NAMES = 2**36         # names of boxes a task may give
+FORCES = 24  # sides of lines chosen on the way to one box
+NAMES = 2**36  # names of boxes a task may give
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +68,27 @@ def instance(t: Tables, features: NDArray[np.intp], lines: Lines) -> Any:
     from rerank.search.kernel import Instance
 
     pairs = t.pairs if features.size == t.pairs.shape[0] else t.pairs[features]
-    parts = (pairs, t.slot, t.span, t.weight, lines.group, lines.count, t.single, t.linear, t.total, t.epsilon, t.tolerance,
-             t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef)
+    parts: tuple[Any, ...] = (
+        pairs, t.slot, t.span, t.weight, lines.group, lines.count, t.single, t.linear, t.total, t.epsilon, t.tolerance,
+        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
+    )  # fmt: skip
     # Backends with processes hand over read-only maps of large arrays; the kernel is compiled for plain ones.
-    return Instance(*(np.require(x, requirements="CW") if isinstance(x, np.ndarray) else x for x in parts))
+    return Instance(
+        *(np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in parts)
+    )
 
 
-def explore_bundle(t: Tables, features: NDArray[np.intp], lines: Lines, bundle: Bundle, incumbent: float, slack: float, work: float, record: bool, first_name: int) -> Findings:
+def explore_bundle(
+    t: Tables,
+    features: NDArray[np.intp],
+    lines: Lines,
+    bundle: Bundle,
+    incumbent: float,
+    slack: float,
+    work: float,
+    record: bool,
+    first_name: int,
+) -> Findings:
     """Explore a bundle on its support's columns; ``incumbent`` in the tables' unit."""
     from rerank.search.kernel import Boxes, explore
 
@@ -94,7 +109,15 @@ def explore_bundle(t: Tables, features: NDArray[np.intp], lines: Lines, bundle: 
 
 
 def run_task(
-    t: Tables, columns: list[NDArray[np.intp]], lines: list[Lines], bundles: list[Bundle], incumbents: list[float], slack: float, work: float, record: bool, first_name: int
+    t: Tables,
+    columns: list[NDArray[np.intp]],
+    lines: list[Lines],
+    bundles: list[Bundle],
+    incumbents: list[float],
+    slack: float,
+    work: float,
+    record: bool,
+    first_name: int,
 ) -> list[Findings]:
     """One joblib task: its bundles one after the other, each starting from the best value of those before it."""
     out: list[Findings] = []
@@ -178,7 +201,9 @@ class BoxSearch:
         if value > self.value:
             self.value, self.weights = value, weights
 
-    def run(self, deadline: float, progress: Callable[[BoxSearch], None] | None = None, until: float = np.inf) -> bool:
+    def run(
+        self, deadline: float, progress: Callable[[BoxSearch], None] | None = None, until: float = np.inf
+    ) -> bool:
         """Rounds until everything is settled (True) or ``deadline`` or ``until`` has passed (False)."""
         work = max(FIRST_WORK, 4.0 * self.tables.pairs.shape[1])
         with Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
@@ -202,35 +227,51 @@ class BoxSearch:
         return bool(self.heap)
 
     def _round(self, pool: Parallel, work: float, now: float) -> None:
-        single = len(self.columns) == 1
-        many = min(len(self.heap), TASKS * (1 if single else 24))
-        picked = [heapq.heappop(self.heap)[2] for _ in range(many)]
-        shares = [picked[i::TASKS] for i in range(min(TASKS, many))]
-        if len(self.heap) > MOST_BUNDLES:
+        many = min(len(self.heap), TASKS * (1 if len(self.columns) == 1 else 24))
+        if len(self.heap) - many > MOST_BUNDLES:
             work *= 16  # finish what is open rather than open more
+        picked = [heapq.heappop(self.heap)[2] for _ in range(many)]
+        try:
+            done = self._explore(pool, picked, work)
+        except BaseException:
+            for bundle in picked:  # nobody finished them, so the bound must go on counting them
+                self._push(bundle)
+            raise
+        self._speed = 0.5 * self._speed + 0.5 * done / max(time.perf_counter() - now, 1e-6)
+
+    def _explore(self, pool: Parallel, picked: list[Bundle], work: float) -> float:
+        single = len(self.columns) == 1
+        shares = [picked[i::TASKS] for i in range(min(TASKS, len(picked)))]
         jobs = []
         for share in shares:
             columns = [self.columns[b.support] for b in share]
             incumbents = [self.value + float(self.prices[b.support]) for b in share]
             each = max(work / len(share), (2.0 if single else 120.0) * self.tables.pairs.shape[1])
             lines = [self._lines(b) for b in share]
-            jobs.append((self.tables, columns, lines, share, incumbents, self.slack, each, self.record, self._task * NAMES))
+            jobs.append(
+                (
+                    self.tables,
+                    columns,
+                    lines,
+                    share,
+                    incumbents,
+                    self.slack,
+                    each,
+                    self.record,
+                    self._task * NAMES,
+                )
+            )
             self._task += 1
+        if self._task <= TASKS + 1 and single:  # the first round is too short to be shared out
+            results = [run_task(*job) for job in jobs]
+        else:
+            results = pool(delayed(run_task)(*job) for job in jobs)
         done = 0.0
-        try:
-            if self._task <= TASKS + 1 and len(self.columns) == 1:  # the first round is too short to be shared out
-                results = [run_task(*job) for job in jobs]
-            else:
-                results = pool(delayed(run_task)(*job) for job in jobs)
-            for findings in results:
-                for found in findings:
-                    done += found.work
-                    self._take(found)
-        except BaseException:
-            for bundle in picked:  # nobody finished them, so the bound must go on counting them
-                self._push(bundle)
-            raise
-        self._speed = 0.5 * self._speed + 0.5 * done / max(time.perf_counter() - now, 1e-6)
+        for findings in results:
+            for found in findings:
+                done += found.work
+                self._take(found)
+        return done
 
     def _take(self, found: Findings) -> None:
         self.boxes += found.boxes
@@ -245,12 +286,23 @@ class BoxSearch:
         left = found.left
         order = np.argsort(left.bounds, kind="stable")  # the kernel takes the last box first
         for part in np.array_split(order, min(4, order.size)):
-            self._push(Bundle(left.support, left.centres[part], left.halves[part], left.bounds[part], left.names[part], left.forces[part]))
+            self._push(
+                Bundle(
+                    left.support,
+                    left.centres[part],
+                    left.halves[part],
+                    left.bounds[part],
+                    left.names[part],
+                    left.forces[part],
+                )
+            )
 
     def _lines(self, bundle: Bundle) -> Lines:
         """Opposite pairs on the bundle's support, looked for once a first look did not settle it."""
         if bundle.support not in self.lines:
-            fresh = bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
+            fresh = (
+                bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
+            )
             if fresh:
                 return NO_LINES
             self.lines[bundle.support] = opposite(self.tables, self.columns[bundle.support])
