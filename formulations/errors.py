@@ -11,3 +11,7 @@ class ModelTooLarge(FormulationError):  # noqa: N818 - a state of the model, as 
 
 class FileFormatError(FormulationError):
     """A model or solution file cannot be read."""
+
+
+class FormulationWarning(UserWarning):
+    """A program that can be stated but probably says something else than was meant."""

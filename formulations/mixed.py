@@ -226,8 +226,7 @@ def _plan(instance: Instance) -> Plan:
         # The positives of a unit have at least this grade.
         thresholds = range(len(item.units), 0, -1)
         for number, threshold in enumerate(thresholds):
-            below = grade[wins.pairs[:, 1]] < threshold
-            ranges = {i: _range(wins, below, i) for i in item.units[number].positive.tolist()}
+            ranges = {i: _range(wins, i, grade, threshold) for i in item.units[number].positive.tolist()}
             offset += _lay_out(plan, unit + number, item.units[number], ranges)
         for i in item.relevant.tolist():
             needed = [
@@ -244,9 +243,10 @@ def _lower_gain(item: GradedList, i: Indices, k: Indices) -> NDArray[np.bool_]:
     return item.grade[i] > item.grade[k]
 
 
-def _range(wins: Wins, below: NDArray[np.bool_], i: int) -> tuple[int, int]:
-    """Least and largest number of wins of ``i`` over the rows that ``below`` marks."""
-    state = wins.state[wins.of(i)][below[wins.of(i)]]
+def _range(wins: Wins, i: int, grade: Indices, threshold: int) -> tuple[int, int]:
+    """Least and largest number of wins of ``i`` over rows below a grade."""
+    part = wins.of(i)
+    state = wins.state[part][grade[wins.pairs[part, 1]] < threshold]
     sure = int((state == WON).sum())
     return sure, sure + int((state == OPEN).sum())
 

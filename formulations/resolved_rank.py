@@ -60,6 +60,7 @@ Source: [RudinWang2018, (11)-(21)], with ``M_ik`` and ``U_ik`` for their number 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,6 +71,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.common import Assignment, Info, add_weights, price, remember, size_of_weights, start
 from formulations.data import Coefficients, Floats, Indices
+from formulations.errors import FormulationWarning
 from formulations.levels import RankLevels, crowding_rows, link, rank_levels, size_of_rank_levels
 from formulations.options import Instance, Size, instance_of
 from formulations.rows import Row, family, linear, maximise, named
@@ -91,6 +93,9 @@ ROWS = {
     "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X",
 }  # fmt: skip
 """Prefixes of the short names of this program's own families."""
+
+WIDE = 1e-3
+"""Margin above which the gap between 0 and it is likely to cost something."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +143,20 @@ def build(
     -------
     ConcreteModel
         With ``w``, ``z``, ``r``, ``t`` (and ``gamma``), the families named above and ``rerank_info``.
+
+    Warns
+    -----
+    FormulationWarning
+        For a margin above :data:`WIDE`.
     """
     instance = instance_of(X, y, coefficients, qid, units, options)
+    if instance.options.epsilon > WIDE:
+        warnings.warn(
+            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {instance.options.epsilon:g}, "
+            f"which lowers its optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
+            FormulationWarning,
+            stacklevel=2,
+        )
     plan = _plan(instance)
     _size(plan).refuse_above(instance.options.max_nonzeros, "resolved_rank")
     ladders, gains = plan.ranks.ladders, plan.ranks.gains

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -48,13 +47,6 @@ class Wins:
     def open(self) -> Indices:
         """The open pairs, (q, 2)."""
         return self.pairs[self.state == OPEN]
-
-    def find(self, i: Any, k: Any) -> Indices:
-        """Positions of the pairs ``(i, k)``; every one of them must have been asked about."""
-        base = int(self.pairs.max(initial=0)) + 1
-        return np.searchsorted(
-            self.pairs[:, 0] * base + self.pairs[:, 1], np.asarray(i) * base + np.asarray(k)
-        )
 
     def of(self, i: int) -> slice:
         """Positions of the pairs of item ``i``."""

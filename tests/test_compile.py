@@ -14,6 +14,8 @@ from formulations.errors import FormulationError
 from tests import program_oracles as oracle
 from tests.program_cases import draw
 
+pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+
 
 def small():
     model = pyo.ConcreteModel("small")

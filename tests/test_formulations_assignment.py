@@ -13,6 +13,8 @@ from tests.program_cases import PROGRAMS, coefficients, draw
 
 SIXTEENTHS = st.integers(-16, 16).map(lambda k: k / 16)
 
+pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10_000), st.lists(SIXTEENTHS, min_size=2, max_size=2))

@@ -8,6 +8,8 @@ from formulations.compile import compile_model
 from tests import program_oracles as oracle
 from tests.program_cases import Case, draw
 
+pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+
 CLOSE = 1e-6
 
 

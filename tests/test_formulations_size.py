@@ -8,6 +8,8 @@ from formulations.compile import LONGEST_NAME, compile_model
 from formulations.errors import ModelTooLarge
 from tests.program_cases import PROGRAMS, coefficients, draw
 
+pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_counted_size_is_the_built_size(seed):

@@ -17,6 +17,8 @@ ALL = [*RANKED, auc]
 FOUR = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
 FOUR_Y = [1, 1, 0, 0]
 
+pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+
 
 def optimum(builder, X, y, a, **options):
     return oracle.solve(compile_model(builder.build(np.asarray(X, dtype=float), y, a, **options)))[0]
