@@ -14,6 +14,7 @@ import pytest
 
 from rerank.errors import InputError, SolverError
 from rerank.solvers import highs
+from rerank.solvers.listener import Point
 from rerank.solvers.outcome import Holds, Options, Outcome, Progress, Stop
 from rerank.solvers.progress import line, live, throttled
 from rerank.solvers.worker import Stopper, run
@@ -297,6 +298,23 @@ def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
         with pytest.raises(SolverError, match="with and without presolve"):
             highs.solve(made, start=start)
     assert calls == ["choose", "off"]
+
+
+@pytest.mark.parametrize("cutoff", [None, 10.0])
+def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch, cutoff):
+    made, D, _ = small
+    false = np.ones(made.cost.size)
+    monkeypatch.setattr(highs._Session, "_final", lambda session: Point.of(made, false))
+    monkeypatch.setattr(highs.Listener, "_improved", lambda listener, event: None)
+    start = point(made, D, np.array([1.0, 0.3]))
+    if cutoff is None:
+        with pytest.raises(
+            SolverError, match="optimum violates the program .* It says so with and without presolve"
+        ):
+            highs.solve(made, start=start)
+    else:
+        outcome = highs.solve(made, Options(cutoff=cutoff), start=start)
+        assert np.array_equal(outcome.x, start) and outcome.holds is Holds.feasible
 
 
 def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):

@@ -114,7 +114,9 @@ def _wait(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        _signal(process, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+        if os.name != "nt":
+            _signal(process, signal.SIGKILL)
+        process.kill()
         process.wait()
 
 
