@@ -77,7 +77,7 @@ def swept(first: int, count: int) -> list[tuple[str, str, Verdict]]:
     """Verdicts on the search in two dimensions for consecutive seeds."""
     drawn = (draw(seed, n_max=300, d_max=2) for seed in range(first, first + count))
     planar = [instance for instance in drawn if instance.problem.n_features == 2]
-    return [_entry(item, check_search(item.problem, exact=sweep(item.problem).value)) for item in planar]
+    return [_entry(item, check_search(item.problem, lambda p: sweep(p).value)) for item in planar]
 
 
 def programmed(first: int, count: int, time_limit: float) -> list[tuple[str, str, Verdict]]:
