@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 SEARCH_SHARE = 0.5
 """Share of the time the search gets when a program may follow."""
 
-START_SECONDS = 1.0
+START_SECONDS = 0.5
 """Most seconds of line search before a program alone."""
 
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
