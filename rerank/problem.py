@@ -1,16 +1,16 @@
 r"""The problem in weight space: data, lists of gains and what counts as a good order.
 
-A :class:`Problem` says everything that the value of a weight vector depends on, in stored doubles.  Search, programs
-and certificate all read it; none of them adds to it.
+A :class:`Problem` says everything that the value of a weight vector depends on, in stored doubles.  Search,
+programs and certificate all read it; none of them adds to it.
 
 Value of weights ``w`` (scaled space, ``max|w_j| = 1`` or ``w = 0``)::
 
     V(w)  = sum_q weight_q * (raw_q(w) + constant_q) / scale_q  /  sum_q weight_q
     raw_q = sum_t (g_(t) - g_(t-1)) * sum_j a[m - (j + lost_(j)) + 1]
 
-where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each item of gain
-``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted ascending, and ``a_1 <= ... <= a_m`` are
-the list's coefficients.  The objective is ``V(w) - C * |w|_0``.
+where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each
+item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
+ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The objective is ``V(w) - C * |w|_0``.
 """
 
 from __future__ import annotations
@@ -32,6 +32,15 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
+def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
+    """``(X - low) / (high - low)``, within 4 units of rounding of the exact quotient where ``low <= X <= high``."""
+    with np.errstate(over="ignore"):
+        span = high - low
+    # A range beyond the largest double is halved first; subnormal ranges are not, since halving would round them.
+    half = np.where(np.isfinite(span), 1.0, 0.5)
+    return np.asarray((X * half - low * half) / (high * half - low * half))
+
+
 @dataclass(frozen=True, eq=False)
 class RankedList:
     """One list: which rows stand in it, what each is worth, what each place is worth.
@@ -47,7 +56,8 @@ class RankedList:
     weight : float
         Weight of the list in the mean over lists.
     constant : float
-        Added to the raw value before scaling: what a fixed tail below these rows earns, minus the presentation's offset.
+        Added to the raw value before scaling: what a fixed tail below these rows earns, minus the
+        presentation's offset.
     scale : float
         Positive divisor of the raw value (pairs for AUC, ideal DCG for nDCG, otherwise 1).
     """
@@ -96,7 +106,8 @@ class Problem:
     signs : int8 array (d,)
         1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
     low, high : float64 arrays (d,)
-        The scaled feature is ``(x - low) / (high - low)``, exactly in rationals and rounded in :attr:`scaled`.
+        The scaled feature is ``(x - low) / (high - low)``, exactly in rationals and rounded in
+        :attr:`scaled`.
     """
 
     X: Floats
@@ -110,19 +121,17 @@ class Problem:
 
     @property
     def n_features(self) -> int:
+        """Number of columns."""
         return self.X.shape[1]
 
     @cached_property
     def scaled(self) -> Floats:
         """Features in [0, 1]; each within 4 units of rounding of the exact quotient."""
-        with np.errstate(over="ignore"):
-            span = self.high - self.low
-        # A range beyond the largest double is halved first; subnormal ranges are not, since halving would round them.
-        half = np.where(np.isfinite(span), 1.0, 0.5)
-        return (self.X * half - self.low * half) / (self.high * half - self.low * half)
+        return scale_columns(self.X, self.low, self.high)
 
     @cached_property
     def total_weight(self) -> float:
+        """Sum of the lists' weights."""
         return float(sum(item.weight for item in self.lists))
 
     @cached_property
@@ -134,7 +143,13 @@ class Problem:
         steps = np.diff(item.thresholds(), prepend=0.0)
         share = item.weight / (item.scale * self.total_weight)
         return [
-            Unit(q, item.rows[item.gains >= g], item.rows[item.gains < g], item.coefficients, float(step * share))
+            Unit(
+                q,
+                item.rows[item.gains >= g],
+                item.rows[item.gains < g],
+                item.coefficients,
+                float(step * share),
+            )
             for g, step in zip(item.thresholds(), steps, strict=True)
         ]
 
@@ -146,7 +161,9 @@ class Problem:
     @cached_property
     def ideal(self) -> float:
         """Value of the ideal lists: all positives on top, no penalty. Rounded up."""
-        top = sum(u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in self.units)
+        top = sum(
+            u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in self.units
+        )
         total = self.constant + top
         return float(total + 1e-13 * (abs(top) + abs(self.constant)))
 
@@ -171,19 +188,23 @@ class Problem:
             For a constant column, no list, a bad margin, penalty, limit or sign.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
-        if not lists:
-            raise InputError("No list holds a gain: there is nothing to rank; give at least one relevant item.")
+        if not lists or not sum(item.weight for item in lists) > 0:
+            raise InputError(
+                "No list holds a gain: there is nothing to rank; give at least one relevant item."
+            )
         used = data[np.unique(np.concatenate([item.rows for item in lists]))]
         low_ = used.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
         high_ = used.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
         flat = np.flatnonzero(~(high_ > low_))
         if flat.size:
-            raise InputError(f"Column {flat[0]} is constant on the shortlist; drop it before building the problem.")
+            raise InputError(
+                f"Column {flat[0]} is constant on the shortlist; drop it before building the problem."
+            )
         if not epsilon > 0 or not np.isfinite(epsilon):
             raise InputError(f"The margin epsilon is {epsilon}; it must be a positive number.")
         if not C >= 0 or not np.isfinite(C):
             raise InputError(f"The price C of a feature is {C}; it must be 0 or a positive number.")
-        if max_features is not None and not 1 <= max_features:
+        if max_features is not None and not max_features >= 1:
             raise InputError(f"max_features is {max_features}; it must be None or at least 1.")
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
@@ -233,7 +254,12 @@ def ranked_list(
         return None
     below = float(np.dot(tail, coefficients[: tail.size][::-1]))
     return RankedList(
-        np.asarray(rows, dtype=np.intp), head, coefficients[tail.size :].copy(), float(weight), below - offset, float(scale)
+        np.asarray(rows, dtype=np.intp),
+        head,
+        coefficients[tail.size :].copy(),
+        float(weight),
+        below - offset,
+        float(scale),
     )
 
 

@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of weights: bundles of boxes, best bound first, each explored depth first by the compiled kernel.
+"""Branch and bound over boxes of weights: bundles of boxes, best bound first, each explored depth first.
 
 A round hands a fixed number of tasks to joblib, whatever the number of cores; every task starts from the
 incumbent of the round's beginning and their findings are merged in order.  So the answer does not depend on
@@ -11,7 +11,6 @@ import heapq
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,115 +19,15 @@ from numpy.typing import NDArray
 from rerank.search.opposite import NO_LINES, Lines, opposite
 from rerank.search.supports import faces
 from rerank.search.tables import Tables
+from rerank.search.tasks import NAMES, Bundle, Findings, run_task
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 TASKS = 8
-SMALLEST = 2.0**-30  # half-width below which a box is not split further
 FIRST_WORK = 4e5  # pairs visited by a task of the first round, doubled from round to round
 MOST_WORK = 1.2e7  # about a tenth of a second
 MOST_BUNDLES = 50_000  # beyond, bundles are finished instead of opened: depth first
-FORCES = 24  # sides of lines chosen on the way to one box
-NAMES = 2**36  # names of boxes a task may give
-
-
-@dataclass(frozen=True, eq=False)
-class Bundle:
-    """Boxes of one support, explored together."""
-
-    support: int
-    centres: Floats
-    halves: Floats
-    bounds: Floats
-    names: Names
-    forces: NDArray[np.int32]
-
-    @property
-    def bound(self) -> float:
-        return float(self.bounds.max())
-
-
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """What exploring one bundle brought: a better point, boxes left, boxes too small to split, the splits."""
-
-    support: int
-    value: float
-    weights: Floats | None
-    left: Bundle | None
-    stubborn: Bundle | None
-    splits: Names
-    boxes: int
-    work: float
-
-
-def instance(t: Tables, features: NDArray[np.intp], lines: Lines) -> Any:
-    """The tables as the kernel takes them, on the columns of one support."""
-    from rerank.search.kernel import Instance
-
-    pairs = t.pairs if features.size == t.pairs.shape[0] else t.pairs[features]
-    parts: tuple[Any, ...] = (
-        pairs, t.slot, t.span, t.weight, lines.group, lines.count, t.single, t.linear, t.total, t.epsilon, t.tolerance,
-        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
-    )  # fmt: skip
-    # Backends with processes hand over read-only maps of large arrays; the kernel is compiled for plain ones.
-    return Instance(
-        *(np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in parts)
-    )
-
-
-def explore_bundle(
-    t: Tables,
-    features: NDArray[np.intp],
-    lines: Lines,
-    bundle: Bundle,
-    incumbent: float,
-    slack: float,
-    work: float,
-    record: bool,
-    first_name: int,
-) -> Findings:
-    """Explore a bundle on its support's columns; ``incumbent`` in the tables' unit."""
-    from rerank.search.kernel import Boxes, explore
-
-    forces = bundle.forces
-    if lines.count and forces.shape[1] == 0:
-        forces = np.zeros((bundle.bounds.size, FORCES), np.int32)
-    todo = Boxes(bundle.centres, bundle.halves, bundle.bounds, bundle.names, forces)
-    found, best, open_, small, splits, boxes, done = explore(
-        instance(t, features, lines), todo, incumbent, slack, work, SMALLEST, record, first_name
-    )
-    weights = None
-    if found > incumbent:
-        weights = np.zeros(t.pairs.shape[0])
-        weights[features] = best
-    left = Bundle(bundle.support, *open_) if open_.bound.size else None
-    stubborn = Bundle(bundle.support, *small) if small.bound.size else None
-    return Findings(bundle.support, found, weights, left, stubborn, splits, boxes, done)
-
-
-def run_task(
-    t: Tables,
-    columns: list[NDArray[np.intp]],
-    lines: list[Lines],
-    bundles: list[Bundle],
-    incumbents: list[float],
-    slack: float,
-    work: float,
-    record: bool,
-    first_name: int,
-) -> list[Findings]:
-    """One joblib task: its bundles one after the other, each starting from the best value of those before it."""
-    out: list[Findings] = []
-    gain = 0.0
-    for i, bundle in enumerate(bundles):
-        at = incumbents[i] + gain
-        name = first_name + i * (NAMES // max(len(bundles), 1))
-        found = explore_bundle(t, columns[i], lines[i], bundle, at, slack, work, record, name)
-        gain += max(found.value - at, 0.0)
-        out.append(found)
-    return out
 
 
 @dataclass(eq=False)

@@ -1,7 +1,8 @@
 """Exact answers where rounding ends: single points, and boxes too small to split.
 
-The sets on which a pair is won are closed, so the value is upper semicontinuous and takes its maximum over a box at a vertex of the arrangement that the undecided pairs'
-hyperplanes and the box's sides cut out.  In a box of width 2^-29 few pairs are undecided, and the vertices can be listed in rationals.
+The sets on which a pair is won are closed, so the value is upper semicontinuous and takes its maximum over a
+box at a vertex of the arrangement that the undecided pairs' hyperplanes and the box's sides cut out.  In a
+box of width 2^-29 few pairs are undecided, and the vertices can be listed in rationals.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class Exact:
         ]
 
     def wins(self, p: int, w: list[Fraction]) -> bool:
-        return sum((a * b for a, b in zip(w, self.difference(p), strict=True) if a), Fraction(0)) >= Fraction(self.tables.epsilon)
+        """Whether ``w`` wins pair ``p``, exactly."""
+        return sum((a * b for a, b in zip(w, self.difference(p), strict=True) if a), Fraction(0)) >= Fraction(
+            self.tables.epsilon
+        )
 
     def value(self, w: Floats) -> float:
         """Value of ``w`` in the tables' unit, every pair judged exactly (price not taken off)."""
@@ -54,7 +58,9 @@ class Exact:
             won[p] = self.wins(int(p), exact)
         return inner_value(t, won)
 
-    def settle(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
+    def settle(
+        self, features: NDArray[np.intp], centre: Floats, half: Floats
+    ) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None where there are too many vertices to list."""
         t = self.tables
         D = t.pairs[features]
@@ -65,7 +71,8 @@ class Exact:
             return None
         exact = {int(p): [self.difference(int(p))[j] for j in features] for p in open_}
         points = _vertices(list(exact.values()), centre, half, free, Fraction(t.epsilon))
-        best, at = -np.inf, []
+        best = -np.inf
+        at: list[Floats] = []
         seen: dict[bytes, float] = {}
         for x in points:
             won = middle > radius
@@ -108,7 +115,9 @@ def _vertices(
 ) -> list[list[Fraction]]:
     """Vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box."""
     base = [Fraction(float(c)) for c in centre]
-    ends = [(base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)]
+    ends = [
+        (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
+    ]
     planes: list[tuple[list[Fraction], Fraction]] = []
     for row in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))

@@ -1,154 +1,32 @@
 r"""The inner loop of the exact search: depth first over boxes of weights, compiled.
 
-In a box with centre ``c`` and half-widths ``h`` the scaled difference of a pair lies in ``c.D +- h.|D|``.  A pair whose upper end
-misses the margin is lost in the whole box, one whose lower end reaches it is won, and the children of the box need to look at the rest alone:
-every *level* is a copy of the pairs that are still undecided, stored column by column.
+In a box with centre ``c`` and half-widths ``h`` the scaled difference of a pair lies in ``c.D +- h.|D|``.  A
+pair whose upper end misses the margin is lost in the whole box, one whose lower end reaches it is won, and
+the children of the box need to look at the rest alone: every *level* is a copy of the pairs that are still
+undecided, stored column by column.
 
-Rounding: ``tolerance`` covers the error of the scaled features and of the products (see :func:`rerank.search.tables.tolerance`); a pair counts as lost
-in a bound only below ``epsilon - tolerance``, and as won in a value only above ``epsilon + tolerance``.
+Rounding: ``tolerance`` covers the error of the scaled features and of the products (see
+:func:`rerank.search.tables.tolerance`); a pair counts as lost in a bound only below ``epsilon - tolerance``,
+and as won in a value only above ``epsilon + tolerance``.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from rerank.search.places import count_lost, count_runs, find_runs, importance, matters, total_value, unit_value
+from rerank.search.levels import LEVELS, descend, first_level, settle
+from rerank.search.places import count_lost, count_runs, importance, matters, total_value
 from rerank.search.sides import heaviest, impose
-from rerank.search.vector import gather, lost_weight, moved, reach, undecided
-
-LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
-
-
-class Instance(NamedTuple):
-    """What does not change during a search: pairs, slots, worth of places (see :class:`rerank.search.tables.Tables`)."""
-
-    pairs: Any
-    slot: Any
-    span: Any
-    weight: Any
-    group: Any
-    n_groups: int
-    single: bool
-    linear: bool
-    total: float
-    epsilon: float
-    tolerance: float
-    unit_start: Any
-    unit_slots: Any
-    unit_of: Any
-    coef_start: Any
-    coef: Any
-
-
-class Levels(NamedTuple):
-    """Undecided pairs of the boxes on the way from the root; level 0 is the instance itself."""
-
-    D: Any
-    W: Any
-    S: Any
-    Q: Any
-    G: Any
-    start: Any
-    size: Any
-    base: Any      # linear: weight already lost; otherwise value of the binary lists that are settled
-    lost: Any
-    active: Any    # binary lists that are not settled
-    n_active: Any
-    ends: Any      # where runs of pairs of one slot end
-    runs: Any
-
-
-class Boxes(NamedTuple):
-    """Boxes to explore: centres, half-widths, bounds, names, and sides of lines already chosen."""
-
-    centre: Any
-    half: Any
-    bound: Any
-    name: Any
-    force: Any
-
-
-@njit(cache=True, nogil=True)
-def _levels(instance: Any) -> Any:
-    k, P = instance.pairs.shape
-    linear = instance.linear
-    room = 5 * P + 64
-    n_units = instance.unit_start.size - 1
-    depth = 1 if linear else LEVELS
-    slots = 1 if linear else room
-    made = Levels(
-        np.empty((k, room)), np.empty(room), np.empty(slots, np.int32), np.empty(slots, np.int32),
-        np.empty(room if instance.n_groups > 0 else 1, np.int32), np.zeros(LEVELS, np.int64), np.zeros(LEVELS, np.int64), np.zeros(LEVELS),
-        np.zeros((depth, instance.unit_of.size), np.int32), np.zeros((depth, n_units), np.int32), np.zeros(LEVELS, np.int64),
-        np.zeros((depth, instance.unit_of.size + 1), np.int64), np.zeros(LEVELS, np.int64),
-    )
-    for j in range(k):
-        made.D[j, :P] = instance.pairs[j]
-    made.W[:P] = instance.weight
-    if instance.n_groups > 0:
-        made.G[:P] = instance.group
-    if not linear:
-        made.S[:P] = instance.slot
-        made.Q[:P] = instance.span
-        if instance.single:
-            made.runs[0] = find_runs(instance.slot, made.ends[0])
-    made.size[0] = P
-    made.n_active[0] = n_units
-    for u in range(n_units):
-        made.active[0, u] = u
-    return made
-
-
-@njit(cache=True, nogil=True)
-def _descend(levels: Any, v: int, keep: Any, kept: int, grouped: bool) -> None:
-    """Make level ``v + 1`` of the kept pairs of level ``v``."""
-    a = levels.start[v]
-    b = a + levels.size[v]
-    for j in range(levels.D.shape[0]):
-        gather(levels.D[j], a, keep, kept, b)
-    gather(levels.W, a, keep, kept, b)
-    if grouped:
-        gather(levels.G, a, keep, kept, b)
-    levels.start[v + 1] = b
-    levels.size[v + 1] = kept
-
-
-@njit(cache=True, nogil=True)
-def _settle(instance: Any, levels: Any, v: int, keep: Any, kept: int, lost: Any, mark: Any, count: Any) -> None:
-    """Lost counts of level ``v + 1``, and the binary lists in which nothing is undecided any more."""
-    a = levels.start[v]
-    b = levels.start[v + 1]
-    gather(levels.S, a, keep, kept, b)
-    gather(levels.Q, a, keep, kept, b)
-    if instance.single:
-        levels.runs[v + 1] = find_runs(levels.S[b : b + kept], levels.ends[v + 1])
-        for r in range(levels.runs[v + 1]):
-            mark[instance.unit_of[levels.S[b + levels.ends[v + 1, r] - 1]]] = True
-    else:
-        for q in range(b, b + kept):
-            for s in range(levels.S[q], levels.S[q] + levels.Q[q]):
-                mark[instance.unit_of[s]] = True
-    levels.lost[v + 1] = lost
-    settled = levels.base[v]
-    m = 0
-    for q in range(levels.n_active[v]):
-        u = levels.active[v, q]
-        if mark[u]:
-            levels.active[v + 1, m] = u
-            m += 1
-            mark[u] = False
-        else:
-            settled += unit_value(u, lost, instance, count)
-    levels.n_active[v + 1] = m
-    levels.base[v + 1] = settled
+from rerank.search.stack import first, grown, put
+from rerank.search.vector import lost_weight, moved, reach, undecided
 
 
 @njit(cache=True, nogil=True)
 def _coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> Any:
-    """The coordinate whose halving moves the undecided pairs most, and the side they pull to; -1 where all are too small."""
+    """Coordinate whose halving moves the undecided pairs most, and the side they pull to; -1 if all are too small."""
     which = -1
     most = -1.0
     upward = True
@@ -163,32 +41,16 @@ def _coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) ->
 
 
 @njit(cache=True, nogil=True)
-def _grown(boxes: Any, level: Any) -> Any:
-    """Room for twice as many boxes."""
-    return Boxes(
-        np.concatenate((boxes.centre, boxes.centre)), np.concatenate((boxes.half, boxes.half)), np.concatenate((boxes.bound, boxes.bound)),
-        np.concatenate((boxes.name, boxes.name)), np.concatenate((boxes.force, boxes.force)),
-    ), np.concatenate((level, level))
-
-
-@njit(cache=True, nogil=True)
-def _put(boxes: Any, i: int, c: Any, h: Any, bound: float, name: int, f: Any) -> None:
-    for j in range(c.size):
-        boxes.centre[i, j] = c[j]
-        boxes.half[i, j] = h[j]
-    for j in range(f.size):
-        boxes.force[i, j] = f[j]
-    boxes.bound[i] = bound
-    boxes.name[i] = name
-
-
-@njit(cache=True, nogil=True)
-def _first(boxes: Any, n: int) -> Any:
-    return Boxes(boxes.centre[:n].copy(), boxes.half[:n].copy(), boxes.bound[:n].copy(), boxes.name[:n].copy(), boxes.force[:n].copy())
-
-
-@njit(cache=True, nogil=True)
-def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit: float, smallest: float, record: bool, next_name: int) -> Any:
+def explore(
+    instance: Any,
+    todo: Any,
+    incumbent: float,
+    slack: float,
+    work_limit: float,
+    smallest: float,
+    record: bool,
+    next_name: int,
+) -> Any:
     """Explore boxes, the last one first, until none is left or the work is spent.
 
     Parameters
@@ -213,12 +75,13 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
     open, stubborn : Boxes
         Boxes left to explore, and boxes too small to split whose bound beats the value found.
     splits : int64 (n, 3)
-        Name of a split box, coordinate (or ``k - 1 + g`` for line ``g``), name of its first child; the second child's is one more.
+        Name of a split box, coordinate (or ``k - 1 + g`` for line ``g``), name of its first child; the second
+        child's is one more.
     boxes, work : int, float
         Number of boxes looked at, and of pairs.
     """
     k, P = instance.pairs.shape
-    levels = _levels(instance)
+    levels = first_level(instance)
     D, W, S, Q, G = levels.D, levels.W, levels.S, levels.Q, levels.G
     linear = instance.linear
     safe = 2.0 * instance.tolerance
@@ -243,7 +106,7 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
     best = np.zeros(k)
     splits = np.empty((1024 if record else 1, 3), np.int64)
     n_splits = 0
-    small, _ = _grown(_first(todo, 1), keep)
+    small, _ = grown(first(todo, 1), keep)
     n_small = 0
     top = todo.bound.size
     stack = todo
@@ -284,10 +147,15 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
                 count_runs(M, R, S[a : a + n], levels.ends[v], levels.runs[v], safe, lost, central)
             else:
                 count_lost(M[:n], R[:n], S[a : a + n], Q[a : a + n], W[a : a + n], safe, lost, central)
-            bound = min(bound, levels.base[v] + total_value(levels.active[v], levels.n_active[v], lost, instance, count))
+            bound = min(
+                bound,
+                levels.base[v] + total_value(levels.active[v], levels.n_active[v], lost, instance, count),
+            )
             value = found
             if bound > found + slack:
-                value = levels.base[v] + total_value(levels.active[v], levels.n_active[v], central, instance, count)
+                value = levels.base[v] + total_value(
+                    levels.active[v], levels.n_active[v], central, instance, count
+                )
         if value > found:
             found = value
             best[:] = c
@@ -300,29 +168,41 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
                 keep, kept, S[a : a + n], Q[a : a + n], lost, levels.active[v], levels.n_active[v], instance
             )
         if 5 * kept <= 4 * n and v + 1 < LEVELS:
-            _descend(levels, v, keep, kept, instance.n_groups > 0)
+            descend(levels, v, keep, kept, instance.n_groups > 0)
             if linear:
                 levels.base[v + 1] = gone
             else:
-                _settle(instance, levels, v, keep, kept, lost, mark, count)
+                settle(instance, levels, v, keep, kept, lost, mark, count)
             v += 1
             a = levels.start[v]
             n = kept
         weight = W[a : a + n]
         if not linear:
-            importance(S[a : a + n], Q[a : a + n], weight, lost, levels.active[v], levels.n_active[v], instance, slope, M[:n])
+            importance(
+                S[a : a + n],
+                Q[a : a + n],
+                weight,
+                lost,
+                levels.active[v],
+                levels.n_active[v],
+                instance,
+                slope,
+                M[:n],
+            )
             weight = M[:n]
         which, upward = _coordinate(D, a, n, weight, h, smallest)
-        line = heaviest(G[a : a + n], weight, forward, backward) if n_forces > 0 and f[n_forces - 1] == 0 else 0
+        line = (
+            heaviest(G[a : a + n], weight, forward, backward) if n_forces > 0 and f[n_forces - 1] == 0 else 0
+        )
         if which < 0 and line == 0:
             if n_small == small.bound.size:
-                small, _ = _grown(small, keep)
-            _put(small, n_small, c, h, bound, name, f)
+                small, _ = grown(small, keep)
+            put(small, n_small, c, h, bound, name, f)
             n_small += 1
             continue
         # ---- two children; the one that the undecided pairs pull to comes last and is explored first
         while top + 2 > level.size:
-            stack, level = _grown(stack, level)
+            stack, level = grown(stack, level)
         if record:
             if n_splits == splits.shape[0]:
                 splits = np.concatenate((splits, splits))
@@ -342,8 +222,8 @@ def explore(instance: Any, todo: Any, incumbent: float, slack: float, work_limit
                 f[place] = line if up else -line
             else:
                 c[which] = middle + h[which] if up else middle - h[which]
-            _put(stack, top, c, h, bound, next_name + (0 if up else 1), f)
+            put(stack, top, c, h, bound, next_name + (0 if up else 1), f)
             level[top] = v
             top += 1
         next_name += 2
-    return found, best, _first(stack, top), _first(small, n_small), splits[:n_splits].copy(), boxes, work
+    return found, best, first(stack, top), first(small, n_small), splits[:n_splits].copy(), boxes, work

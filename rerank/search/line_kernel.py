@@ -1,8 +1,9 @@
 r"""Exact line search: the best point of a whole line of weights, compiled.
 
-Along ``w + tau u`` a pair is won where ``(w + tau u).D - epsilon max_j|w_j + tau u_j| >= 0``.  The left side is concave in ``tau``, so the pair is won
-on an interval.  The ends of all intervals are sorted and swept, the statistic following in O(1) per end: an item whose lost count falls from
-``L + 1`` to ``L`` takes the last of the places that items with at most ``L`` lost pairs hold [Och2003 does this for sums over sentences].
+Along ``w + tau u`` a pair is won where ``(w + tau u).D - epsilon max_j|w_j + tau u_j| >= 0``.  The left side
+is concave in ``tau``, so the pair is won on an interval.  The ends of all intervals are sorted and swept, the
+statistic following in O(1) per end: an item whose lost count falls from ``L + 1`` to ``L`` takes the last of
+the places that items with at most ``L`` lost pairs hold [Och2003 does this for sums over sentences].
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _envelope(w: Any, u: Any):
+def _envelope(w: Any, u: Any) -> Any:
     """Pieces of ``max_j |w_j + tau u_j|`` from left to right: break points, slopes, intercepts."""
     k = w.size
     lines = 2 * k
@@ -71,13 +72,28 @@ def _won_from(A: float, B: float, epsilon: float, breaks: Any, slopes: Any, leve
 
 @njit(cache=True, nogil=True)
 def sweep(
-    pairs: Any, slot: Any, span: Any, weight: Any, w: Any, u: Any, lowest: float, highest: float,
-    epsilon: float, linear: bool, total: float,
-    unit_start: Any, unit_slots: Any, unit_of: Any, coef_start: Any, coef: Any, room_start: Any,
-):
-    """Best value on the line ``w + tau u``, ``lowest <= tau <= highest``, and the middle of the widest interval that has it.
+    pairs: Any,
+    slot: Any,
+    span: Any,
+    weight: Any,
+    w: Any,
+    u: Any,
+    lowest: float,
+    highest: float,
+    epsilon: float,
+    linear: bool,
+    total: float,
+    unit_start: Any,
+    unit_slots: Any,
+    unit_of: Any,
+    coef_start: Any,
+    coef: Any,
+    room_start: Any,
+) -> Any:
+    """Best value on ``w + tau u``, ``lowest <= tau <= highest``, and the middle of the widest interval that has it.
 
-    ``room_start`` gives each unit's share of the cumulative counts: one more than its largest lost count, plus one.
+    ``room_start`` gives each unit's share of the cumulative counts: one more than its largest lost count,
+    plus one.
     """
     k, P = pairs.shape
     breaks, slopes, levels = _envelope(w, u)

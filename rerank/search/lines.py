@@ -1,7 +1,8 @@
 """Exact line search in weight space: a good start for any number of features, any time.
 
-Every line is solved to its optimum (:mod:`rerank.search.line_kernel`); lines follow the coordinates, random directions and the differences between the best
-points met so far.  Lines through one point share nothing, so the search can stop after any of them.
+Every line is solved to its optimum (:mod:`rerank.search.line_kernel`); lines follow the coordinates, random
+directions and the differences between the best points met so far.  Lines through one point share nothing, so
+the search can stop after any of them.
 """
 
 from __future__ import annotations
@@ -47,10 +48,11 @@ class LineSearch:
 
     @property
     def late(self) -> bool:
+        """Whether it is time to stop."""
         return time.perf_counter() > min(self.deadline, self.until)
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> tuple[float, Floats]:
-        """Best value on ``w + tau u`` and its point, scaled back to the cube's surface; both live on ``features`` if given."""
+        """Best value on ``w + tau u`` and its point, brought back to the cube's surface; ``features`` carry the weights."""
         from rerank.search.line_kernel import sweep
 
         t = self.tables
@@ -58,8 +60,23 @@ class LineSearch:
         low, high = self._range(w[cols], u[cols], self.signed[cols])
         pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
         value, tau = sweep(
-            pairs, t.slot, t.span, t.weight, w[cols], u[cols], low, high, t.epsilon, t.linear, t.total,
-            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
+            pairs,
+            t.slot,
+            t.span,
+            t.weight,
+            w[cols],
+            u[cols],
+            low,
+            high,
+            t.epsilon,
+            t.linear,
+            t.total,
+            t.unit_start,
+            t.unit_slots,
+            t.unit_of,
+            t.coef_start,
+            t.coef,
+            t.room_start,
         )
         self.lines += 1
         if not np.isfinite(value):
@@ -75,7 +92,9 @@ class LineSearch:
         high = float((-w[fall] / u[fall]).min()) if fall.any() else np.inf
         return low, high
 
-    def climb(self, w: Floats, features: Indices | None = None, rounds: int = 50, patience: int = 2) -> tuple[float, Floats]:
+    def climb(
+        self, w: Floats, features: Indices | None = None, rounds: int = 50, patience: int = 2
+    ) -> tuple[float, Floats]:
         """Follow coordinates, then random and elite directions, until ``patience`` rounds bring nothing."""
         d = w.size
         free = np.arange(d) if features is None else features
@@ -111,12 +130,19 @@ class LineSearch:
         return value, w
 
     def random_point(self, free: Indices, d: int) -> Floats:
+        """A random point of the cube's surface whose weights are on the ``free`` features."""
         w = np.zeros(d)
         w[free] = self.rng.standard_normal(free.size)
         w[self.signed] = np.abs(w[self.signed])
         return w / np.abs(w).max()
 
-    def restarts(self, w: Floats, until: float, on_better: Callable[[float, Floats], None], features: Indices | None = None) -> None:
+    def restarts(
+        self,
+        w: Floats,
+        until: float,
+        on_better: Callable[[float, Floats], None],
+        features: Indices | None = None,
+    ) -> None:
         """Climb from ``w``, then from random points and shaken elite points, until the clock says ``until``."""
         free = np.arange(w.size) if features is None else features
         start, best, self.until = w, -np.inf, until
@@ -145,7 +171,9 @@ class LineSearch:
         found: list[tuple[float, Floats]] = []
         chosen: list[int] = []
         while len(chosen) < min(limit, d) and not self.late:
-            step = max(((*self._add(w, j, chosen), j) for j in range(d) if j not in chosen), key=lambda item: item[0])
+            step = max(
+                ((*self._add(w, j, chosen), j) for j in range(d) if j not in chosen), key=lambda item: item[0]
+            )
             chosen.append(step[2])
             value, w = self.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
             value, w, chosen = self._exchange(value, w, chosen)

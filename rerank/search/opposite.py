@@ -1,7 +1,8 @@
 """Pairs that point along one line: those pointing forwards exclude those pointing backwards.
 
-If ``D_q = -r D_p`` with ``r > 0`` then ``w.D_p >= epsilon`` makes ``w.D_q`` negative.  On continuous data there are none; on grids and flags
-there are many, and boxes that straddle ``w.D_p = 0`` would otherwise have to shrink to the width of the margin.
+If ``D_q = -r D_p`` with ``r > 0`` then ``w.D_p >= epsilon`` makes ``w.D_q`` negative.  On continuous data
+there are none; on grids and flags there are many, and boxes that straddle ``w.D_p = 0`` would otherwise have
+to shrink to the width of the margin.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from rerank.search.tables import Tables
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """``group`` (P,): ``g`` or ``-g`` for pairs along line ``g >= 1``, else 0; ``count`` lines; ``guide`` (count,): a pair that points along each."""
+    """Lines of opposite pairs.
+
+    ``group`` (P,) holds ``g`` or ``-g`` for pairs along line ``g >= 1``, else 0; ``guide`` (count,) a pair along
+    each of the ``count`` lines.
+    """
 
     group: NDArray[np.int32]
     count: int
@@ -29,8 +34,8 @@ NO_LINES = Lines(np.zeros(1, np.int32), 0, np.zeros(0, np.int32))
 def opposite(t: Tables, features: NDArray[np.intp]) -> Lines:
     """Lines along which pairs point both ways, on the given features.
 
-    Directions need not agree exactly: a pair belongs to a line if ``|D - r guide|_1 < epsilon / 2`` for its multiple ``r``, for then ``w.guide <= 0 <= r`` leaves
-    ``w.D < epsilon``.
+    Directions need not agree exactly: a pair belongs to a line if ``|D - r guide|_1 < epsilon / 2`` for its
+    multiple ``r``, for then ``w.guide <= 0 <= r`` leaves ``w.D < epsilon``.
     """
     D = t.pairs[features]
     size = np.abs(D).max(axis=0)
@@ -38,7 +43,9 @@ def opposite(t: Tables, features: NDArray[np.intp]) -> Lines:
     if live.size < 2:
         return NO_LINES
     unit = D[:, live] / size[live]
-    key = np.sqrt(np.arange(2.0, 2.0 + features.size)) @ unit  # equal for parallel, opposite for opposite pairs
+    key = (
+        np.sqrt(np.arange(2.0, 2.0 + features.size)) @ unit
+    )  # equal for parallel, opposite for opposite pairs
     order = np.argsort(np.abs(key), kind="stable")
     near = np.diff(np.abs(key)[order]) <= 1e-11
     if not near.any():

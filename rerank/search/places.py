@@ -10,9 +10,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
-    """``sum_j coef[j + lost_(j)]`` of one binary list by counting sort; ``coef`` ends with the last place that earns something.
+    """``sum_j coef[j + lost_(j)]`` of one binary list by counting sort.
 
-    ``count`` is scratch space, all zero before and after.
+    ``coef`` ends with the last place that earns something; ``count`` is scratch space, all zero before and after.
     """
     base = instance.coef_start[u]
     places = instance.coef_start[u + 1] - base
@@ -64,7 +64,7 @@ def find_runs(S: Any, ends: Any) -> int:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole: Any, centre: Any) -> None:
-    """:func:`count_lost` where every pair counts once in one slot: sums over runs of one slot, which the vector unit can do."""
+    """:func:`count_lost` where every pair counts once in one slot: sums over runs, which the vector unit can do."""
     p = 0
     for r in range(runs):
         a = 0.0
@@ -91,7 +91,7 @@ def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, 
 
 @njit(cache=True, nogil=True)
 def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: int, instance: Any) -> int:
-    """Drop from ``keep`` the pairs of items that have lost every place that earns something: such an item stays there."""
+    """Drop from ``keep`` the pairs of items that have lost every place that earns something: they stay there."""
     spent = False
     for i in range(n_units):
         u = units[i]
@@ -113,7 +113,9 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: i
 
 
 @njit(cache=True, nogil=True)
-def importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, n_units: int, instance: Any, slope: Any, out: Any) -> None:
+def importance(
+    S: Any, Q: Any, W: Any, lost: Any, units: Any, n_units: int, instance: Any, slope: Any, out: Any
+) -> None:
     """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top.
 
     Flat stretches of the coefficients cost nothing, but their pairs must come to a decision too.

@@ -9,14 +9,20 @@ from rerank.problem import Problem
 from rerank.proof import Proof, fingerprint
 from rerank.search.boxes import BoxSearch
 
-SMALL = 1      # code of a box settled by listing vertices
+SMALL = 1  # code of a box settled by listing vertices
 COORDINATE = 2  # code of a split at the middle of the first coordinate of a support
-LINE = 1000    # code of a split by line g is LINE + g
+LINE = 1000  # code of a split by line g is LINE + g
 
 
 def proof_of(
-    problem: Problem, search: BoxSearch, flip: NDArray[np.float64], small: set[int], left_out: int | None,
-    value: float, bound: float, weights: NDArray[np.float64],
+    problem: Problem,
+    search: BoxSearch,
+    flip: NDArray[np.float64],
+    small: set[int],
+    left_out: int | None,
+    value: float,
+    bound: float,
+    weights: NDArray[np.float64],
 ) -> Proof:
     """Assemble the proof of a search that recorded its splits; ``small`` names the boxes settled exactly."""
     log = np.concatenate([np.empty((0, 3), np.int64), *search.splits])
@@ -31,13 +37,25 @@ def proof_of(
         guide = search.lines[s].guide if s in search.lines else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
     return Proof(
-        version=1, value=value, bound=bound, weights=weights, flip=flip.astype(np.int8), supports=tuple(search.columns),
-        left_out=left_out, codes=codes, lines=tuple(lines), fingerprint=fingerprint(problem),
+        version=1,
+        value=value,
+        bound=bound,
+        weights=weights,
+        flip=flip.astype(np.int8),
+        supports=tuple(search.columns),
+        left_out=left_out,
+        codes=codes,
+        lines=tuple(lines),
+        fingerprint=fingerprint(problem),
     )
 
 
 def _preorder(
-    name: NDArray[np.int64], which: NDArray[np.int64], child: NDArray[np.int64], width: NDArray[np.int64], small: set[int]
+    name: NDArray[np.int64],
+    which: NDArray[np.int64],
+    child: NDArray[np.int64],
+    width: NDArray[np.int64],
+    small: set[int],
 ) -> NDArray[np.uint16]:
     """Codes of the trees of all roots; ``width`` is the number of features of each root's support."""
     codes = np.empty(2 * name.size + width.size, np.uint16)

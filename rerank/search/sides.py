@@ -12,7 +12,7 @@ NEVER = -1e300
 
 @njit(cache=True, nogil=True)
 def impose(M: Any, G: Any, forces: Any, chosen: Any) -> None:
-    """Count the pairs on the sides that were not chosen as lost. ``chosen`` is scratch space, all zero before and after."""
+    """Count the pairs on the sides that were not chosen as lost; ``chosen`` is scratch, zero before and after."""
     for x in forces:
         chosen[abs(x)] = 1 if x > 0 else -1
     chosen[0] = 0

@@ -1,85 +1,25 @@
-"""Exact search: line search for a start, branch and bound over boxes for the bound, until they meet or the time is up."""
+"""Exact search: lines for a start, boxes for the bound, until they meet or the time is up."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem
-from rerank.search.boxes import BoxSearch, Bundle
+from rerank.search.boxes import BoxSearch
 from rerank.search.corners import Exact
 from rerank.search.lines import LineSearch
+from rerank.search.result import Progress, SearchResult
 from rerank.search.supports import supports
 from rerank.search.tables import Tables, tables
+from rerank.search.tasks import Bundle
 
 Floats = NDArray[np.float64]
 MANY = 12  # features beyond which boxes prove nothing in practice and lines get most of the time
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """What the search holds.
-
-    Attributes
-    ----------
-    value : float
-        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place.
-    bound : float
-        No weights have a larger value.
-    weights : float64 (d,)
-        In scaled space; ``max|w_j| = 1`` or all zero.
-    closed : bool
-        Whether every box is settled, so that ``bound`` is ``value`` up to rounding.
-    boxes : int
-        Number of boxes looked at (``nodes`` is the same).
-    seconds : float
-    start_value : float
-        Value after the first line searches.
-    root_bound : float
-        Bound before any box is split.
-    interrupted : bool
-        Whether Ctrl-C ended the search.
-    proof : object or None
-        With ``proof=True``: the record of splits, for :mod:`rerank.search.proof`.
-    box : tuple of float64 (d,) or None
-        Lower and upper ends of a box that holds every point that could still beat ``value``.
-    """
-
-    value: float
-    bound: float
-    weights: Floats
-    closed: bool
-    boxes: int
-    seconds: float
-    start_value: float
-    root_bound: float
-    interrupted: bool = False
-    proof: object | None = None
-    box: tuple[Floats, Floats] | None = None
-
-    @property
-    def nodes(self) -> int:
-        return self.boxes
-
-    @property
-    def gap(self) -> float:
-        return max(self.bound - self.value, 0.0)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """State of a running search, handed to the ``progress`` callback."""
-
-    seconds: float
-    value: float
-    bound: float
-    boxes: int
-    open_bundles: int
 
 
 def solve(
@@ -101,7 +41,8 @@ def solve(
     start : array (d,), optional
         Weights in scaled space to begin with, such as the first stage's.
     n_jobs : int or None
-        Workers, as joblib counts them; threads here, whatever the surrounding ``joblib.parallel_config`` says elsewhere.
+        Workers, as joblib counts them; threads here, whatever the surrounding ``joblib.parallel_config`` says
+        elsewhere.
     random_state : int
         Seed of the line search.
     proof : bool
@@ -151,8 +92,13 @@ class Solver:
     """One run of :func:`solve`, in the order in which it happens."""
 
     def __init__(
-        self, problem: Problem, time_limit: float | None, n_jobs: int | None, random_state: int,
-        proof: bool, progress: Callable[[Progress], None] | None,
+        self,
+        problem: Problem,
+        time_limit: float | None,
+        n_jobs: int | None,
+        random_state: int,
+        proof: bool,
+        progress: Callable[[Progress], None] | None,
     ) -> None:
         self.problem = problem
         self.began = time.perf_counter()
@@ -176,6 +122,7 @@ class Solver:
         )
 
     def solve(self, start: ArrayLike | None) -> SearchResult:
+        """Begin, run until settled or out of time, report."""
         interrupted = False
         start_value = self.search.value
         try:
@@ -202,12 +149,15 @@ class Solver:
         self.search.offer(self._inner(w), w)
 
     def begin(self, start: ArrayLike | None) -> None:
+        """First incumbents: the start that was given, then line searches."""
         d = self.problem.n_features
         pairs = self.tables.pairs.shape[1]
         if start is not None:
             w = np.asarray(start, dtype=np.float64) * self.flip
             if w.shape != (d,) or not np.isfinite(w).all():
-                raise InputError(f"The start holds {w.size} weights; it must hold {d} finite numbers, one a feature.")
+                raise InputError(
+                    f"The start holds {w.size} weights; it must hold {d} finite numbers, one a feature."
+                )
             w = np.where(self.signed, np.maximum(w, 0.0), w)
             self.offer(w)
         if self.limited:
@@ -215,7 +165,11 @@ class Solver:
             for _, w in self.lines.forward(sizes, lambda n: self.price * n):
                 self.offer(w)
             return
-        first = self.search.weights if self.search.weights is not None and self.search.weights.any() else np.ones(d)
+        first = (
+            self.search.weights
+            if self.search.weights is not None and self.search.weights.any()
+            else np.ones(d)
+        )
         # A line costs about 1e-7 s a pair; the boxes find good points too, so large problems start with few lines.
         rounds = int(np.clip(4e5 / max(pairs * d, 1), 1, 20))
         self.offer(self.lines.climb(first, rounds=rounds)[1])
@@ -259,14 +213,22 @@ class Solver:
                 price = float(s.prices[bundle.support])
                 if bound - price <= s.value + s.slack:
                     continue
-                settled = None if time.perf_counter() > self.deadline else self.exact.settle(s.columns[bundle.support], c, h)
+                settled = (
+                    None
+                    if time.perf_counter() > self.deadline
+                    else self.exact.settle(s.columns[bundle.support], c, h)
+                )
                 if settled is not None:
                     bound = min(bound, settled[0])
                     self.small.add(int(name))
                     for w in settled[1] if bound - price > s.value + s.slack else []:
                         self.offer(w)
                 if bound - price > s.value + s.slack:
-                    left.append(Bundle(bundle.support, c[None], h[None], np.array([bound]), np.array([name]), force[None]))
+                    left.append(
+                        Bundle(
+                            bundle.support, c[None], h[None], np.array([bound]), np.array([name]), force[None]
+                        )
+                    )
         s.stubborn = [b for b in left if b.bound - s.prices[b.support] > s.value + s.slack]
         return not s.stubborn
 
@@ -274,7 +236,13 @@ class Solver:
         if self.report is not None:
             t = self.tables
             self.report(
-                Progress(time.perf_counter() - self.began, t.to_value(s.value), self._bound(s.open_bound()), s.boxes, len(s.heap))
+                Progress(
+                    time.perf_counter() - self.began,
+                    t.to_value(s.value),
+                    self._bound(s.open_bound()),
+                    s.boxes,
+                    len(s.heap),
+                )
             )
 
     # ---- result
@@ -296,8 +264,16 @@ class Solver:
         bound = max(bound, value)
         w = (np.zeros(self.problem.n_features) if s.weights is None else s.weights * self.flip) + 0.0
         return SearchResult(
-            value, bound, w, closed, s.boxes, time.perf_counter() - self.began,
-            t.to_value(start_value), self.problem.ideal, interrupted, self._proof(value, bound, w),
+            value,
+            bound,
+            w,
+            closed,
+            s.boxes,
+            time.perf_counter() - self.began,
+            t.to_value(start_value),
+            self.problem.ideal,
+            interrupted,
+            self._proof(value, bound, w),
             None if closed else self._box(),
         )
 

@@ -1,7 +1,8 @@
 """The problem as flat arrays for the compiled kernels.
 
-A *pair* is an item ``i`` above another item ``k`` of lower gain in the same list; a *slot* is an item in one binary list (a threshold of its
-list's gains), so a pair counts in the consecutive slots of the thresholds between the two gains.  Equal pairs of the same item are merged and weighted.
+A *pair* is an item ``i`` above another item ``k`` of lower gain in the same list; a *slot* is an item in one
+binary list (a threshold of its list's gains), so a pair counts in the consecutive slots of the thresholds
+between the two gains.  Equal pairs of the same item are merged and weighted.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Tables:
     coef_start, coef
         What the places of each binary list earn, best place first; trailing zeros are left out.
     linear : bool
-        Whether a place is worth a constant amount more than the next (AUC): then only the number of lost pairs matters.
+        Whether a place is worth a constant amount more than the next (AUC): then only the number of lost
+        pairs matters.
     loss : float64 (P,)
         Linear problems: what losing the pair costs, in units of ``grain``.
     grain : float
@@ -69,6 +71,7 @@ class Tables:
 
     @cached_property
     def integral(self) -> bool:
+        """Whether values are whole multiples of ``grain``."""
         return self.linear and self.grain > 0
 
     @cached_property
@@ -124,7 +127,8 @@ class Tables:
 def tolerance(n_features: int) -> float:
     """Bound on the rounding of ``w.(x_i - x_k) - epsilon`` for scaled features in [0, 1] and ``|w_j| <= 1``.
 
-    A scaled feature is off by at most 4 units, a difference by 9, a product of ``d`` terms of size <= 1 by ``d (9 + d + 2)``; doubled for good measure.
+    A scaled feature is off by at most 4 units, a difference by 9, a product of ``d`` terms of size <= 1 by
+    ``d (9 + d + 2)``; doubled for good measure.
     """
     d = n_features
     return 2.0 * d * (d + 11) * 2.0**-53 + 2.0**-52
@@ -168,20 +172,29 @@ def tables(problem: Problem) -> Tables:
         unit_start=np.concatenate([[0], np.cumsum([s.size for s in slots], dtype=np.int64)]).astype(np.int32),
         unit_slots=np.concatenate([np.empty(0), *slots]).astype(np.int32),
         unit_of=unit_of,
-        coef_start=np.concatenate([[0], np.cumsum([p.size for p in places], dtype=np.int64)]).astype(np.int32),
+        coef_start=np.concatenate([[0], np.cumsum([p.size for p in places], dtype=np.int64)]).astype(
+            np.int32
+        ),
         coef=np.concatenate([np.empty(0), *places]),
-        linear=False, loss=np.empty(0), grain=0.0, total=0.0,
-        constant=problem.constant, epsilon=problem.epsilon, tolerance=tolerance(problem.n_features),
+        linear=False,
+        loss=np.empty(0),
+        grain=0.0,
+        total=0.0,
+        constant=problem.constant,
+        epsilon=problem.epsilon,
+        tolerance=tolerance(problem.n_features),
     )
     return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
 
 
 def _list_pairs(raw: Floats, X: Floats, q: RankedList) -> tuple[NDArray, ...]:
-    """Pairs of one list: upper and lower item (places in the list), difference, first and last threshold, multiplicity."""
+    """Pairs of one list: upper and lower item, difference, first and last threshold, multiplicity."""
     level = np.searchsorted(q.thresholds(), q.gains, side="right")  # 0 for gain 0
     rows = X[q.rows]
     # Equal rows of one gain stand in the same pairs: keep the first, with their count.
-    _, first_of, count = np.unique(np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True)
+    _, first_of, count = np.unique(
+        np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True
+    )
     order = np.argsort(level[first_of], kind="stable")
     below, count = first_of[order], count[order]
     ends = np.searchsorted(level[below], level)  # below[: ends[i]] have a lower gain than i
@@ -215,7 +228,13 @@ def _linear(problem: Problem, flat: Tables) -> Tables:
     if np.all(price == price[0]):
         loss = (flat.span * flat.multiplicity).astype(np.float64)
         total = float(loss.sum())
-        return replace(flat, linear=True, loss=loss, grain=float(price[0]), total=total,
-                       constant=flat.constant + ideal - float(price[0]) * total)
+        return replace(
+            flat,
+            linear=True,
+            loss=loss,
+            grain=float(price[0]),
+            total=total,
+            constant=flat.constant + ideal - float(price[0]) * total,
+        )
     loss = (sums[flat.slot + flat.span] - sums[flat.slot]) * flat.multiplicity
     return replace(flat, linear=True, loss=loss, total=float(ideal))

@@ -15,7 +15,8 @@ def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: flo
         R[p] = tolerance
     k = D.shape[0]
     j = 0
-    # Two columns at a time halve the traffic of M and R; slices of the last axis are contiguous, which the compiler has to know.
+    # Two columns at a time halve the traffic of M and R.  Slices of the last axis are contiguous: the compiler has
+    # to know.
     while j + 1 < k:
         x = D[j, a : a + n]
         y = D[j + 1, a : a + n]
@@ -37,7 +38,7 @@ def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: flo
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def lost_weight(M: Any, R: Any, W: Any, safe: float):
+def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
     """Weight of the pairs that are lost in the whole box, and of those lost at the centre."""
     whole = 0.0
     centre = 0.0
@@ -49,7 +50,7 @@ def lost_weight(M: Any, R: Any, W: Any, safe: float):
 
 @njit(cache=True, nogil=True)
 def undecided(M: Any, R: Any, keep: Any) -> int:
-    """Positions of the pairs neither won nor lost in the whole box; without branches, since none here can be foretold."""
+    """Positions of the pairs neither won nor lost in the whole box; branch-free, since none here can be foretold."""
     i = 0
     for p in range(M.size):
         keep[i] = p
@@ -67,7 +68,7 @@ def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def moved(row: Any, weight: Any):
+def moved(row: Any, weight: Any) -> Any:
     """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``."""
     size = 0.0
     pull = 0.0

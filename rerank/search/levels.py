@@ -1,0 +1,139 @@
+"""Levels of undecided pairs, compiled: each holds, column by column, what the boxes below it still have to look at."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rerank.search.places import find_runs, unit_value
+from rerank.search.vector import gather
+
+LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
+
+
+class Instance(NamedTuple):
+    """What does not change: pairs, slots, worth of places (see :class:`rerank.search.tables.Tables`)."""
+
+    pairs: Any
+    slot: Any
+    span: Any
+    weight: Any
+    group: Any
+    n_groups: int
+    single: bool
+    linear: bool
+    total: float
+    epsilon: float
+    tolerance: float
+    unit_start: Any
+    unit_slots: Any
+    unit_of: Any
+    coef_start: Any
+    coef: Any
+
+
+class Levels(NamedTuple):
+    """Undecided pairs of the boxes on the way from the root; level 0 is the instance itself."""
+
+    D: Any
+    W: Any
+    S: Any
+    Q: Any
+    G: Any
+    start: Any
+    size: Any
+    base: Any  # linear: weight already lost; otherwise value of the binary lists that are settled
+    lost: Any
+    active: Any  # binary lists that are not settled
+    n_active: Any
+    ends: Any  # where runs of pairs of one slot end
+    runs: Any
+
+
+@njit(cache=True, nogil=True)
+def first_level(instance: Any) -> Any:
+    """Room for all levels, with every pair of the instance on level 0."""
+    k, P = instance.pairs.shape
+    linear = instance.linear
+    room = 5 * P + 64
+    n_units = instance.unit_start.size - 1
+    depth = 1 if linear else LEVELS
+    slots = 1 if linear else room
+    made = Levels(
+        np.empty((k, room)),
+        np.empty(room),
+        np.empty(slots, np.int32),
+        np.empty(slots, np.int32),
+        np.empty(room if instance.n_groups > 0 else 1, np.int32),
+        np.zeros(LEVELS, np.int64),
+        np.zeros(LEVELS, np.int64),
+        np.zeros(LEVELS),
+        np.zeros((depth, instance.unit_of.size), np.int32),
+        np.zeros((depth, n_units), np.int32),
+        np.zeros(LEVELS, np.int64),
+        np.zeros((depth, instance.unit_of.size + 1), np.int64),
+        np.zeros(LEVELS, np.int64),
+    )
+    for j in range(k):
+        made.D[j, :P] = instance.pairs[j]
+    made.W[:P] = instance.weight
+    if instance.n_groups > 0:
+        made.G[:P] = instance.group
+    if not linear:
+        made.S[:P] = instance.slot
+        made.Q[:P] = instance.span
+        if instance.single:
+            made.runs[0] = find_runs(instance.slot, made.ends[0])
+    made.size[0] = P
+    made.n_active[0] = n_units
+    for u in range(n_units):
+        made.active[0, u] = u
+    return made
+
+
+@njit(cache=True, nogil=True)
+def descend(levels: Any, v: int, keep: Any, kept: int, grouped: bool) -> None:
+    """Make level ``v + 1`` of the kept pairs of level ``v``."""
+    a = levels.start[v]
+    b = a + levels.size[v]
+    for j in range(levels.D.shape[0]):
+        gather(levels.D[j], a, keep, kept, b)
+    gather(levels.W, a, keep, kept, b)
+    if grouped:
+        gather(levels.G, a, keep, kept, b)
+    levels.start[v + 1] = b
+    levels.size[v + 1] = kept
+
+
+@njit(cache=True, nogil=True)
+def settle(
+    instance: Any, levels: Any, v: int, keep: Any, kept: int, lost: Any, mark: Any, count: Any
+) -> None:
+    """Lost counts of level ``v + 1``, and the binary lists in which nothing is undecided any more."""
+    a = levels.start[v]
+    b = levels.start[v + 1]
+    gather(levels.S, a, keep, kept, b)
+    gather(levels.Q, a, keep, kept, b)
+    if instance.single:
+        levels.runs[v + 1] = find_runs(levels.S[b : b + kept], levels.ends[v + 1])
+        for r in range(levels.runs[v + 1]):
+            mark[instance.unit_of[levels.S[b + levels.ends[v + 1, r] - 1]]] = True
+    else:
+        for q in range(b, b + kept):
+            for s in range(levels.S[q], levels.S[q] + levels.Q[q]):
+                mark[instance.unit_of[s]] = True
+    levels.lost[v + 1] = lost
+    settled = levels.base[v]
+    m = 0
+    for q in range(levels.n_active[v]):
+        u = levels.active[v, q]
+        if mark[u]:
+            levels.active[v + 1, m] = u
+            m += 1
+            mark[u] = False
+        else:
+            settled += unit_value(u, lost, instance, count)
+    levels.n_active[v + 1] = m
+    levels.base[v + 1] = settled

@@ -1,0 +1,73 @@
+"""What a search reports, while it runs and at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What the search holds.
+
+    Attributes
+    ----------
+    value : float
+        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place.
+    bound : float
+        No weights have a larger value.
+    weights : float64 (d,)
+        In scaled space; ``max|w_j| = 1`` or all zero.
+    closed : bool
+        Whether every box is settled, so that ``bound`` is ``value`` up to rounding.
+    boxes : int
+        Number of boxes looked at (``nodes`` is the same).
+    seconds : float
+    start_value : float
+        Value after the first line searches.
+    root_bound : float
+        Bound before any box is split.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
+    proof : object or None
+        With ``proof=True``: the record of splits, for :mod:`rerank.search.proof`.
+    box : tuple of float64 (d,) or None
+        Lower and upper ends of a box that holds every point that could still beat ``value``.
+    """
+
+    value: float
+    bound: float
+    weights: Floats
+    closed: bool
+    boxes: int
+    seconds: float
+    start_value: float
+    root_bound: float
+    interrupted: bool = False
+    proof: object | None = None
+    box: tuple[Floats, Floats] | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Number of boxes."""
+        return self.boxes
+
+    @property
+    def gap(self) -> float:
+        """Bound minus value."""
+        return max(self.bound - self.value, 0.0)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of a running search, handed to the ``progress`` callback."""
+
+    seconds: float
+    value: float
+    bound: float
+    boxes: int
+    open_bundles: int

@@ -1,0 +1,89 @@
+"""Compiling the kernels: announced when it has to be done, and on request before a clock runs.
+
+Compiled kernels are cached beside the sources (or where ``NUMBA_CACHE_DIR`` says), so that compiling happens once
+for a version of the package, of numba and of Python on a machine.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}."
+
+
+def is_compiled() -> bool:
+    """Whether the largest kernel is compiled, in this process or in the cache on disk; takes a few milliseconds."""
+    from rerank.search.kernel import explore
+
+    if explore.signatures:
+        return True
+    return any(index.name.startswith("kernel.explore-") for index in _indices())
+
+
+def _indices() -> list[Path]:
+    """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
+    import rerank.search.kernel
+    import rerank.search.line_kernel
+
+    where = Path(rerank.search.kernel.explore.stats.cache_path)
+    inside = [m for name, m in sys.modules.items() if name.startswith("rerank.search.") and hasattr(m, "njit")]
+    sources = [Path(str(module.__file__)) for module in inside]
+    # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
+    changed = max((source.stat().st_mtime for source in sources if source.exists()), default=0.0)
+    changed = changed if changed <= time.time() else 0.0  # a clock that runs wrong must not empty the cache each time
+    found = []
+    for source in sources:
+        for index in where.glob(f"{source.stem}.*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"):
+            with suppress(OSError):
+                if index.stat().st_mtime >= changed:
+                    found.append(index)
+                else:
+                    index.unlink()
+    return found
+
+
+def announce(verbose: bool = False) -> bool:
+    """Say in one line that kernels are about to be compiled, if they are.
+
+    The line goes to the log, and to standard error where that is a terminal or ``verbose`` asks for it.
+
+    Returns
+    -------
+    bool
+        Whether there was something to announce.
+    """
+    if is_compiled():
+        return False
+    from rerank.search.kernel import explore
+
+    line = LINE.format(explore.stats.cache_path)
+    logger.info(line)
+    if verbose or (sys.stderr is not None and sys.stderr.isatty()):
+        print(line, file=sys.stderr, flush=True)
+    return True
+
+
+def compile_kernels(verbose: bool = False) -> float:
+    """Compile or load every kernel of the search, and return the seconds it took.
+
+    Parameters
+    ----------
+    verbose : bool
+        Announce compiling on standard error even if that is no terminal.
+    """
+    from rerank.problem import problem_of
+    from rerank.search.solver import solve
+    from rerank.statistics import parse
+
+    began = time.perf_counter()
+    announce(verbose)
+    X, gains = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0]
+    for statistic, limit in product(("auc", "dcg"), (None, 1)):
+        solve(problem_of(X, gains, parse(statistic), max_features=limit), time_limit=None, n_jobs=1)
+    return time.perf_counter() - began
