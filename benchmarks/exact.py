@@ -1,0 +1,166 @@
+"""The exact search measured: time to a proof, on one list, on many lists, on supports.
+
+``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the ideal value,
+the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.  Rows that close at the root
+are marked, since they prove nothing about the search.  ``--boxes``, ``--lists``, ``--supports`` choose parts;
+``--literal``, ``--quality`` and ``--compile`` are tables of their own.  Lists and ``spambase`` need a folder of
+data (``--data``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.exact_data import folder
+from benchmarks.exact_rows import Row, boxes, many_lists, supports
+from rerank.problem import Problem
+from rerank.search import compile_kernels, solve
+from rerank.search.corners import inner_value
+from rerank.search.supports import faces
+from rerank.search.supports import supports as columns_of
+from rerank.search.tables import tables
+
+HEAD = ("row", "statistic", "share", "start", "root bound", "ideal", "value", "boxes", "median s", "worst s", "CPU s", "goal s", "met")
+WIDTH = (28, 9, 9, 9, 11, 9, 9, 11, 9, 9, 9, 7, 0)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One solve."""
+
+    start: float
+    root: float
+    ideal: float
+    value: float
+    bound: float
+    closed: bool
+    boxes: int
+    seconds: float
+    cpu: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables asked for; the exit code is 1 where a goal was missed."""
+    asked = parsed(arguments)
+    where = folder(asked.data)
+    if asked.compile:
+        from benchmarks.exact_compile import report
+
+        return report()
+    if asked.literal:
+        from benchmarks.exact_literal import report as literal
+
+        return literal(asked.sizes, asked.statistics, asked.literal_limit)
+    if asked.quality:
+        from benchmarks.quality import report as quality
+
+        return quality(where, asked.quality_seconds)
+    return table(rows(asked, where), range(1 if asked.quick else asked.seeds), asked.jobs, asked.limit)
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
+    for part in ("boxes", "lists", "supports", "literal", "quality", "compile"):
+        parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
+    parser.add_argument("--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less")
+    parser.add_argument("--only", default="", help="rows whose title, statistic and share hold this text")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument("--jobs", type=int, default=2, help="workers")
+    parser.add_argument("--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal")
+    parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
+    parser.add_argument("--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas")
+    parser.add_argument("--statistics", default="auc,dcg@10,mrr", help="--literal: statistics, between commas")
+    parser.add_argument("--literal-limit", type=float, default=600.0, help="--literal: seconds of a solve")
+    parser.add_argument("--quality-seconds", type=float, default=10.0, help="--quality: seconds of each method")
+    return parser.parse_args(arguments)
+
+
+def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
+    """The rows of the parts asked for; all parts if none is named."""
+    every = not (asked.boxes or asked.lists or asked.supports)
+    chosen = boxes() if every or asked.boxes else []
+    if every or asked.lists:
+        if where is None:
+            print("Lists are left out: there is no folder of data; give one with --data.")
+        else:
+            chosen += many_lists(where)
+    if every or asked.supports:
+        if where is None:
+            print("Spambase is left out: there is no folder of data; give one with --data.")
+        chosen += supports(where)
+    if asked.quick:
+        chosen = [row for row in chosen if row.goal is not None and row.goal <= 5.0]
+    return [row for row in chosen if asked.only in f"{row.title} {row.statistic} {row.share}"]
+
+
+def table(chosen: list[Row], seeds: range, jobs: int, factor: float) -> int:
+    """Solve and print row by row."""
+    print(f"Compiling or loading the kernels took {compile_kernels():.1f} s.", file=sys.stderr)
+    print(line(HEAD))
+    missed = 0
+    for row in chosen:
+        cells, met = summary(row, [run(row.problem(seed), seed, jobs, row.seconds(factor)) for seed in seeds])
+        missed += not met
+        print(line(cells), flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} goals met, {jobs} workers, seeds 0 to {len(seeds) - 1}.")
+    return 1 if missed else 0
+
+
+def run(problem: Problem, seed: int, jobs: int, limit: float) -> Run:
+    """One solve with its times; the tables of pairs are part of it."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = solve(problem, time_limit=limit, n_jobs=jobs, random_state=seed)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    root = root_bound(problem)
+    return Run(found.start_value, root, problem.ideal, found.value, found.bound, found.closed, found.nodes, wall, cpu)
+
+
+def root_bound(problem: Problem) -> float:
+    """Largest bound of a face of the cube before any split, over all supports."""
+    t = tables(problem)
+    columns, _ = columns_of(problem.n_features, problem.max_features, problem.C > 0)
+    best = 0.0
+    for features in columns:
+        for c, h in zip(*faces(features.size, problem.signs[features] != 0), strict=True):
+            D = t.pairs[features] * np.where(problem.signs[features] < 0, -1.0, 1.0)[:, None]
+            won = c @ D + h @ np.abs(D) >= t.epsilon - t.tolerance
+            best = max(best, t.to_value(inner_value(t, won)) - problem.C * features.size)
+        if best >= problem.ideal - 1e-9:
+            break
+    return best
+
+
+def summary(row: Row, runs: list[Run]) -> tuple[tuple[str, ...], bool]:
+    """The cells of a line: medians, the worst seconds, and whether every seed was closed in time."""
+    worst = max(r.seconds for r in runs)
+    closed = sum(r.closed for r in runs)
+    met = row.goal is None or (closed == len(runs) and worst <= row.goal)
+    trivial = sum(r.closed and r.value >= r.root - 1e-9 * abs(r.root) for r in runs)
+    notes = [] if row.goal is None else ["yes" if met else "NO"]
+    if closed < len(runs):
+        gap = max((r.bound - r.value) / max(abs(r.value), 1e-12) for r in runs)
+        notes.append(f"{len(runs) - closed} of {len(runs)} open, gap up to {100 * gap:.2f} %")
+    if trivial:
+        notes.append(f"{trivial} closed at the root: no evidence")
+    middle = [float(np.median([getattr(r, name) for r in runs])) for name in ("start", "root", "ideal", "value")]
+    seconds = (float(np.median([r.seconds for r in runs])), worst, max(r.cpu for r in runs))
+    cells = [row.title, row.statistic, row.share, *(f"{v:.4f}" for v in middle)]
+    cells += [f"{int(np.median([r.boxes for r in runs])):,}", *(f"{v:.2f}" for v in seconds)]
+    cells += ["" if row.goal is None else f"{row.goal:g}", "; ".join(notes)]
+    return tuple(cells), met
+
+
+def line(cells: Sequence[str]) -> str:
+    """Cells in columns."""
+    return "  ".join(cell.ljust(w) if i < 3 or w == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(cells, WIDTH, strict=True)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""Data of the benchmarks of the exact search: recipes, and readers of a folder of ``<name>/<name>.npz``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem import Problem, problem_of
+from rerank.statistics import parse
+
+Floats = NDArray[np.float64]
+DEFAULT = Path(__file__).parent.parent.parent / "shared" / "data"
+
+
+def noisy(n: int, d: int, share: float, seed: int) -> tuple[Floats, Floats]:
+    """Normal features mapped to [0, 1], a random linear order with as much noise as signal, and its top as relevant.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and features.
+    share : float
+        Share of relevant rows.
+    seed : int
+
+    Returns
+    -------
+    X : float64 (n, d)
+    y : float64 (n,)
+        0 or 1.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    signal = X @ rng.standard_normal(d)
+    scores = signal + rng.standard_normal(n) * signal.std()
+    y = np.zeros(n)
+    y[np.argsort(-scores)[: round(share * n)]] = 1.0
+    return X, y
+
+
+def noisy_problem(n: int, d: int, statistic: str, share: float, seed: int, **options: Any) -> Problem:
+    """The problem of :func:`noisy` data; ``options`` go to :meth:`rerank.problem.Problem.build`."""
+    X, y = noisy(n, d, share, seed)
+    return problem_of(X, y, parse(statistic), **options)
+
+
+def folder(given: str | None) -> Path | None:
+    """The folder of data sets, or None where there is none."""
+    path = DEFAULT if given is None else Path(given)
+    return path if path.is_dir() else None
+
+
+def arrays(where: Path, name: str) -> dict[str, NDArray[Any]]:
+    """The arrays of a data set; ``X`` is dense."""
+    with np.load(where / name / f"{name}.npz", allow_pickle=False) as stored:
+        found = {key: stored[key] for key in stored.files}
+    if "indptr" in found:
+        from scipy.sparse import csr_array
+
+        parts = (found.pop("data").astype(np.float64), found.pop("indices"), found.pop("indptr"))
+        found["X"] = csr_array(parts, shape=tuple(found.pop("shape"))).toarray()
+    return found
+
+
+def lists(
+    where: Path, name: str, columns: list[int] | None = None, queries: int | None = None, **options: Any
+) -> Problem:
+    """A query-grouped set for ``ndcg@10``, grades above 0 relevant.
+
+    ``columns`` and ``queries`` (the first so many) restrict it; of ``mq2007agg`` folds 2 to 5 are taken.
+    """
+    d = arrays(where, name)
+    rows = np.isin(d["fold"], (2, 3, 4, 5)) if name == "mq2007agg" else np.ones(d["y"].size, bool)
+    if queries is not None:
+        rows &= np.isin(d["qid"], np.unique(d["qid"][rows])[:queries])
+    X = d["X"][rows] if columns is None else d["X"][rows][:, columns]
+    gains = (d["y"][rows] > 0).astype(np.float64)
+    return problem_of(_varying(X), gains, parse("ndcg@10"), d["qid"][rows], **options)
+
+
+def spam(where: Path, statistic: str, rows: int, seed: int, **options: Any) -> Problem:
+    """Rows of ``spambase`` drawn at random; columns that are constant on them are left out."""
+    d = arrays(where, "spambase")
+    some = np.random.default_rng(seed).choice(d["y"].size, size=rows, replace=False)
+    return problem_of(_varying(d["X"][some]), d["y"][some].astype(np.float64), parse(statistic), **options)
+
+
+def pairs(problem: Problem) -> int:
+    """Pairs of rows of one list with different gains."""
+    total = 0
+    for item in problem.lists:
+        _, many = np.unique(item.gains, return_counts=True)
+        total += (item.gains.size**2 - int((many**2).sum())) // 2
+    return total
+
+
+def _varying(X: Floats) -> Floats:
+    kept: Floats = X[:, X.max(axis=0) > X.min(axis=0)]
+    return kept

@@ -1,0 +1,98 @@
+"""Rows of the table of the exact search, with the seconds that each must not exceed in the worst of five seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.exact_data import lists, noisy_problem, spam
+from rerank.problem import Problem
+
+POSITIVE = np.ones  # all weights must not be negative
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what is solved, for five seeds, and in how many seconds at most (None: a gap will do)."""
+
+    title: str
+    statistic: str
+    share: str
+    goal: float | None
+    problem: Callable[[int], Problem]
+    limit: float | None = None
+
+    def seconds(self, factor: float) -> float:
+        """The time limit of one solve."""
+        return self.limit if self.limit is not None else max(factor * (self.goal or 60.0), 5.0)
+
+
+# n, d, statistics, shares, seconds
+BOXES: tuple[tuple[int, int, tuple[str, ...], tuple[float, ...], float], ...] = (
+    (100, 4, ("auc", "mrr", "dcg@10"), (0.1, 0.35), 0.1),
+    (100, 6, ("auc", "mrr", "dcg@10"), (0.1,), 1.0),
+    (1000, 3, ("auc", "mrr", "dcg@10"), (0.1, 0.35), 1.0),
+    (1000, 4, ("dcg@10",), (0.1,), 1.0),
+    (100, 6, ("auc", "mrr"), (0.35,), 5.0),
+    (1000, 4, ("mrr", "dcg@100"), (0.1,), 5.0),
+    (50, 8, ("auc", "mrr", "dcg@10"), (0.1, 0.35), 60.0),
+    (1000, 4, ("auc",), (0.1, 0.35), 60.0),
+    (100, 8, ("dcg@10",), (0.1,), 60.0),
+)
+
+
+def boxes() -> list[Row]:
+    """One list, few features."""
+    return [
+        Row(f"{n} x {d}", statistic, _percent(share), goal, _noisy(n, d, statistic, share))
+        for n, d, statistics, shares, goal in BOXES
+        for statistic, share in product(statistics, shares)
+    ]
+
+
+def supports(where: Path | None) -> list[Row]:
+    """The best few of many features."""
+    rows = []
+    for statistic in ("auc", "mrr"):
+        rows.append(Row("3 of 30, n = 100", statistic, "35 %", 2.0, _noisy(100, 30, statistic, 0.35, 3)))
+    if where is not None:
+        for statistic in ("auc", "mrr"):
+            rows.append(Row("3 of 57, spambase, n = 150", statistic, "as drawn", 20.0, _spam(where, statistic)))
+    for statistic in ("auc", "mrr"):
+        rows.append(Row("4 of 30, n = 100", statistic, "35 %", 60.0, _noisy(100, 30, statistic, 0.35, 4)))
+    return rows
+
+
+def many_lists(where: Path) -> list[Row]:
+    """Queries of real collections."""
+    return [
+        Row("mq2007agg, 300 queries, 3", "ndcg@10", "y > 0", 1.0, _queries(where, [7, 5, 6], 300)),
+        Row("mq2007agg, 300 queries, 4", "ndcg@10", "y > 0", 20.0, _queries(where, [7, 5, 6, 4], 300)),
+        Row("mq2007agg, all queries, 3", "ndcg@10", "y > 0", 5.0, _queries(where, [7, 5, 6], None)),
+        Row("ohsumed, best 3 of 25", "ndcg@10", "y > 0", None, _ohsumed(where), limit=120.0),
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _noisy(n: int, d: int, statistic: str, share: float, limit: int | None = None) -> Callable[[int], Problem]:
+    return lambda seed: noisy_problem(n, d, statistic, share, seed, max_features=limit)
+
+
+def _spam(where: Path, statistic: str) -> Callable[[int], Problem]:
+    return lambda seed: spam(where, statistic, 150, seed, max_features=3)
+
+
+def _queries(where: Path, columns: list[int], queries: int | None) -> Callable[[int], Problem]:
+    # The data are the same for every seed; the seed is the line search's.
+    return lambda seed: lists(where, "mq2007agg", columns, queries, signs=POSITIVE(len(columns)))
+
+
+def _ohsumed(where: Path) -> Callable[[int], Problem]:
+    return lambda seed: lists(where, "ohsumed", max_features=3)
