@@ -62,31 +62,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, Info, add_weights, price, remember, size_of_weights, start
-from formulations.data import Coefficients, Floats, Indices
+from formulations.common import Assignment, Info, add_weights, price, remember, start
+from formulations.data import Coefficients, Floats
 from formulations.errors import FormulationWarning
-from formulations.levels import RankLevels, crowding_rows, link, rank_levels, size_of_rank_levels
-from formulations.options import Instance, Size, instance_of
+from formulations.levels import crowding_rows, link
+from formulations.options import Size, instance_of
+from formulations.resolved_rank_plan import Plan, gap_pairs, plan_of, size_of
 from formulations.rows import Row, family, linear, maximise, named
-from formulations.wins import (
-    LOST,
-    OPEN,
-    WON,
-    Wins,
-    asked_pairs,
-    differences,
-    mutual_pairs,
-    one_above,
-    pair_rows,
-    wins_of,
-)  # fmt: skip
+from formulations.wins import OPEN, WON, differences, mutual_pairs, one_above, pair_rows
 
 ROWS = {
     "win_when_above": "A", "rank_from_wins": "S", "winner_higher": "H", "tie_to_lower_gain": "L", "tie_to_later": "E",
@@ -96,35 +85,6 @@ ROWS = {
 
 WIDE = 1e-3
 """Margin above which the gap between 0 and it is likely to cost something."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The program laid out before Pyomo sees it.
-
-    Attributes
-    ----------
-    state : dict of (i, k) to int
-        1 won, -1 lost, 0 open, for every pair of a list.
-    mates : dict of i to list of k
-        Rows of the list of ``i``, itself included.
-    grade : intp array (n,)
-        Grade of each row in its list.
-    ranges : dict of i to (int, int)
-        Rows with a variable ``r`` and its limits: all (paper), or those with an open level (ordered).
-    """
-
-    instance: Instance
-    wins: Wins
-    state: dict[tuple[int, int], int]
-    mates: dict[int, list[int]]
-    grade: Indices
-    ranges: dict[int, tuple[int, int]]
-    ranks: RankLevels
-
-    def yields(self, i: int, k: int) -> bool:
-        """Whether ``k`` stands above ``i`` when their scores are equal."""
-        return bool(self.grade[k] < self.grade[i] or (self.grade[k] == self.grade[i] and k > i))
 
 
 def build(
@@ -157,8 +117,8 @@ def build(
             FormulationWarning,
             stacklevel=2,
         )
-    plan = _plan(instance)
-    _size(plan).refuse_above(instance.options.max_nonzeros, "resolved_rank")
+    plan = plan_of(instance)
+    size_of(plan).refuse_above(instance.options.max_nonzeros, "resolved_rank")
     ladders, gains = plan.ranks.ladders, plan.ranks.gains
     model = pyo.ConcreteModel(name)
     add_weights(model, instance)
@@ -197,7 +157,7 @@ def size(
     **options: Any,
 ) -> Size:
     """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
-    return _size(_plan(instance_of(X, y, coefficients, qid, units, options)))
+    return size_of(plan_of(instance_of(X, y, coefficients, qid, units, options)))
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -238,39 +198,8 @@ def _in_gap(plan: Plan, w: Floats, tolerance: float) -> str | None:
     return f"win_when_above[{i},{k}]: w.(x_{i} - x_{k}) = {difference[at]:.6g} is {where}"
 
 
-def _plan(instance: Instance) -> Plan:
-    wins = wins_of(instance, asked_pairs(instance, "resolved_rank", lambda _, i, k: i != k, everyone=True))
-    state = dict(zip(map(tuple, wins.pairs.tolist()), wins.state.tolist()))
-    grade = np.zeros(instance.X.shape[0], np.intp)
-    mates: dict[int, list[int]] = {}
-    for item in instance.lists:
-        grade[item.rows] = item.grade
-        mates |= dict.fromkeys(item.rows.tolist(), item.rows.tolist())
-    plan = Plan(instance, wins, state, mates, grade, {}, RankLevels({}, {}, {}, 0.0))
-    sure = {i: _range(plan, i) for item in instance.lists for i in item.relevant.tolist()}
-    ranks = rank_levels(instance.lists, sure, instance.options.cuts)
-    if instance.options.linking == "ordered":
-        return replace(plan, ranks=ranks, ranges={i: sure[i] for i in ranks.ladders})
-    return replace(plan, ranks=ranks, ranges={i: (0, len(mates[i]) - 1) for i in mates})
-
-
-def _range(plan: Plan, i: int) -> tuple[int, int]:
-    """Least and largest ResolvedRank of ``i``."""
-    others = [k for k in plan.mates[i] if k != i]
-    low = sum(plan.state[i, k] == WON if plan.yields(i, k) else plan.state[k, i] == LOST for k in others)
-    high = sum(plan.state[i, k] != LOST if plan.yields(i, k) else plan.state[k, i] != WON for k in others)
-    return low, high
-
-
-def _gap_pairs(plan: Plan) -> NDArray[np.bool_]:
-    """Pairs that need ``win_when_above``: a box that wins them, or never puts ``i`` above ``k``, says enough."""
-    if plan.instance.options.big_m == "unit":
-        return np.ones(len(plan.wins.pairs), np.bool_)
-    return (plan.wins.state != WON) & (plan.wins.high > 0)
-
-
 def _win_when_above(model: pyo.ConcreteModel, plan: Plan) -> dict[tuple[int, int], Row]:
-    X, options, kept = plan.instance.X, plan.instance.options, _gap_pairs(plan)
+    X, options, kept = plan.instance.X, plan.instance.options, gap_pairs(plan)
     pairs = plan.wins.pairs[kept]
     # Not below epsilon, so that no row is divided by a number near 0.
     largest = 1.0 if options.big_m == "unit" else np.maximum(plan.wins.high[kept], options.epsilon)[:, None]
@@ -330,43 +259,3 @@ def _above(plan: Plan, high: int, low: int, r: pyo.Var, z: pyo.Var, unless: list
     wins = [z[pair] for pair in unless if plan.state[pair] == OPEN]
     size = float(len(plan.mates[high]))
     return 1.0, linear([1.0, -1.0, *[size] * len(wins)], [r[high], r[low], *wins]), None
-
-
-def _size(plan: Plan) -> Size:
-    options = plan.instance.options
-    mutual = len(mutual_pairs(plan.wins)) if options.extra_cuts else 0
-    ranks = _ordered_size(plan) if options.linking == "ordered" else _paper_size(plan)
-    return (
-        size_of_weights(plan.instance)
-        + plan.wins.size()
-        + _gap_size(plan)
-        + Size(0, len(plan.ranges), 0)
-        + ranks
-        + size_of_rank_levels(plan.ranks, options)
-        + Size(mutual, 0, 2 * mutual)
-    )
-
-
-def _gap_size(plan: Plan) -> Size:
-    """Rows of ``win_when_above`` that hold a variable."""
-    gap, open_ = _gap_pairs(plan), plan.wins.state == OPEN
-    rows = gap & (open_ | (plan.wins.entries > 0))
-    return Size(int(rows.sum()), 0, int(plan.wins.entries[gap].sum()) + int((gap & open_).sum()))
-
-
-def _ordered_size(plan: Plan) -> Size:
-    pairs = [(i, k) if plan.yields(i, k) else (k, i) for i in plan.ranges for k in plan.mates[i] if k != i]
-    return Size(len(plan.ranges), 0, len(plan.ranges) + sum(plan.state[pair] == OPEN for pair in pairs))
-
-
-def _paper_size(plan: Plan) -> Size:
-    rows = nonzeros = 0
-    for (i, k), state in plan.state.items():
-        back = plan.state[k, i]
-        asked = [(state != LOST, [state])]
-        asked.append((bool(plan.grade[i] > plan.grade[k]) and state != WON, [state]))
-        asked.append((plan.grade[i] == plan.grade[k] and i < k and WON not in (state, back), [state, back]))
-        for needed, states in asked:
-            rows += needed
-            nonzeros += needed * (2 + states.count(OPEN))
-    return Size(rows, 0, nonzeros)
