@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clock import Clock
-from rerank.errors import CertificateError, NoSolutionError
+from rerank.errors import CertificateError, NoSolutionError, SolverError
 from rerank.judge import Judged, judge, polished
 from rerank.problem import Problem
 from rerank.programs import check_margin, estimated_size, normalised, shares_optimum, state
@@ -208,7 +208,10 @@ def _confirm(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: 
             f"The {name} program does not admit the proved weights (it asks more than the problem: {violated}), so it "
             "cannot confirm them."
         )
-    outcome = _run(stated, plan, clock, budget, x)
+    try:
+        outcome = _run(stated, plan, clock, budget, x)
+    except SolverError as error:
+        return solved.noting(f"The proof stands without a second opinion: {error}")
     return _judge_confirmation(problem, solved, stated, outcome)
 
 
@@ -238,7 +241,10 @@ def _continue(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found:
         x, _ = stated.point(solved.judged.weights)
     before = solved
     solved = replace(solved, formulation="mixed", model_size=stated.size)
-    outcome = _run(stated, plan, clock, clock.share(1.0, reserve=0.3), x, cutoff=solved.judged.value)
+    try:
+        outcome = _run(stated, plan, clock, clock.share(1.0, reserve=0.3), x, cutoff=solved.judged.value)
+    except SolverError as error:
+        return solved.noting(f"The program brought nothing: {error}")
     solved = _with_outcome(solved, stated, outcome)
     if outcome.x is not None:
         claim = outcome.objective + stated.constant

@@ -27,7 +27,8 @@ from rerank.thinning import Thinned
 if TYPE_CHECKING:
     from rerank.reranker import Reranker
 
-# Parameters of the estimator that a model file keeps beside those with a field of their own.
+# Names of the columns a command read; parameters a model file keeps beside those with a field of their own.
+COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
 KEPT = ("formulation", "solver", "presolve", "time_limit", "thinning", "n_jobs", "verbose")
 
 
@@ -139,6 +140,7 @@ def restore(doc: ModelDocument, first_stage: Any = None, where: str = "the model
         stage = FirstStage(str(doc.first_stage), None, doc.first_stage_coef, float(doc.first_stage_intercept or 0.0))
     elif opaque is not None:
         stage = FirstStage(str(opaque), first_stage, None)
+    est._columns_read = {key: doc.settings[key] for key in COLUMNS if key in doc.settings}
     est._columns, est._low, est._high, est._weights = doc.features, doc.low, doc.high, doc.weights
     est._settings = check(est, d)
     est._publish(
@@ -154,6 +156,9 @@ def export(est: Reranker, path: str | os.PathLike[str], choices: dict[str, Any])
     from formulations.errors import FormulationError
 
     problem = est._problem()
+    beside = mps.sidecar_path(path)
+    if beside.exists() and not _is_sidecar(beside):
+        raise InputError(f"{beside} exists and is no sidecar of a program; export under another name than {Path(path).name}.")
     stated = state(problem, est.formulation, **choices)
     data = {
         "model": model_file.to_dict(document(est)),
@@ -166,6 +171,15 @@ def export(est: Reranker, path: str | os.PathLike[str], choices: dict[str, Any])
     except FormulationError as error:
         raise InputError(str(error)) from error
     return str(written[0]), str(written[1])
+
+
+def _is_sidecar(path: Path) -> bool:
+    """Whether a file is one that an export may replace."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return '"exact-rerank program"' in file.read()
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def load_solution(

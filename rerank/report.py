@@ -117,19 +117,16 @@ def print_doctor(versions: dict[str, str], solvers: Sequence[dict[str, Any]], co
     """Versions and solvers of an installation."""
     out = console or Console()
     table = Table(box=None, padding=(0, 2, 0, 0))
-    keys = list(dict.fromkeys(key for one in solvers for key in one))
-    for key in keys:
-        table.add_column(str(key))
+    for name in ("solver", "version", "licence", "reached by"):
+        table.add_column(name)
     for one in solvers:
-        table.add_row(*(_cell(one.get(key)) for key in keys))
+        if one["found"]:
+            table.add_row(one["name"], str(one["version"]), one["licence"], one["how"])
     out.print("  ".join(f"{name} {version}" for name, version in versions.items()), highlight=False)
     out.print(table)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "-" if value is None else str(value)
+    for one in solvers:
+        if not one["found"]:
+            out.print(f"{one['name']} was not found: {one['install']}", highlight=False)
 
 
 def side_by_side(demo: Demo) -> Table:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
-from rerank.cli.common import FAILED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, read_for
-from rerank.errors import SolverError
+from rerank.cli.common import FAILED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, read_for, working
 
 
 def verify(
@@ -40,10 +37,8 @@ def doctor(as_json: AsJson = False) -> None:
     from rerank.exchange import versions
     from rerank.solvers import gateway
 
-    try:
-        solvers: list[dict[str, Any]] = [dict(one) for one in gateway.available()]
-    except SolverError as error:
-        solvers = [{"solver": "any", "available": False, "message": str(error)}]
+    with working("Asking the solvers for their versions ..."):
+        solvers = gateway.available()
     if as_json:
         answer({"versions": versions(), "solvers": solvers})
         return

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from formulations.errors import FormulationError
 from rerank.errors import CertificateError, InputError, NoSolutionError, RerankError, SolverError
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (CertificateError, FAILED),
     (NoSolutionError, NO_SOLUTION),
     (SolverError, NO_SOLUTION),
-    (InputError, BAD_INPUT),
-    (RerankError, BAD_INPUT),
 )
 
 
@@ -54,10 +53,9 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
     def run(*args: Any, **kwargs: Any) -> Answer:
         try:
             return command(*args, **kwargs)
-        except RerankError as error:
+        except (RerankError, FormulationError) as error:
             typer.echo(f"rerank: {error}", err=True)
-            code = next(code for kind, code in CODES if isinstance(error, kind))
-            raise typer.Exit(code) from None
+            raise typer.Exit(next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)) from None
         except BrokenPipeError:
             sys.stderr.close()
             raise typer.Exit(0) from None

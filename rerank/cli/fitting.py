@@ -43,6 +43,7 @@ def fit(
 ) -> None:
     """Fit a table and write the model."""
     from rerank.reranker import Reranker
+    from rerank.settings import check
 
     table = read_data(
         data, label=label, qid=qid, id=id, weight=weight, positive=positive_label, features=features, need_label=True
@@ -55,6 +56,7 @@ def fit(
     )  # fmt: skip
     if not model.absolute().parent.is_dir():
         raise InputError(f"The folder of {model} does not exist; make it, or write the model elsewhere.")
+    check(est, table.X.shape[1])
     with working(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."):
         fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}

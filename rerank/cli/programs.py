@@ -11,7 +11,7 @@ import typer
 from rerank.cli.common import (
     FEASIBLE, NO_SOLUTION, PROVED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, exit_code, read_for, say, working,
 )  # fmt: skip
-from rerank.errors import InputError, SolverError
+from rerank.errors import InputError
 
 Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.", show_default=False)]
 
@@ -62,32 +62,21 @@ def solve(
     solver: Annotated[str, typer.Option(help="highs, cbc, scip, glpk, gurobi, ...")] = "highs",
     time_limit: Annotated[float | None, typer.Option(help="Seconds.", show_default=False)] = None,
     solution: Annotated[
-        Path | None, typer.Option(help="Where to write the solution; beside the program, ending in .sol, by default.", show_default=False)
+        Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver and write its solution."""
-    from formulations import mps
-    from formulations.errors import FormulationError
-    from rerank.atomic import writing
     from rerank.solvers import gateway
 
-    try:
-        read = mps.read(program)
-    except FormulationError as error:
-        raise InputError(str(error)) from error
-    with working(f"{solver} solves {program.name} ({len(read.rows)} rows, {len(read.columns)} columns) ..."):
-        outcome = gateway.solve_file(program, solver, time_limit=time_limit)
+    target = solution or program.with_suffix(".sol")
+    with working(f"{solver} solves {program.name} ..."):
+        outcome = gateway.solve_file(program, solver, time_limit=time_limit, solution=target)
     body = {
         "solver": outcome.solver, "version": outcome.version, "stop": str(outcome.stop), "holds": str(outcome.holds),
-        "objective": outcome.objective, "bound": outcome.bound, "seconds": outcome.seconds, "solution": None,
+        "objective": outcome.objective, "bound": outcome.bound, "seconds": outcome.seconds,
+        "solution": None if outcome.x is None else str(target), "message": outcome.message,
     }  # fmt: skip
-    if outcome.x is not None:
-        target = solution or program.with_suffix(".sol")
-        with writing(target) as file:
-            file.write(f"# Objective value = {float(-(outcome.objective - read.offset))!r}\n")
-            file.writelines(f"{name} {float(x)!r}\n" for name, x in zip(read.columns, outcome.x, strict=True))
-        body["solution"] = str(target)
     if as_json:
         answer(body)
     else:
@@ -96,7 +85,7 @@ def solve(
         typer.echo(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
         if body["solution"]:
             say(f"Solution written to {body['solution']}; rerank import {program} {body['solution']} --model NEW.json reads it.")
-        if getattr(outcome, "message", ""):
+        if outcome.message:
             say(outcome.message)
     if outcome.x is None:
         raise typer.Exit(NO_SOLUTION)
@@ -126,6 +115,3 @@ def take(
         print_result(est)
         say(f"Written to {model}.")
     raise typer.Exit(exit_code(est.result_))
-
-
-__all__ = ["SolverError", "export", "solve", "take"]
