@@ -24,6 +24,10 @@ from rerank.search.stack import first, grown, put
 from rerank.search.vector import lost_weight, moved, reach, undecided
 
 
+STUCK, FEW = 5, 16
+"""A box is handed over for an exact answer after ``STUCK`` idle splits a feature with at most ``FEW`` pairs undecided."""
+
+
 @njit(cache=True, nogil=True)
 def _coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> Any:
     """Coordinate whose halving moves the undecided pairs most, and the side they pull to; -1 if all are too small."""
@@ -106,11 +110,12 @@ def explore(
     best = np.zeros(k)
     splits = np.empty((1024 if record else 1, 3), np.int64)
     n_splits = 0
-    small, _ = grown(first(todo, 1), keep)
+    # Of each box: its level, splits in a row that decided nothing, whether the last split was by a line.
+    notes = np.zeros((todo.bound.size, 3), np.int64)
+    small, _ = grown(first(todo, 1), notes)
     n_small = 0
     top = todo.bound.size
     stack = todo
-    level = np.zeros(top, np.int64)
     boxes = 0
     work = 0.0
     found = incumbent
@@ -126,7 +131,10 @@ def explore(
         for j in range(n_forces):
             f[j] = stack.force[top, j]
         name = stack.name[top]
-        v = level[top]
+        by_line = notes[top, 2] == 1
+        v = notes[top, 0]
+        idle = notes[top, 1]
+        above = bound
         n = levels.size[v]
         a = levels.start[v]
         work += n + 32
@@ -167,6 +175,7 @@ def explore(
             kept = matters(
                 keep, kept, S[a : a + n], Q[a : a + n], lost, levels.active[v], levels.n_active[v], instance
             )
+        idle = idle + 1 if kept == n else 0
         if 5 * kept <= 4 * n and v + 1 < LEVELS:
             descend(levels, v, keep, kept, instance.n_groups > 0)
             if linear:
@@ -191,18 +200,19 @@ def explore(
             )
             weight = M[:n]
         which, upward = _coordinate(D, a, n, weight, h, smallest)
-        line = (
-            heaviest(G[a : a + n], weight, forward, backward) if n_forces > 0 and f[n_forces - 1] == 0 else 0
-        )
-        if which < 0 and line == 0:
+        # Two splits by lines in a row only if the first brought the bound down; otherwise the box has to shrink.
+        line = 0
+        if n_forces > 0 and f[n_forces - 1] == 0 and not (by_line and bound >= above):
+            line = heaviest(G[a : a + n], weight, forward, backward)
+        if (which < 0 and line == 0) or (idle > STUCK * k and kept <= FEW):
             if n_small == small.bound.size:
-                small, _ = grown(small, keep)
+                small, _ = grown(small, notes)
             put(small, n_small, c, h, bound, name, f)
             n_small += 1
             continue
         # ---- two children; the one that the undecided pairs pull to comes last and is explored first
-        while top + 2 > level.size:
-            stack, level = grown(stack, level)
+        while top + 2 > stack.bound.size:
+            stack, notes = grown(stack, notes)
         if record:
             if n_splits == splits.shape[0]:
                 splits = np.concatenate((splits, splits))
@@ -223,7 +233,9 @@ def explore(
             else:
                 c[which] = middle + h[which] if up else middle - h[which]
             put(stack, top, c, h, bound, next_name + (0 if up else 1), f)
-            level[top] = v
+            notes[top, 0] = v
+            notes[top, 1] = idle
+            notes[top, 2] = 1 if line > 0 else 0
             top += 1
         next_name += 2
     return found, best, first(stack, top), first(small, n_small), splits[:n_splits].copy(), boxes, work

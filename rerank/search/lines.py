@@ -52,7 +52,7 @@ class LineSearch:
         return time.perf_counter() > min(self.deadline, self.until)
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> tuple[float, Floats]:
-        """Best value on ``w + tau u`` and its point, brought back to the cube's surface; ``features`` carry the weights."""
+        """Best value on ``w + tau u`` and its point, brought back to the cube's surface; on ``features`` if given."""
         from rerank.search.line_kernel import sweep
 
         t = self.tables

@@ -251,8 +251,9 @@ class Solver:
         """The problem's unit, rounded up, with the sizes of support that were left out."""
         t = self.tables
         bound = t.to_value(inner)
-        # Rounding of the conversion, and of the sums behind the constant.
-        bound = min(bound + 1e-15 * (abs(bound) + abs(t.constant)), self.problem.ideal)
+        # Rounding of the conversion, relative to what was added up, not to what is left of it.
+        size = abs(t.constant) + abs(self.unit) * t.ideal + abs(self.problem.constant)
+        bound = min(bound + 1e-15 * size, self.problem.ideal)
         if self.left_out is not None:
             bound = max(bound, self.problem.ideal - self.problem.C * self.left_out)
         return bound

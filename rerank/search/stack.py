@@ -19,7 +19,7 @@ class Boxes(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def grown(boxes: Any, level: Any) -> Any:
+def grown(boxes: Any, notes: Any) -> Any:
     """Room for twice as many boxes."""
     return Boxes(
         np.concatenate((boxes.centre, boxes.centre)),
@@ -27,7 +27,7 @@ def grown(boxes: Any, level: Any) -> Any:
         np.concatenate((boxes.bound, boxes.bound)),
         np.concatenate((boxes.name, boxes.name)),
         np.concatenate((boxes.force, boxes.force)),
-    ), np.concatenate((level, level))
+    ), np.concatenate((notes, notes))
 
 
 @njit(cache=True, nogil=True)

@@ -32,11 +32,15 @@ def _indices() -> list[Path]:
     import rerank.search.line_kernel
 
     where = Path(rerank.search.kernel.explore.stats.cache_path)
-    inside = [m for name, m in sys.modules.items() if name.startswith("rerank.search.") and hasattr(m, "njit")]
+    inside = [
+        m for name, m in sys.modules.items() if name.startswith("rerank.search.") and hasattr(m, "njit")
+    ]
     sources = [Path(str(module.__file__)) for module in inside]
     # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
     changed = max((source.stat().st_mtime for source in sources if source.exists()), default=0.0)
-    changed = changed if changed <= time.time() else 0.0  # a clock that runs wrong must not empty the cache each time
+    changed = (
+        changed if changed <= time.time() else 0.0
+    )  # a clock that runs wrong must not empty the cache each time
     found = []
     for source in sources:
         for index in where.glob(f"{source.stem}.*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"):
