@@ -23,9 +23,8 @@ from rerank.search.sides import heaviest, impose
 from rerank.search.stack import first, grown, put
 from rerank.search.vector import lost_weight, moved, reach, undecided
 
-
-STUCK, FEW = 5, 16
-"""A box is handed over for an exact answer after ``STUCK`` idle splits a feature with at most ``FEW`` pairs undecided."""
+STUCK = 5  # idle splits a feature after which a box is handed over for an exact answer,
+FEW = 16  # if no more pairs than this are undecided in it
 
 
 @njit(cache=True, nogil=True)
