@@ -119,6 +119,15 @@ def test_a_limit_on_features_shortens_the_big_m():
     assert p.row_upper[row] == pytest.approx(1.5 / 1.75)
 
 
+def test_a_weight_that_cannot_be_zero_uses_up_the_limit():
+    X = [[0.0, 0.0, 0.0], [1.0, -0.5, 0.25]]
+    box = ([-1.0, 0.25, -1.0], [1.0, 1.0, 1.0])
+    p = compile_model(pairwise.build(X, ([[0, 1]], [1.0]), epsilon=0.25, max_features=1, box=box))
+    # Only w_1 may differ from 0, so w.(x_0 - x_1) lies between .125 and .5.
+    assert p.matrix.toarray()[p.rows.index("M0_1")].tolist()[:3] == pytest.approx([4.0, -2.0, 1.0])
+    assert p.row_upper[p.rows.index("M0_1")] == pytest.approx(0.0)
+
+
 def test_a_model_extended_by_its_user_still_compiles():
     model = subrank.build([[0.0, 0.1], [0.5, 0.2], [1.0, 0.9]], [0, 1, 0], [1.0, 2.0, 3.0])
     model.share = pyo.Var(["a", "b"], bounds=(0, 1))

@@ -48,7 +48,7 @@ def allowed(case, name, w):
     return bool(inside)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_fixed_weights_earn_what_the_definition_says(seed):
     """Fix and compare: the program may still choose wins, ranks and levels, and must choose the best."""
     case = draw(seed)

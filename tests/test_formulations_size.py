@@ -11,7 +11,7 @@ from tests.program_cases import PROGRAMS, coefficients, draw
 pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_counted_size_is_the_built_size(seed):
     case = draw(seed)
     for name in case.names:
@@ -20,7 +20,7 @@ def test_the_counted_size_is_the_built_size(seed):
         assert (size.rows, size.columns, size.nonzeros) == (*program.matrix.shape, program.matrix.nnz), name
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_names_are_short_and_unique(seed):
     case = draw(seed)
     for name in case.names:
@@ -84,3 +84,11 @@ def test_pairwise_counts_repeated_pairs_once():
     X = np.random.default_rng(0).random((4, 2))
     repeated = pairwise.size(X, ([[0, 1], [0, 1], [2, 3]], [1.0, 2.0, 1.0]))
     assert repeated == pairwise.size(X, ([[0, 1], [2, 3]], [3.0, 1.0]))
+
+
+@pytest.mark.parametrize("builder", [subrank, mixed])
+def test_rows_that_cannot_reach_a_paying_place_ask_about_nobody(builder):
+    # In this box row 0 always loses to row 2, so it cannot be on top; row 1 may, if it beats rows 0, 2 and 3.
+    X, y = [[0.0, 0.0], [1.0, 0.2], [0.5, 0.5], [0.4, -0.9]], [1, 1, 0, 0]
+    model = builder.build(X, y, coefficients("wta", 4), box=([-1.0, 0.9], [1.0, 1.0]), signs=[1, 0])
+    assert {i for i, _ in model.z} == {1}
