@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.search.frame import framed_tolerance
 from rerank.search.opposite import Lines
 from rerank.search.tables import Tables
 
@@ -50,14 +51,38 @@ class Findings:
     work: float
 
 
-def instance(t: Tables, features: NDArray[np.intp], lines: Lines) -> Any:
-    """The tables as the kernel takes them, on the columns of one support."""
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Features that carry weight, the frame of their boxes (None: their own axes) and their opposite pairs."""
+
+    features: NDArray[np.intp]
+    frame: Floats | None
+    lines: Lines
+
+    def weights(self, u: Floats, d: int) -> Floats:
+        """Weights of all ``d`` features at box coordinates ``u``."""
+        w = np.zeros(d)
+        if self.frame is None:
+            w[self.features] = u
+        else:
+            v = self.frame @ u
+            w[self.features] = v / np.abs(v).max()
+        return w
+
+
+def instance(t: Tables, support: Support) -> Any:
+    """The tables as the kernel takes them, on one support and in its frame."""
     from rerank.search.levels import Instance
 
+    features, frame, lines = support.features, support.frame, support.lines
     pairs = t.pairs if features.size == t.pairs.shape[0] else t.pairs[features]
+    slack = t.tolerance
+    if frame is not None:
+        pairs = frame.T @ pairs
+        slack = framed_tolerance(slack, features.size)
     parts: tuple[Any, ...] = (
-        pairs, t.slot, t.span, t.weight, lines.group, lines.count, t.single, t.linear, t.total, t.epsilon, t.tolerance,
-        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
+        pairs, np.empty((0, 0)) if frame is None else frame, t.slot, t.span, t.weight, lines.group, lines.count,
+        t.single, t.linear, t.total, t.epsilon, slack, t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
     )  # fmt: skip
     # Backends with processes hand over read-only maps of large arrays; the kernel is compiled for plain ones.
     plain = [np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in parts]
@@ -66,8 +91,7 @@ def instance(t: Tables, features: NDArray[np.intp], lines: Lines) -> Any:
 
 def explore_bundle(
     t: Tables,
-    features: NDArray[np.intp],
-    lines: Lines,
+    support: Support,
     bundle: Bundle,
     incumbent: float,
     slack: float,
@@ -75,21 +99,19 @@ def explore_bundle(
     record: bool,
     first_name: int,
 ) -> Findings:
-    """Explore a bundle on its support's columns; ``incumbent`` in the tables' unit."""
+    """Explore a bundle on its support; ``incumbent`` in the tables' unit."""
     from rerank.search.kernel import explore
     from rerank.search.stack import Boxes
 
     forces = bundle.forces
-    if lines.count and forces.shape[1] == 0:
+    if support.lines.count and forces.shape[1] == 0:
         forces = np.zeros((bundle.bounds.size, FORCES), np.int32)
-    todo = Boxes(bundle.centres, bundle.halves, bundle.bounds, bundle.names, forces)
+    # The kernel writes into what it is given, and processes are handed read-only maps.
+    todo = Boxes(*(np.array(x) for x in (bundle.centres, bundle.halves, bundle.bounds, bundle.names, forces)))
     found, best, open_, small, splits, boxes, done = explore(
-        instance(t, features, lines), todo, incumbent, slack, work, SMALLEST, record, first_name
+        instance(t, support), todo, incumbent, slack, work, SMALLEST, record, first_name
     )
-    weights = None
-    if found > incumbent:
-        weights = np.zeros(t.pairs.shape[0])
-        weights[features] = best
+    weights = support.weights(best, t.pairs.shape[0]) if found > incumbent else None
     left = Bundle(bundle.support, *open_) if open_.bound.size else None
     stubborn = Bundle(bundle.support, *small) if small.bound.size else None
     return Findings(bundle.support, found, weights, left, stubborn, splits, boxes, done)
@@ -97,8 +119,7 @@ def explore_bundle(
 
 def run_task(
     t: Tables,
-    columns: list[NDArray[np.intp]],
-    lines: list[Lines],
+    supports: list[Support],
     bundles: list[Bundle],
     incumbents: list[float],
     slack: float,
@@ -112,7 +133,7 @@ def run_task(
     for i, bundle in enumerate(bundles):
         at = incumbents[i] + gain
         name = first_name + i * (NAMES // max(len(bundles), 1))
-        found = explore_bundle(t, columns[i], lines[i], bundle, at, slack, work, record, name)
+        found = explore_bundle(t, supports[i], bundle, at, slack, work, record, name)
         gain += max(found.value - at, 0.0)
         out.append(found)
     return out
