@@ -8,6 +8,7 @@ describes tree and file for readers who write a checker of their own.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,19 @@ class Proof:
     lines: tuple[NDArray[np.int64], ...]
     fingerprint: str
     version: int = VERSION
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the proof to a file; see :func:`rerank.proof_file.save`."""
+        from rerank.proof_file import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Proof:
+        """Read a proof from a file; see :func:`rerank.proof_file.load`."""
+        from rerank.proof_file import load
+
+        return load(path)
 
 
 def fingerprint(problem: Problem) -> str:

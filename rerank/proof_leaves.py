@@ -109,15 +109,16 @@ class LeafCheck:
         gone = opposed.copy()
         gone[branch.open] = False
         others = np.flatnonzero(gone)
-        return opposed, bool((self.filter.least(*branch.hull, others) >= self.filter.high[others]).any())
+        return opposed, bool((self.filter.ends(*branch.hull, others)[0] >= self.filter.high[others]).any())
 
     def _narrowed(self, branch: Branch) -> Branch:
         """Decide pairs in the branch's only box."""
         box, ids = branch.boxes, branch.open
         centre, half = box.centres[0], box.halves[0]
-        lost = self.filter.reach(box.centres, box.halves, ids)[:, 0] < self.filter.low[ids]
-        # Twice the error on top, so that the same test passes again in every smaller box.
-        won = self.filter.least(centre, half, ids) >= self.filter.high[ids] + 4 * self.filter.slack[ids]
+        least, most = self.filter.ends(centre, half, ids)
+        lost = most < self.filter.low[ids]
+        # Four times the error on top, so that the same test passes again in every smaller box.
+        won = least >= self.filter.high[ids] + 4 * self.filter.slack[ids]
         counts = branch.lost + self.pairs.lost(ids[lost])
         # An item whose place earns nothing whatever comes takes no further part.
         earning = (counts < self.pairs.earning)[self.pairs.slot[ids]]

@@ -12,6 +12,7 @@ from rerank.proof_exact import ExactProblem, rounded_up
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+BLOCK = 2**18  # multiplications in one call of a matrix product
 
 
 class Pairs:
@@ -122,11 +123,13 @@ class Filter:
 
     def reach(self, centres: Floats, halves: Floats, which: Indices | slice = slice(None)) -> Floats:
         """Largest values over boxes, (n, L)."""
-        return self.both[which] @ np.concatenate([centres, halves], axis=1).T
+        return _product(self.both[which], np.concatenate([centres, halves], axis=1).T)
 
-    def least(self, centre: Floats, half: Floats, which: Indices) -> Floats:
-        """Smallest values over a box."""
-        return self.both[which] @ np.concatenate([centre, -half])
+    def ends(self, centre: Floats, half: Floats, which: Indices) -> tuple[Floats, Floats]:
+        """Smallest and largest values over one box."""
+        ends = np.array([[*centre, *-half], [*centre, *half]])
+        both = _product(self.both[which], ends.T)
+        return both[:, 0], both[:, 1]
 
     def opposed(self, line: Floats, epsilon: float) -> Mask:
         """Pairs that are lost wherever ``w.line >= 0``, as far as doubles can tell.
@@ -140,3 +143,12 @@ class Filter:
         rest = np.abs(D + ratio[:, None] * line).sum(axis=1)
         error = 4 * (k + 4) * 2.0**-52 * (size.sum(axis=1) + ratio * np.abs(line).sum()) + 2.0**-1000
         return rest + 2 * error < epsilon
+
+
+def _product(rows: Floats, columns: Floats) -> Floats:
+    """``rows @ columns`` in blocks too small for a BLAS library to start threads for, which cost more than they bring here."""
+    out = np.empty((len(rows), columns.shape[1]))
+    step = max(1, BLOCK // max(columns.size, 1))
+    for a in range(0, len(rows), step):
+        np.matmul(rows[a : a + step], columns, out=out[a : a + step])
+    return out
