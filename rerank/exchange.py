@@ -67,6 +67,7 @@ def document(est: Reranker) -> ModelDocument:
             "positive": est.positive if isinstance(est.positive, bool) else "signs",
             "reranks": bool(est.reranks_),
             "opaque_first_stage": stage.name if opaque and stage is not None else None,
+            "weighted_lists": est._weighted_lists,
             "named_features": hasattr(est, "feature_names_in_"),
             **getattr(est, "_columns_read", {}),
         },
@@ -140,6 +141,7 @@ def restore(doc: ModelDocument, first_stage: Any = None, where: str = "the model
         stage = FirstStage(str(doc.first_stage), None, doc.first_stage_coef, float(doc.first_stage_intercept or 0.0))
     elif opaque is not None:
         stage = FirstStage(str(opaque), first_stage, None)
+    est._weighted_lists = bool(doc.settings.get("weighted_lists", False))
     est._columns_read = {key: doc.settings[key] for key in COLUMNS if key in doc.settings}
     est._columns, est._low, est._high, est._weights = doc.features, doc.low, doc.high, doc.weights
     est._settings = check(est, d)

@@ -185,6 +185,7 @@ class Reranker(BaseEstimator):
             names, lists = number_lists(check_qid(qid, n))
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         gains, by_list = worth(labels, self.gain, weights, query_weight, names, lists)  # type: ignore[arg-type]
+        self._weighted_lists = by_list is not None
         return Data(table, labels, gains, lists, by_list, self._names()), weights
 
     def _names(self) -> tuple[str, ...]:
