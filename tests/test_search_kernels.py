@@ -22,7 +22,9 @@ def counted(seed: int) -> tuple[np.random.Generator, Tables]:
     """Tables of a problem that counts places, not only pairs."""
     rng = np.random.default_rng(seed)
     while True:
-        t = tables(draw(seed, n_max=12, statistic=str(rng.choice(["dcg", "mrr", "precision@2", "dcg@3"]))).problem)
+        t = tables(
+            draw(seed, n_max=12, statistic=str(rng.choice(["dcg", "mrr", "precision@2", "dcg@3"]))).problem
+        )
         if not t.linear and t.pairs.shape[1]:
             return rng, t
         seed += 1
@@ -81,7 +83,8 @@ def test_value_of_lost_counts_is_the_definition_s(seed: int) -> None:
     units = np.arange(t.unit_start.size - 1, dtype=np.int32)
     slow = [
         slow_unit(
-            lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]], t.coef[t.coef_start[u] : t.coef_start[u + 1]]
+            lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]],
+            t.coef[t.coef_start[u] : t.coef_start[u + 1]],
         )
         for u in units
     ]
@@ -166,7 +169,7 @@ def test_the_heaviest_line_has_most_on_its_lighter_side(seed: int) -> None:
     rng = np.random.default_rng(seed)
     G = rng.integers(-4, 5, size=30).astype(np.int32)
     weight = rng.integers(1, 9, size=30).astype(float)
-    lighter = {g: min(weight[G == g].sum(), weight[G == -g].sum()) for g in range(1, 5)}
+    lighter = {g: min(weight[g == G].sum(), weight[-g == G].sum()) for g in range(1, 5)}
     line = sides.heaviest(G, weight, np.full(5, 7.0), np.full(5, 7.0))
     most = max(lighter.values())
     assert lighter[line] == most if most > sides.SHARE * weight.sum() else line == 0

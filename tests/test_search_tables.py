@@ -48,7 +48,9 @@ def test_pairs_slots_and_multiplicities_are_those_of_a_double_loop(seed: int) ->
     sizes = [t.unit_slots[a:b].size for a, b in zip(t.unit_start, t.unit_start[1:], strict=False)]
     assert sizes == [unit.positive.size for unit in problem.units]
     assert sorted(t.unit_slots.tolist()) == list(range(t.unit_of.size))
-    assert all((t.unit_of[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]] == u).all() for u in range(len(sizes)))
+    assert all(
+        (t.unit_of[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]] == u).all() for u in range(len(sizes))
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -106,7 +108,11 @@ def test_columns_scaled_by_powers_of_two_give_the_same_tables(seed: int, powers:
     factor = np.ldexp(1.0, powers[: problem.n_features])
     with np.errstate(over="ignore"):
         X, low, high = (v * factor for v in (problem.X, problem.low, problem.high))
-        safe = np.isfinite(X).all() and (np.abs(X[X != 0]) > 1e-290).all() and (np.abs(problem.X[problem.X != 0]) > 1e-290).all()
+        safe = (
+            np.isfinite(X).all()
+            and (np.abs(X[X != 0]) > 1e-290).all()
+            and (np.abs(problem.X[problem.X != 0]) > 1e-290).all()
+        )
     if not safe or not np.isfinite(high - low).all() or not np.isfinite(problem.high - problem.low).all():
         return
     same = tables(replace(problem, X=X, low=low, high=high))
@@ -142,7 +148,9 @@ def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d
     points, weights = scaled(problem), [Fraction(float(v)) for v in w[0]]
     for p in range(t.pairs.shape[1]):
         upper, lower = points[t.upper[p]], points[t.lower[p]]
-        exact = sum((a * (b - c) for a, b, c in zip(weights, upper, lower, strict=True)), -Fraction(t.epsilon))
+        exact = sum(
+            (a * (b - c) for a, b, c in zip(weights, upper, lower, strict=True)), -Fraction(t.epsilon)
+        )
         assert abs(Fraction(float(M[p])) - exact) <= Fraction(t.tolerance)
 
 

@@ -1,0 +1,197 @@
+"""Exploring boxes: whatever is given up cannot beat what was found, at any moment and on any support."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.problem import Problem
+from rerank.search.boxes import BoxSearch
+from rerank.search.corners import Exact
+from rerank.search.opposite import NO_LINES, Lines, opposite
+from rerank.search.supports import faces, supports
+from rerank.search.tables import Tables, tables
+from rerank.search.tasks import FORCES, instance
+from tests.instances import draw
+from tests.search_cases import noisy_problem, surface
+
+SEEDS = st.integers(0, 10**6)
+
+
+def free(seed: int, **options: Any) -> Problem:
+    """A drawn problem in which every weight may take any sign."""
+    while True:
+        problem = draw(seed, **options).problem
+        if not problem.signs.any() and problem.units and tables(problem).pairs.shape[1]:
+            return problem
+        seed += 1
+
+
+def roots(d: int, lines: Lines) -> Any:
+    from rerank.search.stack import Boxes
+
+    centres, halves = faces(d, np.zeros(d, bool))
+    forces = np.zeros((2 * d, FORCES if lines.count else 0), np.int32)
+    return Boxes(centres, halves, np.full(2 * d, 1e300), np.arange(2 * d), forces)
+
+
+def explored(t: Tables, work: float, smallest: float = 2.0**-30, record: bool = False) -> Any:
+    from rerank.search.kernel import explore
+
+    d = t.pairs.shape[0]
+    lines = opposite(t, np.arange(d))
+    problem = instance(t, np.arange(d), lines)
+    return lines, explore(problem, roots(d, lines), 0.0, t.slack, work, smallest, record, 1000)
+
+
+def covering(w: Any, boxes: Any, guides: Any, count: int) -> float:
+    """Largest bound of the boxes that hold ``w``, on the right sides of their lines; -inf if none does."""
+    best = -np.inf
+    for i in range(count):
+        inside = (np.abs(w - boxes.centre[i]) <= boxes.half[i]).all()
+        sides = all(np.sign(f) * (w @ guides[:, abs(f) - 1]) >= 0 for f in boxes.force[i] if f)
+        best = max(best, boxes.bound[i]) if inside and sides else best
+    return best
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from([0.0, 400.0, 3000.0, 1e5]), st.sampled_from([2.0**-30, 0.3]))
+def test_no_point_outside_the_open_boxes_beats_what_was_found(
+    seed: int, work: float, smallest: float
+) -> None:
+    problem = free(seed, n_max=12, d_max=4)
+    t = tables(problem)
+    exact = Exact(problem, t, np.ones(problem.n_features))
+    lines, (found, best, open_, small, _, boxes, done) = explored(t, work, smallest)
+    assert done >= min(work, 1) or boxes == 0
+    if found > 0:
+        assert np.abs(best).max() == 1 and exact.value(best) >= found - t.slack
+    guides = t.pairs[:, lines.guide]
+    for w in surface(np.random.default_rng(seed), problem, 30):
+        value = exact.value(w)
+        if value > found + 2 * t.slack:
+            bound = max(
+                covering(w, open_, guides, open_.bound.size), covering(w, small, guides, small.bound.size)
+            )
+            assert bound >= value - t.slack
+
+
+@pytest.mark.parametrize("kind", ["grid", "binary"])
+def test_lines_are_among_the_splits_on_lattices(kind: str) -> None:
+    seen = 0
+    for seed in range(400):
+        drawn = draw(seed, n_max=12, d_max=4)
+        if drawn.kind == kind and not drawn.problem.signs.any() and drawn.problem.units:
+            t = tables(drawn.problem)
+            if t.pairs.shape[1]:
+                _, (_, _, _, _, splits, _, _) = explored(t, 1e5, record=True)
+                seen += int((splits[:, 1] >= t.pairs.shape[0]).any())
+    assert seen >= 3  # the test above would say nothing about lines otherwise
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_the_splits_recorded_form_a_tree_over_the_roots(seed: int) -> None:
+    problem = free(seed, n_max=12, d_max=4)
+    t = tables(problem)
+    d = t.pairs.shape[0]
+    _, (_, _, open_, small, splits, _, _) = explored(t, 2000.0, record=True)
+    parents, which, children = splits.T
+    born = np.concatenate([np.arange(2 * d), children, children + 1])
+    assert np.unique(born).size == born.size and np.isin(parents, born).all()
+    assert np.unique(parents).size == parents.size and (which >= 0).all()
+    leaves = np.setdiff1d(born, parents)
+    assert np.isin(open_.name, leaves).all() and np.isin(small.name, leaves).all()
+
+
+def search(problem: Problem, **options: Any) -> BoxSearch:
+    t = tables(problem)
+    columns, _ = supports(problem.n_features, problem.max_features, problem.C > 0)
+    return BoxSearch(
+        t, columns, problem.C * np.array([float(c.size) for c in columns]), problem.signs != 0, 0.0, **options
+    )
+
+
+@pytest.fixture
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds so short that a small problem takes many."""
+    from rerank.search import boxes
+
+    monkeypatch.setattr(boxes, "FIRST_WORK", 0.0)
+    monkeypatch.setattr(boxes, "MOST_WORK", 0.0)
+
+
+@pytest.mark.usefixtures("short_rounds")
+def test_the_bound_falls_and_the_value_rises_until_they_meet() -> None:
+    s = search(noisy_problem(60, 4, "auc", 0.35, 1))
+    seen: list[tuple[float, float]] = []
+    assert s.run(np.inf, lambda now: seen.append((now.value, now.open_bound())))
+    values, bounds = np.array(seen).T
+    assert (np.diff(values) >= 0).all() and (np.diff(bounds) <= 1e-9).all()
+    assert s.value == s.open_bound() == values[-1] and seen[0][1] > s.value and len(seen) > 5
+
+
+@pytest.mark.usefixtures("short_rounds")
+def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rerank.search import boxes
+
+    whole = search(noisy_problem(60, 4, "auc", 0.35, 1))
+    assert whole.run(np.inf)
+    work, calls = boxes.run_task, []
+    for stop in range(0, 40, 5):
+        calls.clear()
+
+        def task(*given: Any, stop: int = stop) -> Any:
+            calls.append(1)
+            if len(calls) > stop:
+                raise KeyboardInterrupt
+            return work(*given)
+
+        monkeypatch.setattr(boxes, "run_task", task)
+        s = search(noisy_problem(60, 4, "auc", 0.35, 1))
+        try:
+            s.run(np.inf)
+        except KeyboardInterrupt:
+            assert s.open_bound() >= whole.value
+            # Whoever carries on from here must not miss anything.
+            monkeypatch.setattr(boxes, "run_task", work)
+            assert s.run(np.inf) and s.value == pytest.approx(whole.value, rel=1e-12)
+        else:
+            assert s.value == pytest.approx(whole.value, rel=1e-12) and stop >= 5
+
+
+def test_exploring_leaves_the_bundle_it_was_given_alone() -> None:
+    from rerank.search.tasks import Bundle, explore_bundle
+
+    t = tables(noisy_problem(60, 4, "auc", 0.35, 1))
+    boxes = roots(4, NO_LINES)
+    # The last boxes are given up at once, so that the children of another find room in their places.
+    bounds = np.where(np.arange(8) < 4, t.ideal, -1.0)
+    bundle = Bundle(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.force)
+    arrays = (bundle.centres, bundle.halves, bundle.bounds, bundle.names, bundle.forces)
+    before = [x.copy() for x in arrays]
+    explore_bundle(t, np.arange(4), NO_LINES, bundle, 0.0, t.slack, 1e4, False, 10**9)
+    assert all(np.array_equal(x, y) for x, y in zip(arrays, before, strict=True))
+    for x in arrays:  # processes are handed read-only maps
+        x.flags.writeable = False
+    explore_bundle(t, np.arange(4), NO_LINES, bundle, 0.0, t.slack, 1e4, False, 10**9)
+
+
+def test_supports_share_what_one_of_them_found() -> None:
+    problem = noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2)
+    together = search(problem)
+    assert together.run(np.inf)
+    alone = 0
+    for pair in combinations(range(6), 2):
+        one = search(noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2))
+        one.columns, one.heap = [np.array(pair)], []
+        one.prices = np.zeros(1)
+        one.__post_init__()
+        assert one.run(np.inf) and one.value <= together.value + 1e-12
+        alone += one.boxes
+    assert together.boxes < alone
