@@ -1,8 +1,8 @@
-"""The record of an exact search: the tree of boxes by which it covered all weights, in a file anyone can check.
+"""The record of an exact search: the tree of boxes by which it covered all weights, for anyone to check.
 
-A proof claims that no admissible weights are worth more than ``bound``.  It says how the surface of the cube was cut into boxes and
-nothing about why they cannot beat the bound: that is recomputed by :mod:`rerank.proof_check`, exactly.  ``docs/proofs.md``
-describes tree and file for readers who write a checker of their own.
+A proof claims that no admissible weights are worth more than ``bound``.  It says how the surface of the cube
+was cut into boxes and nothing about why they cannot beat the bound: :mod:`rerank.proof_check` recomputes
+that, exactly. ``docs/proofs.md`` describes tree and file for readers who write a checker of their own.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 
 VERSION = 1
-LEAF = 0         # code of a box settled by its interval bound
-LISTED = 1       # code of a box settled by listing the vertices in it
-COORDINATE = 2   # code of a split at the middle of the first coordinate of a support
-LINE = 1000      # code of a split by line g >= 1 of a support is LINE + g
+LEAF = 0  # code of a box settled by its interval bound
+LISTED = 1  # code of a box settled by listing the vertices in it
+COORDINATE = 2  # code of a split at the middle of the first coordinate of a support
+LINE = 1000  # code of a split by line g >= 1 of a support is LINE + g
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +44,12 @@ class Proof:
     left_out : int or None
         Smallest size of support that is not listed; ``ideal - C * left_out`` bounds those.
     codes : uint16 (n,)
-        The trees of all faces of all supports in preorder: :data:`LEAF`, :data:`LISTED`, ``COORDINATE + j`` for a split at the
-        middle of the support's j-th coordinate (upper half first), ``LINE + g`` for a split by line g (``w.D_g >= 0`` first).
+        The trees of all faces of all supports in preorder: :data:`LEAF`, :data:`LISTED`, ``COORDINATE + j``
+        for a split at the middle of the support's j-th coordinate (upper half first), ``LINE + g`` for a
+        split by line g (``w.D_g >= 0`` first).
     lines : tuple of int64 arrays (m, 2)
-        For each support the pairs of rows (upper, lower) whose scaled difference ``D_g`` is the direction of line ``g = 1..m``.
+        For each support the pairs of rows (upper, lower) whose scaled difference ``D_g`` is the direction of
+        line ``g = 1..m``.
     fingerprint : str
         :func:`fingerprint` of the problem.
     version : int

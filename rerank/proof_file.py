@@ -1,4 +1,4 @@
-"""Proofs as files: a zip of plain arrays (``.npy``) with a JSON header, which ``numpy.load`` opens too.  No pickle.
+"""Proofs as files: a zip of plain arrays (``.npy``) and a JSON header, which ``numpy.load`` opens too.
 
 The header states how long every array is; nothing is unpacked whose length is not the one stated there.
 """
@@ -25,11 +25,12 @@ HEADER = "header.json"
 MOST_HEADER = 1 << 16
 MOST_BYTES = 1 << 31  # of one array
 ARRAYS = {
-    "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4", "lines": "<i8", "codes": "<u2",
+    "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4",
+    "lines": "<i8", "codes": "<u2",
 }  # fmt: skip
 DAMAGES = (
-    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError,
-    OverflowError, NotImplementedError, RuntimeError, IndexError, SyntaxError,
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError,
+    AttributeError, OverflowError, NotImplementedError, RuntimeError, IndexError, SyntaxError,
 )  # fmt: skip
 
 
@@ -48,11 +49,14 @@ def save(proof: Proof, path: str | os.PathLike[str]) -> None:
         "support_sizes": np.array([s.size for s in supports]),
         "supports": np.concatenate([np.empty(0, np.intp), *supports]),
         "line_counts": np.array([len(m) for m in proof.lines]),
-        "lines": np.concatenate([np.empty((0, 2), np.int64), *(m.reshape(-1, 2) for m in proof.lines)]).ravel(),
+        "lines": np.concatenate(
+            [np.empty((0, 2), np.int64), *(m.reshape(-1, 2) for m in proof.lines)]
+        ).ravel(),
         "codes": proof.codes,
     }
     header = {
-        "format": FORMAT, "version": proof.version, "value": float(proof.value).hex(), "bound": float(proof.bound).hex(),
+        "format": FORMAT, "version": proof.version,
+        "value": float(proof.value).hex(), "bound": float(proof.bound).hex(),
         "left_out": None if proof.left_out is None else int(proof.left_out), "fingerprint": proof.fingerprint,
         "lengths": {name: int(arrays[name].size) for name in ARRAYS},
     }  # fmt: skip
@@ -64,7 +68,7 @@ def save(proof: Proof, path: str | os.PathLike[str]) -> None:
             np.lib.format.write_array(body, arrays[name].astype(kind), version=(1, 0), allow_pickle=False)
             _put(archive, f"{name}.npy", body.getvalue())
     with writing(path) as file:
-        cast(io.TextIOWrapper, file).buffer.write(memory.getbuffer())
+        cast(io.TextIOWrapper, file).buffer.write(memory.getvalue())
 
 
 def _put(archive: zipfile.ZipFile, name: str, body: bytes) -> None:
@@ -73,7 +77,7 @@ def _put(archive: zipfile.ZipFile, name: str, body: bytes) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Proof:
-    """Read a proof.  That it is well formed says nothing about whether it holds: see :func:`rerank.proof_check.verify`.
+    """Read a proof; whether it holds is for :func:`rerank.proof_check.verify` to say.
 
     Raises
     ------
@@ -87,10 +91,14 @@ def load(path: str | os.PathLike[str]) -> Proof:
     except OSError as error:
         raise InputError(f"Cannot read the proof {name}: {error.strerror or 'it is damaged'}.") from None
     except (MemoryError, RecursionError):
-        raise InputError(f"The proof {name} does not fit into memory; it is damaged or was made on a larger machine.") from None
+        raise InputError(
+            f"The proof {name} does not fit into memory; it is damaged or was made on a larger machine."
+        ) from None
     except DAMAGES as error:
         reason = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
-        raise InputError(f"{name} is not a proof that can be used ({reason}); write it again with Proof.save.") from None
+        raise InputError(
+            f"{name} is not a proof that can be used ({reason}); write it again with Proof.save."
+        ) from None
 
 
 def _read(archive: zipfile.ZipFile) -> Proof:
@@ -101,14 +109,18 @@ def _read(archive: zipfile.ZipFile) -> Proof:
     header = json.loads(_content(archive, entries[HEADER], MOST_HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
         raise ValueError(f"it does not say it is an {FORMAT} of version {VERSION}")
-    arrays = {name: _array(archive, entries[f"{name}.npy"], header["lengths"][name], kind) for name, kind in ARRAYS.items()}
+    arrays = {
+        name: _array(archive, entries[f"{name}.npy"], header["lengths"][name], kind)
+        for name, kind in ARRAYS.items()
+    }
     left_out, fingerprint = header["left_out"], header["fingerprint"]
     if not (left_out is None or type(left_out) is int) or not isinstance(fingerprint, str):
         raise ValueError("its header is not complete")
     lines = arrays["lines"].reshape(-1, 2)
     return Proof(
-        value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]), weights=arrays["weights"], flip=arrays["flip"],
-        supports=tuple(part.astype(np.intp) for part in _cut(arrays["supports"], arrays["support_sizes"])), left_out=left_out,
+        value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]),
+        weights=arrays["weights"], flip=arrays["flip"], left_out=left_out,
+        supports=tuple(part.astype(np.intp) for part in _cut(arrays["supports"], arrays["support_sizes"])),
         codes=arrays["codes"], lines=tuple(_cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
     )  # fmt: skip
 

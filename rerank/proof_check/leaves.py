@@ -1,7 +1,7 @@
 """Bounds of all leaves of a support's trees, many at a time.
 
-Pairs decided in a box are decided in all boxes inside it, so the checker goes down the tree with those left undecided, until the leaves
-below a node are few enough to be treated as one matrix.
+Pairs decided in a box are decided in all boxes inside it, so the checker goes down the tree with those left
+undecided, until the leaves below a node are few enough to be treated as one matrix.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.proof import COORDINATE, LINE, LISTED
-from rerank.proof_exact import ExactProblem
-from rerank.proof_pairs import Filter, Indices, Mask, Pairs
-from rerank.proof_tree import Boxes, Floats, Rejected, halved
-from rerank.proof_vertices import Corner, largest_value
+from rerank.proof_check.exact import ExactProblem
+from rerank.proof_check.pairs import Filter, Indices, Mask, Pairs
+from rerank.proof_check.tree import Boxes, Floats, UnprovenError, halved
+from rerank.proof_check.vertices import Corner, largest_value
 
-BATCH = 2**19      # leaves times undecided pairs that make one matrix
-FEW = 16           # leaves for which narrowing first does not pay
+BATCH = 2**19  # leaves times undecided pairs that make one matrix
+FEW = 16  # leaves for which narrowing first does not pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Branch:
 
 
 class Sides:
-    """Sets of chosen sides of lines, in one batch: which undecided pairs each loses, and whether it leaves no weights at all."""
+    """Sets of sides of lines, in one batch: which open pairs each loses, whether it leaves no weights."""
 
     def __init__(self, check: LeafCheck, branch: Branch) -> None:
         self.check, self.branch = check, branch
@@ -64,7 +64,9 @@ class LeafCheck:
         Leaves that passed, and those among them that took rationals.
     """
 
-    def __init__(self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction) -> None:
+    def __init__(
+        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction
+    ) -> None:
         self.exact, self.pairs = exact, Pairs(exact)
         self.codes, self.ends_of, self.bound = codes, ends_of, bound
         self.leaves = self.exact_leaves = 0
@@ -74,7 +76,7 @@ class LeafCheck:
 
         Raises
         ------
-        Rejected
+        UnprovenError
             For the first leaf that could hold more than the bound.
         """
         self.features, self.lines = features, lines
@@ -91,16 +93,19 @@ class LeafCheck:
             if count == 1 or count * branch.open.size <= BATCH:
                 self._batch(branch)
             elif branch.boxes.nodes.size > 1:
-                todo += [Branch(branch.boxes[i : i + 1], branch.open, branch.lost) for i in range(branch.boxes.nodes.size)]
+                todo += [
+                    Branch(branch.boxes[i : i + 1], branch.open, branch.lost)
+                    for i in range(branch.boxes.nodes.size)
+                ]
             else:
                 todo += self._descend(self._narrowed(branch))
 
     def side(self, branch: Branch, side: int) -> tuple[Mask, bool]:
-        """Pairs lost on a side of a line, and whether one of them is won in the whole hull, so that the side is empty there."""
+        """Pairs lost on a side of a line, and whether one is won in the whole hull: that side is empty."""
         if side not in self.opposed:
             g = abs(side)
             if not 1 <= g <= len(self.lines):
-                raise Rejected(f"A code splits by line {g}, the support has {len(self.lines)} lines.")
+                raise UnprovenError(f"A code splits by line {g}, the support has {len(self.lines)} lines.")
             row = self.exact.rounded(self.lines[g - 1 : g, 0], self.lines[g - 1 : g, 1])[0, self.features]
             self.opposed[side] = self.filter.opposed(row if side > 0 else -row, float(self.exact.epsilon))
         opposed = self.opposed[side]
@@ -145,7 +150,10 @@ class LeafCheck:
 
     def _batch(self, branch: Branch) -> None:
         """Check all leaves below a branch."""
-        if branch.boxes.nodes.size == 1 and int(self.ends_of[branch.boxes.nodes[0]]) - int(branch.boxes.nodes[0]) > 2 * FEW:
+        if (
+            branch.boxes.nodes.size == 1
+            and int(self.ends_of[branch.boxes.nodes[0]]) - int(branch.boxes.nodes[0]) > 2 * FEW
+        ):
             branch = self._narrowed(branch)
         sides = Sides(self, branch)
         boxes = self._below(branch.boxes, sides)
@@ -159,7 +167,13 @@ class LeafCheck:
             over &= ~np.array(sides.empty)[boxes.sides]
         for i in np.flatnonzero(over):
             unsure = ~gone[:, i] & ~(reach[:, i] >= self.filter.high[ids])
-            self._exactly(boxes, int(i), branch.lost + self.pairs.lost(ids[gone[:, i]]), ids[~gone[:, i]], unsure[~gone[:, i]])
+            self._exactly(
+                boxes,
+                int(i),
+                branch.lost + self.pairs.lost(ids[gone[:, i]]),
+                ids[~gone[:, i]],
+                unsure[~gone[:, i]],
+            )
         self.leaves += boxes.nodes.size
 
     def _below(self, boxes: Boxes, sides: Sides) -> Boxes:
@@ -170,7 +184,7 @@ class LeafCheck:
             leaf = codes < COORDINATE
             done.append(boxes[leaf])
             by_line, halving = codes > LINE, ~leaf & (codes <= LINE)
-            parts = []
+            parts: list[Boxes] = []
             if halving.any():
                 parts += halved(boxes[halving], codes[halving], self.ends_of)
             if by_line.any():
@@ -187,7 +201,7 @@ class LeafCheck:
         return out
 
     def _exactly(self, boxes: Boxes, i: int, lost: NDArray[np.int64], open_: Indices, unsure: Mask) -> None:
-        """Decide a leaf in rationals: the pairs that doubles could not decide, then the sum, then the vertices."""
+        """Decide a leaf in rationals: pairs that doubles left open, then the sum, then the vertices."""
         corner = Corner(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
         surely = np.array([corner.out_of_reach(int(p)) for p in open_[unsure]], dtype=bool)
         below = open_[unsure][surely]
@@ -197,8 +211,9 @@ class LeafCheck:
             best = largest_value(corner, lost, np.setdiff1d(open_, below))
         if best > self.limit:
             reached = best + self.exact.constant - self.exact.price * self.features.size
-            raise Rejected(
-                f"The box of code {int(boxes.nodes[i])} on features {self.features.tolist()} may hold weights worth {float(reached)!r}, "
+            raise UnprovenError(
+                f"The box of code {int(boxes.nodes[i])}, on features {self.features.tolist()}, "
+                f"may hold weights worth {float(reached)!r}, "
                 f"above the bound of {float(self.bound)!r}."
             )
         self.exact_leaves += 1

@@ -1,7 +1,8 @@
 r"""The exact maximum of the value over a small box, from the vertices of the pairs' planes in it.
 
-The weights of a box that win certain pairs form a closed polytope; if there are any, one of its vertices wins at least the same pairs, and winning
-more never lowers the value.  A vertex is where as many planes ``w.D = epsilon`` and sides of the box meet as the box has dimensions.
+The weights of a box that win certain pairs form a closed polytope; if there are any, one of its vertices wins
+at least the same pairs, and winning more never lowers the value.  A vertex is where as many planes ``w.D =
+epsilon`` and sides of the box meet as the box has dimensions.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from math import comb, gcd, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.proof_exact import ExactProblem, fraction_sum
-from rerank.proof_pairs import Floats, Indices, Pairs
-from rerank.proof_tree import Rejected
+from rerank.proof_check.exact import ExactProblem
+from rerank.proof_check.pairs import Floats, Indices, Pairs
+from rerank.proof_check.tree import UnprovenError
+from rerank.proof_check.units import fraction_sum
 
 MOST_SYSTEMS = 400_000  # systems of equations tried in one box
 
@@ -26,7 +28,9 @@ Plane = tuple[tuple[int, ...], int]
 class Corner:
     """One box of a support, in rationals."""
 
-    def __init__(self, exact: ExactProblem, pairs: Pairs, features: Indices, centre: Floats, half: Floats) -> None:
+    def __init__(
+        self, exact: ExactProblem, pairs: Pairs, features: Indices, centre: Floats, half: Floats
+    ) -> None:
         self.exact, self.pairs, self.features = exact, pairs, features
         self.centre = [Fraction(c) for c in centre.tolist()]
         self.half = [Fraction(h) for h in half.tolist()]
@@ -44,10 +48,12 @@ class Corner:
         """Value of lost counts, without the problem's constant and price."""
         bounds = np.searchsorted(self.pairs.unit_of, np.arange(len(self.exact.units) + 1))
         counts = lost.tolist()
-        return fraction_sum(unit.value(counts[a:b]) for unit, a, b in zip(self.exact.units, bounds[:-1], bounds[1:]))
+        return fraction_sum(
+            unit.value(counts[a:b]) for unit, a, b in zip(self.exact.units, bounds[:-1], bounds[1:])
+        )
 
     def plane(self, p: int) -> Plane:
-        """Pair ``p`` is won where ``a.y >= b``, for coordinates ``y`` that run from 0 to 1 over the box; integers without common divisor."""
+        """Pair ``p`` is won where ``a.y >= b``, with ``y`` from 0 to 1 over the box; reduced integers."""
         row = self.row(p)
         a = [2 * h * v for h, v in zip(self.half, row) if h]
         b = self.exact.epsilon - sum((c - h) * v for c, h, v in zip(self.centre, self.half, row))
@@ -70,7 +76,7 @@ def largest_value(corner: Corner, lost: NDArray[np.int64], open_: Indices) -> Fr
 
     Raises
     ------
-    Rejected
+    UnprovenError
         When there are too many vertices to list.
     """
     k = sum(h > 0 for h in corner.half)
@@ -83,7 +89,9 @@ def largest_value(corner: Corner, lost: NDArray[np.int64], open_: Indices) -> Fr
     distinct = list({max((a, b), (tuple(-v for v in a), -b)): None for a, b in planes if any(a)})
     systems = sum(comb(len(distinct), t) * comb(k, t) << (k - t) for t in range(k + 1))
     if systems > MOST_SYSTEMS:
-        raise Rejected(f"A box has {len(distinct)} planes through it in {k} dimensions, too many to list the vertices.")
+        raise UnprovenError(
+            f"A box has {len(distinct)} planes through it in {k} dimensions, too many to list the vertices."
+        )
     best = Fraction(-1)
     seen: set[tuple[bool, ...]] = set()
     for above, below in _vertices(distinct, k):
@@ -96,7 +104,7 @@ def largest_value(corner: Corner, lost: NDArray[np.int64], open_: Indices) -> Fr
 
 
 def _vertices(planes: list[Plane], k: int) -> Iterator[tuple[list[int], int]]:
-    """Points of the unit cube where ``k`` independent planes and sides meet, as numerators over a positive denominator."""
+    """Points of the unit cube where ``k`` independent planes and sides meet: numerators, denominator."""
     for t in range(min(k, len(planes)) + 1):
         for chosen in combinations(planes, t):
             for moving in combinations(range(k), t):
@@ -118,7 +126,7 @@ def _vertices(planes: list[Plane], k: int) -> Iterator[tuple[list[int], int]]:
 
 
 def _solve(square: list[list[int]], right: list[int]) -> tuple[list[int], int] | None:
-    """Solution of a square system in integers, by fraction-free elimination [Bareiss1968]; None where it is singular."""
+    """Solution of a square system by fraction-free elimination [Bareiss1968]; None where it is singular."""
     n = len(right)
     rows = [[*row, b] for row, b in zip(square, right)]
     previous = 1

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
-from rerank.proof import COORDINATE, LINE
+from rerank.proof import COORDINATE
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
 
 
-class Rejected(Exception):
+class UnprovenError(Exception):
     """The proof does not show what it claims; the message says where."""
 
 
@@ -58,18 +58,19 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
 
     Raises
     ------
-    Rejected
+    UnprovenError
         When the codes are not exactly ``roots`` full binary trees, one after the other.
     """
     n = codes.size
     if n == 0 or not (codes >= COORDINATE).any():
         if n != roots:
-            raise Rejected(f"The tree has {n} codes where {roots} are needed: it is not complete.")
+            raise UnprovenError(f"The tree has {n} codes where {roots} are needed: it is not complete.")
         return np.arange(n)
-    # A walk in preorder that rises by one at a split and falls by one at a leaf falls below its level before a node exactly where the node's subtree ends.
+    # A walk in preorder that rises by one at a split and falls by one at a leaf falls below its level before
+    # a node exactly where the node's subtree ends.
     walk = np.cumsum(np.where(codes >= COORDINATE, 1, -1).astype(np.int64))
     if walk[-1] != -roots or walk[:-1].min(initial=0) <= -roots:
-        raise Rejected("The codes do not make the trees of all faces: some are missing or left over.")
+        raise UnprovenError("The codes do not make the trees of all faces: some are missing or left over.")
     level = walk + roots  # from 0 (the end) upwards
     keys = np.sort(level * n + np.arange(n))
     before = np.concatenate([[roots], level[:-1]])
@@ -79,8 +80,8 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
 def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int, ...]], int]:
     """Supports that a proof must treat, in order, and their number.
 
-    With a price on features each set of features up to the limit counts by itself.  Without one the largest sets are enough, since a smaller one
-    lies on their sides.
+    With a price on features each set of features up to the limit counts by itself.  Without one the largest
+    sets are enough, since a smaller one lies on their sides.
     """
     d = problem.n_features
     largest = d if problem.max_features is None else min(problem.max_features, d)
@@ -90,7 +91,7 @@ def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int
 
 
 def faces(signed: NDArray[np.bool_], first: int, ends_of: NDArray[np.int64]) -> tuple[Boxes, int]:
-    """Faces ``w_j = 1`` and, for free weights, ``w_j = -1`` of one support's cube, and the code after their trees."""
+    """Faces ``w_j = 1`` (and ``-1`` for free weights) of one support's cube, and the code after their trees."""
     k = signed.size
     nodes, centres, halves = [], [], []
     for j in range(k):
@@ -109,14 +110,14 @@ def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -
 
     Raises
     ------
-    Rejected
+    UnprovenError
         For a coordinate that is not there, has no width or too little.
     """
     j = codes - COORDINATE
     row = np.arange(j.size)
     if (j >= boxes.centres.shape[1]).any() or (boxes.halves[row, j] <= 2 * NARROWEST).any():
         at = boxes.nodes[0] if j.size == 1 else boxes.nodes.tolist()
-        raise Rejected(f"Code {at} splits a coordinate that has no width or that is not there.")
+        raise UnprovenError(f"Code {at} splits a coordinate that has no width or that is not there.")
     halves = boxes.halves.copy()
     halves[row, j] /= 2
     out = []
@@ -126,8 +127,3 @@ def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -
         centres[row, j] += sign * halves[row, j]
         out.append(Boxes(nodes, centres, halves, boxes.sides))
     return out[0], out[1]
-
-
-def is_line(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Codes that split by a line."""
-    return codes > LINE

@@ -1,4 +1,4 @@
-"""The pairs of a problem as arrays, with the doubles that the checker of proofs filters by and their error."""
+"""The pairs of a problem as arrays, with the doubles by which the checker filters, and their error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.proof_exact import ExactProblem, rounded_up
+from rerank.proof_check.exact import ExactProblem
+from rerank.proof_check.units import rounded_up
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -16,7 +17,7 @@ BLOCK = 2**18  # multiplications in one call of a matrix product
 
 
 class Pairs:
-    """Every item of every binary list (a *slot*) against every distinct row below it; slots and pairs list by list.
+    """Every item of every binary list (a *slot*) against every distinct row below it, list by list.
 
     Attributes
     ----------
@@ -29,7 +30,7 @@ class Pairs:
     earning : int32 (S,)
         Number of places, from the top, that earn anything in the slot's list.
     up, first, shift
-        See :func:`rerank.proof_exact.rounded_up`.
+        See :func:`rerank.proof_check.exact.rounded_up`.
     D : float64 (P, d)
         Scaled flipped differences, each correctly rounded.
     """
@@ -45,7 +46,9 @@ class Pairs:
         none = [np.empty(0, np.intp)]
         self.upper = np.concatenate([*none, *(np.repeat(u.positive, u.negative.size) for u in units)])
         self.lower = np.concatenate([*none, *(np.tile(u.negative, u.positive.size) for u in units)])
-        self.copies = np.concatenate([*none, *(np.tile(u.copies, u.positive.size) for u in units)]).astype(np.int32)
+        self.copies = np.concatenate([*none, *(np.tile(u.copies, u.positive.size) for u in units)]).astype(
+            np.int32
+        )
         below = np.array([u.negative.size for u in units], dtype=np.intp)
         self.slot = np.repeat(np.arange(self.unit_of.size), below[self.unit_of])
         self.single = bool((self.copies == 1).all())
@@ -54,7 +57,9 @@ class Pairs:
 
     def lost(self, which: Indices | Mask) -> NDArray[np.int64]:
         """How many of these pairs each slot has."""
-        return np.bincount(self.slot[which], weights=self.copies[which], minlength=self.unit_of.size).astype(np.int64)
+        return np.bincount(self.slot[which], weights=self.copies[which], minlength=self.unit_of.size).astype(
+            np.int64
+        )
 
     def totals(self, gone: Mask, which: Indices, base: NDArray[np.int64]) -> NDArray[np.int64]:
         """Value in units of ``2^-shift``, rounded up, of lost pairs.
@@ -70,7 +75,11 @@ class Pairs:
         starts = np.flatnonzero(np.diff(slot, prepend=-1))
         touched = slot[starts]
         counted = gone if self.single else gone * self.copies[which][:, None]
-        more = np.add.reduceat(counted, starts, axis=0, dtype=np.int32) if starts.size else np.zeros((0, gone.shape[1]), np.int32)
+        more = (
+            np.add.reduceat(counted, starts, axis=0, dtype=np.int32)
+            if starts.size
+            else np.zeros((0, gone.shape[1]), np.int32)
+        )
         moving = np.zeros(self.first.size - 1, dtype=bool)
         moving[self.unit_of[touched]] = True
         active = moving[self.unit_of]
@@ -101,7 +110,8 @@ class Filter:
     both : float64 (P, 2k)
         ``D`` and ``|D|``.
     low, high, slack : float64 (P,)
-        A computed value below ``low`` means less than epsilon, one of at least ``high`` no less; ``slack`` bounds the error.
+        A computed value below ``low`` means less than epsilon, one of at least ``high`` no less; ``slack``
+        bounds the error.
     """
 
     both: Floats
@@ -115,7 +125,8 @@ class Filter:
         D = pairs.D[:, features]
         size = np.abs(D)
         k = features.size
-        # u for the rounding of D, gamma_2k for the product (|c| + h <= 1), 3u for what follows; twice all that.
+        # u for the rounding of D, gamma_2k for the product (|c| + h <= 1), 3u for what follows; twice all
+        # that.
         slack = (2 * k + 8) * 2.0**-52 * size.sum(axis=1) + 2.0**-1000
         epsilon = float(pairs.exact.epsilon)
         low, high = np.nextafter(epsilon - slack, -np.inf), np.nextafter(epsilon + slack, np.inf)
@@ -134,7 +145,8 @@ class Filter:
     def opposed(self, line: Floats, epsilon: float) -> Mask:
         """Pairs that are lost wherever ``w.line >= 0``, as far as doubles can tell.
 
-        With ``r >= 0`` and ``R = D + r line``, ``w.D = w.R - r w.line <= |R|_1``, which must stay below epsilon.
+        With ``r >= 0`` and ``R = D + r line``, ``w.D = w.R - r w.line <= |R|_1``, which must stay below
+        epsilon.
         """
         k = line.size
         D, size = self.both[:, :k], self.both[:, k:]
@@ -146,7 +158,7 @@ class Filter:
 
 
 def _product(rows: Floats, columns: Floats) -> Floats:
-    """``rows @ columns`` in blocks too small for a BLAS library to start threads for, which cost more than they bring here."""
+    """``rows @ columns`` in blocks too small for a BLAS library to start threads, which cost more here."""
     out = np.empty((len(rows), columns.shape[1]))
     step = max(1, BLOCK // max(columns.size, 1))
     for a in range(0, len(rows), step):
