@@ -11,15 +11,17 @@ import heapq
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from rerank.search.frame import frame
 from rerank.search.opposite import NO_LINES, Lines, opposite
 from rerank.search.supports import faces
 from rerank.search.tables import Tables
-from rerank.search.tasks import NAMES, Bundle, Findings, run_task
+from rerank.search.tasks import NAMES, Bundle, Findings, Support, run_task
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
@@ -45,6 +47,8 @@ class BoxSearch:
         Weights that must not be negative.
     value : float
         Best value minus price met so far, in the tables' unit.
+    framed : bool
+        Whether correlated features get boxes in a frame of their own (:mod:`rerank.search.frame`).
     """
 
     tables: Tables
@@ -55,12 +59,14 @@ class BoxSearch:
     weights: Floats | None = None
     n_jobs: int | None = None
     record: bool = False
+    framed: bool = False
     boxes: int = 0
     root_bound: float = np.inf
     heap: list[tuple[float, int, Bundle]] = field(default_factory=list)
     stubborn: list[Bundle] = field(default_factory=list)
     splits: list[Names] = field(default_factory=list)
     lines: dict[int, Lines] = field(default_factory=dict)
+    frames: dict[int, Floats | None] = field(default_factory=dict)
     _count: int = 0
     _task: int = 0
     _speed: float = 5e7
@@ -143,23 +149,11 @@ class BoxSearch:
         shares = [picked[i::TASKS] for i in range(min(TASKS, len(picked)))]
         jobs = []
         for share in shares:
-            columns = [self.columns[b.support] for b in share]
-            incumbents = [self.value + float(self.prices[b.support]) for b in share]
             each = max(work / len(share), (2.0 if single else 120.0) * self.tables.pairs.shape[1])
-            lines = [self._lines(b) for b in share]
-            jobs.append(
-                (
-                    self.tables,
-                    columns,
-                    lines,
-                    share,
-                    incumbents,
-                    self.slack,
-                    each,
-                    self.record,
-                    self._task * NAMES,
-                )
-            )
+            supports = [self._support(b) for b in share]
+            incumbents = [self.value + float(self.prices[b.support]) for b in share]
+            first = self._task * NAMES
+            jobs.append((self.tables, supports, share, incumbents, self.slack, each, self.record, first))
             self._task += 1
         if self._task <= TASKS + 1 and single:  # the first round is too short to be shared out
             results = [run_task(*job) for job in jobs]
@@ -196,13 +190,28 @@ class BoxSearch:
                 )
             )
 
-    def _lines(self, bundle: Bundle) -> Lines:
-        """Opposite pairs on the bundle's support, looked for once a first look did not settle it."""
-        if bundle.support not in self.lines:
-            fresh = (
-                bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
-            )
+    def _support(self, bundle: Bundle) -> Support:
+        """The bundle's support; opposite pairs are looked for once a first look did not settle it."""
+        i = bundle.support
+        features = self.columns[i]
+        if i not in self.lines:
+            fresh = bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
             if fresh:
-                return NO_LINES
-            self.lines[bundle.support] = opposite(self.tables, self.columns[bundle.support])
-        return self.lines[bundle.support]
+                return Support(features, self.frame(i), NO_LINES)
+            self.lines[i] = opposite(self.tables, features)
+        return Support(features, self.frame(i), self.lines[i])
+
+    def frame(self, support: int) -> Floats | None:
+        """The frame of a support's boxes, None for the features' own axes."""
+        if not self.framed:
+            return None
+        if support not in self.frames:
+            features = self.columns[support]
+            free = not self.signed[features].any()
+            self.frames[support] = frame(self.covariance[np.ix_(features, features)]) if free else None
+        return self.frames[support]
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Covariance of the differences of pairs."""
+        return np.atleast_2d(np.cov(self.tables.pairs))

@@ -21,7 +21,7 @@ from rerank.search.levels import LEVELS, descend, first_level, settle
 from rerank.search.places import count_lost, count_runs, importance, matters, total_value
 from rerank.search.sides import heaviest, impose
 from rerank.search.stack import first, grown, put
-from rerank.search.vector import lost_weight, moved, reach, undecided
+from rerank.search.vector import lost_weight, moved, norms, reach, undecided
 
 STUCK = 5  # idle splits a feature after which a box is handed over for an exact answer,
 FEW = 16  # if no more pairs than this are undecided in it
@@ -88,6 +88,9 @@ def explore(
     D, W, S, Q, G = levels.D, levels.W, levels.S, levels.Q, levels.G
     linear = instance.linear
     safe = 2.0 * instance.tolerance
+    spread = 0.0
+    margin = instance.epsilon
+    framed = instance.frame.size > 0
     places = 1
     for u in range(instance.unit_start.size - 1):
         places = max(places, instance.coef_start[u + 1] - instance.coef_start[u])
@@ -137,7 +140,12 @@ def explore(
         n = levels.size[v]
         a = levels.start[v]
         work += n + 32
-        reach(D, a, n, c, h, instance.epsilon, instance.tolerance, M, R)
+        if framed:
+            least, most, here = norms(instance.frame, c, h)
+            margin = instance.epsilon * least
+            spread = instance.epsilon * (most - least)
+            safe = instance.epsilon * (here - least) + 2.0 * instance.tolerance
+        reach(D, a, n, c, h, margin, instance.tolerance, M, R)
         if n_forces > 0 and f[0] != 0:
             impose(M[:n], G[a : a + n], f, chosen)
         # ---- what no weights in the box can exceed, and what its centre attains
@@ -169,7 +177,7 @@ def explore(
         if bound <= found + slack:
             continue
         # ---- the pairs that the children have to look at
-        kept = undecided(M[:n], R[:n], keep)
+        kept = undecided(M[:n], R[:n], spread, keep)
         if not linear:
             kept = matters(
                 keep, kept, S[a : a + n], Q[a : a + n], lost, levels.active[v], levels.n_active[v], instance

@@ -17,6 +17,7 @@ class Instance(NamedTuple):
     """What does not change: pairs, slots, worth of places (see :class:`rerank.search.tables.Tables`)."""
 
     pairs: Any
+    frame: Any  # weights are frame @ coordinates; empty where they are the coordinates
     slot: Any
     span: Any
     weight: Any

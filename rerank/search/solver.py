@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,8 +118,10 @@ class Solver:
         columns, self.left_out = supports(problem.n_features, problem.max_features, problem.C > 0)
         prices = self.price * np.array([c.size for c in columns], dtype=np.float64)
         zero = self._inner(np.zeros(problem.n_features))
+        # A proof is about boxes of weights, so its search keeps to the features' own axes.
+        framed = not proof and self.tables.pairs.shape[1] > 1
         self.search = BoxSearch(
-            self.tables, columns, prices, self.signed, zero, np.zeros(problem.n_features), n_jobs, proof
+            self.tables, columns, prices, self.signed, zero, np.zeros(problem.n_features), n_jobs, proof, framed
         )
 
     def solve(self, start: ArrayLike | None) -> SearchResult:
@@ -182,7 +185,11 @@ class Solver:
         burst = 0.03
         while True:
             if s.run(self.deadline, self._progress, until=time.perf_counter() + burst):
-                return self._settle_small()
+                if self._settle_small():
+                    return True
+                if not s.framed:
+                    return False
+                s = self._unframed()
             now = time.perf_counter()
             if now >= self.deadline:
                 return False
@@ -190,6 +197,14 @@ class Solver:
                 self.more_lines(min(now + burst * lines_share / (1 - lines_share), self.deadline))
                 self._progress(s)
             burst = min(burst * 1.7, 20.0)
+
+    def _unframed(self) -> BoxSearch:
+        """Begin again with boxes of weights: exact answers in small boxes are given for those only."""
+        old = self.search
+        self.search = replace(
+            old, framed=False, frames={}, heap=[], stubborn=[], splits=[], _count=0, _task=0, _speed=old._speed
+        )
+        return self.search
 
     @property
     def limited(self) -> bool:
@@ -215,7 +230,7 @@ class Solver:
                     continue
                 settled = (
                     None
-                    if time.perf_counter() > self.deadline
+                    if time.perf_counter() > self.deadline or s.frame(bundle.support) is not None
                     else self.exact.settle(s.columns[bundle.support], c, h)
                 )
                 if settled is not None:
@@ -287,7 +302,7 @@ class Solver:
             low, high = _around(low, high, bundle, s.columns[bundle.support])
         for bundle in s.stubborn:
             low, high = _around(low, high, bundle, s.columns[bundle.support])
-        if self.left_out is not None:
+        if self.left_out is not None or any(f is not None for f in s.frames.values()):
             low, high = np.where(self.signed, 0.0, -1.0), np.ones(d)
         return np.where(self.flip < 0, -high, low) + 0.0, np.where(self.flip < 0, -low, high) + 0.0
 
@@ -307,6 +322,4 @@ def _around(low: Floats, high: Floats, bundle: Bundle, features: NDArray[np.intp
 
 
 def _flipped(t: Tables, flip: Floats) -> Tables:
-    from dataclasses import replace
-
     return replace(t, pairs=np.ascontiguousarray(t.pairs * flip[:, None]))

@@ -49,12 +49,31 @@ def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def undecided(M: Any, R: Any, keep: Any) -> int:
+def norms(S: Any, c: Any, h: Any) -> Any:
+    """``max_j |(S u)_j|``: least and largest over the box, and at its centre."""
+    least = 0.0
+    most = 0.0
+    here = 0.0
+    for i in range(S.shape[0]):
+        middle = 0.0
+        reach = 0.0
+        for j in range(S.shape[1]):
+            middle += S[i, j] * c[j]
+            reach += abs(S[i, j]) * h[j]
+        middle = abs(middle)
+        least = max(least, middle - reach)
+        most = max(most, middle + reach)
+        here = max(here, middle)
+    return least, most, here
+
+
+@njit(cache=True, nogil=True)
+def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
     """Positions of the pairs neither won nor lost in the whole box; branch-free, since none here can be foretold."""
     i = 0
     for p in range(M.size):
         keep[i] = p
-        i += 1 if abs(M[p]) <= R[p] else 0
+        i += 1 if (M[p] + R[p] >= 0.0) & (M[p] - R[p] <= spread) else 0
     return i
 
 
