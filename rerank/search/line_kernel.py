@@ -65,7 +65,9 @@ def _won_from(A: float, B: float, epsilon: float, breaks: Any, slopes: Any, leve
         t = breaks[i]
         if A + B * t - epsilon * (levels[i] + slopes[i] * t) >= 0.0:
             d = B - epsilon * slopes[i]
-            return -(A - epsilon * levels[i]) / d if d > 0.0 else -np.inf
+            if d > 0.0:
+                return -(A - epsilon * levels[i]) / d
+            return breaks[i - 1] if i > 0 else -np.inf  # flat on the margin, and rounding hid it one break earlier
     d = B - epsilon * slopes[n]
     return -(A - epsilon * levels[n]) / d if d > 0.0 else np.inf
 
