@@ -44,9 +44,9 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
 
 def instance_of(t: Tables) -> Any:
     """The tables as the kernels take them, all features, no lines."""
-    from rerank.search.tasks import instance
+    from rerank.search.tasks import Support, instance
 
-    return instance(t, np.arange(t.pairs.shape[0]), NO_LINES)
+    return instance(t, Support(np.arange(t.pairs.shape[0]), None, NO_LINES))
 
 
 def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: float) -> tuple[Floats, Floats]:

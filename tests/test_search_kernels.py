@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,23 @@ def test_lost_weight_and_undecided_part_the_pairs(seed: int) -> None:
     assert whole == sum(w for m, r, w in zip(M, R, W, strict=True) if m + r < 0)
     assert centre == sum(w for m, w in zip(M, W, strict=True) if m < 0.25)
     keep = np.empty(51, np.int32)
-    kept = vector.undecided(M, R, keep)
-    assert keep[:kept].tolist() == [p for p in range(50) if -R[p] <= M[p] <= R[p]]
+    for spread in (0.0, 0.25):  # by how much the margin differs within the box
+        kept = vector.undecided(M, R, spread, keep)
+        assert keep[:kept].tolist() == [p for p in range(50) if -R[p] <= M[p] <= R[p] + spread]
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.integers(1, 5))
+def test_norms_enclose_the_largest_weight_of_a_box(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    S, c, h = rng.normal(size=(k, k)), rng.uniform(-1, 1, size=k), rng.choice([0.0, 0.1, 1.0], size=k)
+    least, most, here = vector.norms(S, c, h)
+    assert here == pytest.approx(np.abs(S @ c).max()) and least <= here <= most
+    for _ in range(20):
+        corner = np.abs(S @ (c + h * rng.choice([-1.0, 0.0, 1.0], size=k))).max()
+        assert least - 1e-12 <= corner <= most + 1e-12
+    ends = [np.abs(S @ (c + h * np.array(side))).max() for side in product([-1.0, 1.0], repeat=k)]
+    assert most == pytest.approx(max(ends))
 
 
 def test_gather_copies_the_kept_pairs_behind_their_level() -> None:
