@@ -1,6 +1,7 @@
-"""Rank statistics fitted exactly: a first stage shortlists, a program or a search orders the shortlist, a bound says how well.
+"""Rank statistics fitted exactly.
 
-Nothing heavy is imported here: :class:`Reranker` and its like are loaded when they are first asked for.
+A first stage shortlists, a program or a search orders the shortlist, and a bound says how well.  Nothing heavy is
+imported here: :class:`Reranker` and its like are loaded when they are first asked for.
 """
 
 from __future__ import annotations

@@ -26,13 +26,16 @@ class Clock:
 
     def __init__(self, time_limit: float | None = None) -> None:
         if time_limit is not None and not time_limit >= 0:
-            raise InputError(f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more.")
+            raise InputError(
+                f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more."
+            )
         self._began = time.monotonic()
         self._limit = math.inf if time_limit is None else float(time_limit)
         self.seconds: dict[str, float] = {}
 
     @property
     def elapsed(self) -> float:
+        """Seconds since the clock was made."""
         return time.monotonic() - self._began
 
     @property

@@ -1,4 +1,4 @@
-"""``rerank demo``: a real list, its first stage, the exact order of its shortlist, what was proved, and rows held out."""
+"""The demonstration: a real list, the exact order of its shortlist, what was proved, and rows held out."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class Demo:
         return [
             f"{self.title}: {self.task}.",
             f"Logistic regression ranks {self.n_train:,} of them and keeps its best {short.n_head} as the shortlist, "
-            f"{short.n_positive_head} of the {short.n_positive} to be found among them. Then the order of the shortlist is fitted "
+            f"{short.n_positive_head} of the {short.n_positive} to be found among them. Then the order of the "
+            "shortlist is fitted "
             f"exactly for {self.result.statistic_name} (hits among the first {TOP}), with at most {FEATURES} of "
             f"{short.n_features} features: {weights}.",
         ]
@@ -100,22 +101,27 @@ class Demo:
         lines = [r.message]
         if r.status == "optimal":
             lines.append(
-                f"The ideal shortlist would reach {self.ideal:.6g}. That no {FEATURES} features get beyond {r.bound:.6g} was proved by "
-                f"{SOURCES[r.bound_source]} ({r.nodes:,} boxes, {r.seconds.get('search', 0.0):.2f} s); the value was recomputed in "
+                f"The ideal shortlist would reach {self.ideal:.6g}. That no {FEATURES} features get beyond "
+                f"{r.bound:.6g} was proved by "
+                f"{SOURCES[r.bound_source]} ({r.nodes:,} boxes, {r.seconds.get('search', 0.0):.2f} s); the "
+                "value was recomputed in "
                 "exact fractions."
             )
         lines += list(r.notes)
         first, ours = self.held_out
         verdict = "better" if ours > first else "worse" if ours < first else "the same"
         lines.append(
-            f"Held out: on {self.n_held_out:,} rows that no fit has seen, {r.statistic_name} is {first:g} by the first stage and "
+            f"Held out: on {self.n_held_out:,} rows that no fit has seen, {r.statistic_name} is {first:g} by "
+            "the first stage and "
             f"{ours:g} by the exact order: {verdict}."
         )
         gains = np.array([after - before for before, after in self.splits])
         if gains.size:
             lines.append(
-                f"Over {gains.size} other random splits: better on {int((gains > 0).sum())}, worse on {int((gains < 0).sum())}, the same "
-                f"on {int((gains == 0).sum())}; {gains.mean():+.2f} on average. What is gained in sample does not all carry over: "
+                f"Over {gains.size} other random splits: better on {int((gains > 0).sum())}, worse on "
+                f"{int((gains < 0).sum())}, the same "
+                f"on {int((gains == 0).sum())}; {gains.mean():+.2f} on average. What is gained in sample does "
+                "not all carry over: "
                 "look at held-out rows before you trust the top of a training list."
             )
         lines.append(f"Data: {self.citation}")
@@ -155,13 +161,20 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None, splits: int = SPLIT
     # Compiling happens once for a machine; the seconds shown are those of the proof.
     compile_kernels()
     table, about = datasets.load(DATA), datasets.describe(DATA)
+    assert table.y is not None
     train, test = thirds(table, seed=0)
     est = Reranker(
-        STAT, n_candidates=CANDIDATES, formulation="mixed", max_features=FEATURES, time_limit=time_limit, n_jobs=n_jobs
+        STAT,
+        n_candidates=CANDIDATES,
+        formulation="mixed",
+        max_features=FEATURES,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
     )
     names = np.array(table.feature_names)
     est.fit(table.X[train], table.y[train])
     orders = _orders(est, table, train)
+    hits = [_hits(table, train[order]) for order in orders]
     before, after = _tops(table, train, orders)
     problem = est._fit.training.problem
     return Demo(
@@ -171,7 +184,7 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None, splits: int = SPLIT
         result=est.result_,
         before=before,
         after=after,
-        hits=tuple(tuple((np.flatnonzero(table.y[train[order[:TOP]]] > 0) + 1).tolist()) for order in orders),
+        hits=(hits[0], hits[1]),
         held_out=_held_out(est, table, test),
         splits=tuple(_split(table, seed, time_limit / 20) for seed in range(1, splits + 1)),
         columns=table.feature_names,
@@ -181,6 +194,12 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None, splits: int = SPLIT
         n_held_out=test.size,
         citation=f"{about.citation} doi {about.doi}, {about.licence}.",
     )
+
+
+def _hits(table: Table, order: NDArray[np.intp]) -> tuple[int, ...]:
+    """Places of the relevant rows among the first ``TOP``."""
+    assert table.y is not None
+    return tuple((np.flatnonzero(table.y[order[:TOP]] > 0) + 1).tolist())
 
 
 def thirds(table: Table, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -1,31 +1,38 @@
 """Search, program, solver, polish and certificate joined: from a problem to judged weights and a bound.
 
-Three ways lead there.  The search in weight space alone; the search first and a program after it (which confirms what the
-search proved, or goes on where it stopped); a program alone.  Whatever is claimed on the way, the value is recomputed
-exactly from the weights, and a bound is taken over only from where it bounds the same problem.
+Three ways lead there.  The search in weight space alone; the search first and a program after it (which confirms
+what the search proved, or goes on where it stopped); a program alone.  Whatever is claimed on the way, the value is
+recomputed exactly from the weights, and a bound is taken over only from where it bounds the same problem.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clock import Clock
 from rerank.errors import CertificateError, NoSolutionError, SolverError
-from rerank.judge import Judged, judge, polished
+from rerank.handover import run, with_outcome
+from rerank.judge import judge, polished
+from rerank.plan import Plan, Solved
 from rerank.problem import Problem
-from rerank.programs import check_margin, estimated_size, normalised, shares_optimum, state
+from rerank.programs import Stated, check_margin, estimated_size, normalised, shares_optimum, state
 from rerank.result import CLOSED, is_closed
-from rerank.statistics import RankStatistic
+from rerank.solvers.outcome import Outcome, Progress
+from rerank.solvers.progress import live
+
+if TYPE_CHECKING:
+    from rerank.search import SearchResult
 
 Floats = NDArray[np.float64]
 
-SEARCH_SHARE = 0.5
+SEARCH_SHARE = 0.7
 """Share of the time the search gets when a program may follow."""
 
 START_SECONDS = 0.5
@@ -36,61 +43,6 @@ CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 
 NONZEROS_A_SECOND = 60_000
 """How many non-zeros are built, compiled and handed over in a second, on the safe side."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """How to solve.
-
-    Attributes
-    ----------
-    statistic : RankStatistic
-    formulation, solver : str
-    presolve : bool
-    n_jobs : int or None
-    random_state : int
-    proof : bool
-        Whether the search keeps its record of splits.
-    progress : callable, optional
-        Handed on to the search and to HiGHS.
-    verbose : int
-    """
-
-    statistic: RankStatistic
-    formulation: str = "subrank"
-    solver: str = "highs"
-    presolve: bool = True
-    n_jobs: int | None = None
-    random_state: int = 0
-    proof: bool = False
-    progress: Callable[[Any], Any] | None = None
-    verbose: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """Judged weights, the bound and how they came about; fields as in :class:`rerank.result.Result`."""
-
-    judged: Judged
-    bound: float
-    bound_source: str
-    start_value: float | None = None
-    start_accepted: bool | None = None
-    program_value: float | None = None
-    program_bound: float | None = None
-    formulation: str | None = None
-    model_size: dict[str, int] | None = None
-    nodes: int = 0
-    proof: Any = None
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def gap(self) -> float:
-        return max(0.0, self.bound - self.judged.value)
-
-    def noting(self, *notes: str) -> Solved:
-        """The same with further notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
 
 def solve(problem: Problem, plan: Plan, clock: Clock, start: Floats | None = None) -> Solved:
@@ -112,7 +64,7 @@ def solve(problem: Problem, plan: Plan, clock: Clock, start: Floats | None = Non
         Where a solver stops without a solution and there is no other.
     """
     if plan.solver == "search":
-        solved = _search(problem, plan, clock, start, clock.share(0.97))
+        solved, _ = _searched(problem, plan, clock, start, clock.share(0.97))
     else:
         check_margin(problem)
         if plan.presolve:
@@ -137,16 +89,12 @@ def _bounded_by_ideal(problem: Problem, solved: Solved) -> Solved:
 # -- the search -----------------------------------------------------------------------------------------------------
 
 
-def _search(problem: Problem, plan: Plan, clock: Clock, start: Floats | None, limit: float | None) -> Solved:
-    return _searched(problem, plan, clock, start, limit)[0]
-
-
 def _searched(
     problem: Problem, plan: Plan, clock: Clock, start: Floats | None, limit: float | None
-) -> tuple[Solved, Any]:
+) -> tuple[Solved, SearchResult]:
     from rerank import search
 
-    with clock.phase("search"):
+    with clock.phase("search"), live("search") if plan.verbose == 1 else nullcontext() as line:
         found = search.solve(
             problem,
             time_limit=limit,
@@ -154,19 +102,28 @@ def _searched(
             n_jobs=plan.n_jobs,
             random_state=plan.random_state,
             proof=plan.proof,
-            progress=plan.progress,
+            progress=None if line is None else _shown(line),
         )
     with clock.phase("certificate"):
         best = polished(problem, np.asarray(found.weights, dtype=np.float64))
     if best.value < found.value - CLOSED * max(1.0, abs(found.value)):
         raise CertificateError(
-            f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed exactly; "
-            "please report this."
+            f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
+            "exactly; please report this."
         )
     solved = Solved(
         best, found.bound, "search", start_value=found.start_value, nodes=int(found.nodes), proof=found.proof
     )
-    return solved, found
+    return (solved.noting("Stopped by Ctrl-C.") if found.interrupted else solved), found
+
+
+def _shown(line: Callable[[Progress], bool | None]) -> Callable[[Any], None]:
+    """The live line of a solver, fed with the progress of a search."""
+
+    def show(now: Any) -> None:
+        line(Progress(now.seconds, now.value, now.bound, now.boxes))
+
+    return show
 
 
 # -- search, then program -------------------------------------------------------------------------------------------
@@ -177,10 +134,14 @@ def _search_then_program(problem: Problem, plan: Plan, clock: Clock, start: Floa
     fits = _seconds_to_state(problem, follow) < 0.2 * clock.remaining
     solved, found = _searched(problem, plan, clock, start, clock.share(SEARCH_SHARE if fits else 0.97))
     value = solved.judged.value
+    if found.interrupted:
+        return solved
     if is_closed(solved.gap, value) or is_closed(problem.ideal - value, value):
         return _confirm(problem, plan, clock, solved, found)
     if not fits:
-        return solved.noting("The mixed program would be too large to help in the time, so the search had all of it.")
+        return solved.noting(
+            "The mixed program would be too large to help in the time, so the search had all of it."
+        )
     return _continue(problem, plan, clock, solved, found)
 
 
@@ -193,14 +154,16 @@ def _seconds_to_state(problem: Problem, formulation: str) -> float:
         return math.inf
 
 
-def _confirm(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: Any) -> Solved:
-    """The chosen program at what the search proved: does it say the same?"""
+def _confirm(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: SearchResult) -> Solved:
+    """Ask the chosen program whether it says the same as the search."""
     name = plan.formulation
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if _seconds_to_state(problem, name) > budget / 2:
-        return solved.noting(f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out.")
+        return solved.noting(
+            f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out."
+        )
     with clock.phase("build"):
-        stated = state(problem, name, box=getattr(found, "box", None))
+        stated = state(problem, name, box=found.box)
         x, violated = stated.point(solved.judged.weights)
     solved = replace(solved, formulation=name, model_size=stated.size)
     if x is None:
@@ -209,45 +172,47 @@ def _confirm(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: 
             "cannot confirm them."
         )
     try:
-        outcome = _run(stated, plan, clock, budget, x)
+        outcome = run(stated, plan, clock, budget, x)
     except SolverError as error:
         return solved.noting(f"The proof stands without a second opinion: {error}")
     return _judge_confirmation(problem, solved, stated, outcome)
 
 
-def _judge_confirmation(problem: Problem, solved: Solved, stated: Any, outcome: Any) -> Solved:
-    solved = _with_outcome(solved, stated, outcome)
+def _judge_confirmation(problem: Problem, solved: Solved, stated: Stated, outcome: Outcome) -> Solved:
+    solved = with_outcome(solved, stated, outcome)
     if outcome.x is None:
         return solved.noting(f"{outcome.solver} held no solution when it stopped, so it confirms nothing.")
     other = judge(problem, stated.weights(outcome.x))
     if other.value > solved.bound + CLOSED:
         raise CertificateError(
-            f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solved.bound:.12g} of the search; "
-            "please report this."
+            f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solved.bound:.12g} of the "
+            "search; please report this."
         )
     name = f"{outcome.solver} on the {stated.formulation} program"
     if outcome.holds == "optimal":
         return solved.noting(f"{name} confirms {solved.program_value:.9g} as its optimum.")
     return solved.noting(
-        f"{name} holds {solved.program_value:.9g} with bound {solved.program_bound:.9g} in the seconds it had: it does not "
-        "contradict the proof."
+        f"{name} holds {solved.program_value:.9g} and bounds it by {solved.program_bound or math.inf:.9g} in the "
+        "seconds it had, which does not contradict the proof."
     )
 
 
-def _continue(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: Any) -> Solved:
+def _continue(problem: Problem, plan: Plan, clock: Clock, solved: Solved, found: SearchResult) -> Solved:
     """The mixed program where the search stopped short: its start, its cut-off, its box."""
     with clock.phase("build"):
-        stated = state(problem, "mixed", box=getattr(found, "box", None))
-        x, _ = stated.point(solved.judged.weights)
+        stated = state(problem, "mixed", box=found.box)
+        # Polishing may have left the box that the search says holds all better points.
+        starts = (stated.point(w)[0] for w in (solved.judged.weights, np.asarray(found.weights)))
+        x = next((point for point in starts if point is not None), None)
     before = solved
     solved = replace(solved, formulation="mixed", model_size=stated.size)
     try:
-        outcome = _run(stated, plan, clock, clock.share(1.0, reserve=0.3), x, cutoff=solved.judged.value)
+        outcome = run(stated, plan, clock, clock.share(1.0, reserve=0.3), x, cutoff=solved.judged.value)
     except SolverError as error:
         return solved.noting(f"The program brought nothing: {error}")
-    solved = _with_outcome(solved, stated, outcome)
-    if outcome.x is not None:
-        claim = outcome.objective + stated.constant
+    solved = with_outcome(solved, stated, outcome)
+    if outcome.x is not None and solved.program_value is not None:
+        claim = solved.program_value
         if claim > solved.judged.value + CLOSED:
             with clock.phase("certificate"):
                 solved = replace(solved, judged=polished(problem, stated.weights(outcome.x), claim))
@@ -270,25 +235,32 @@ def _program_alone(problem: Problem, plan: Plan, clock: Clock, start: Floats | N
     with clock.phase("build"):
         stated = state(problem, name)
         x, violated = stated.point(w)
-    notes = () if x is not None else (f"The start does not satisfy the {name} program ({violated}) and was not used.",)
-    outcome = _run(stated, plan, clock, clock.share(1.0, reserve=0.3), x)
+    notes = (
+        []
+        if x is not None
+        else [f"The start does not satisfy the {name} program ({violated}) and was not used."]
+    )
+    outcome = run(stated, plan, clock, clock.share(1.0, reserve=0.3), x)
     with clock.phase("certificate"):
         best = judge(problem, w)
-        if outcome.x is not None:
-            claim = float(outcome.objective) + stated.constant
+        if outcome.x is not None and outcome.objective is not None:
+            claim = outcome.objective + stated.constant
             best = max(best, polished(problem, stated.weights(outcome.x), claim), key=lambda one: one.value)
         elif x is None and not w.any():
             raise NoSolutionError(
-                f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use presolve=True."
+                f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use "
+                "presolve=True."
             )
-    solved = Solved(best, math.inf, "ideal", start_value, formulation=name, model_size=stated.size, notes=notes)
-    solved = _with_outcome(solved, stated, outcome)
+    solved = Solved(
+        best, math.inf, "ideal", start_value, formulation=name, model_size=stated.size, notes=tuple(notes)
+    )
+    solved = with_outcome(solved, stated, outcome)
     if shares_optimum(name, plan.statistic):
         return replace(solved, bound=max(outcome.bound + stated.constant, best.value), bound_source="solver")
     if outcome.holds == "optimal":
         solved = solved.noting(
-            f"{outcome.solver} closed the {name} program at {solved.program_value:.9g}; that program asks more than the "
-            "problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
+            f"{outcome.solver} closed the {name} program at {solved.program_value:.9g}; that program asks more than "
+            "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
         )
     return solved
 
@@ -300,51 +272,3 @@ def _improved(problem: Problem, plan: Plan, clock: Clock, start: Floats | None) 
     limit = min(START_SECONDS, clock.remaining * 0.1)
     w, value = search.line_search(problem, start=start, time_limit=limit, random_state=plan.random_state)
     return normalised(np.asarray(w, dtype=np.float64)), float(value)
-
-
-# -- solvers --------------------------------------------------------------------------------------------------------
-
-
-def _run(
-    stated: Any, plan: Plan, clock: Clock, limit: float | None, start: Floats | None, cutoff: float | None = None
-) -> Any:
-    """Hand the program to HiGHS in memory, or to any other solver through the file."""
-    from rerank.solvers.outcome import Options
-
-    with clock.phase(plan.solver):
-        if plan.solver == "highs":
-            from rerank.solvers import highs
-
-            options = Options(
-                time_limit=limit,
-                threads=max(1, plan.n_jobs or 1),
-                seed=plan.random_state % 2**31,
-                cutoff=None if cutoff is None else cutoff - stated.constant,
-                progress=plan.progress,
-                verbose=plan.verbose,
-            )
-            return highs.solve(stated.program, options, start=start)
-        return _through_file(stated, plan.solver, limit)
-
-
-def _through_file(stated: Any, solver: str, limit: float | None) -> Any:
-    import tempfile
-    from pathlib import Path
-
-    from formulations import mps
-    from rerank.solvers import gateway
-
-    with tempfile.TemporaryDirectory() as folder:
-        path, _ = mps.write(stated.program, Path(folder) / "program.mps")
-        return gateway.solve_file(path, solver, time_limit=limit)
-
-
-def _with_outcome(solved: Solved, stated: Any, outcome: Any) -> Solved:
-    return replace(
-        solved,
-        program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,
-        program_bound=float(outcome.bound) + stated.constant if math.isfinite(outcome.bound) else None,
-        start_accepted=outcome.start_accepted,
-        nodes=solved.nodes + max(0, int(outcome.nodes)),
-    ).noting(*([outcome.message] if getattr(outcome, "message", "") else []))
-

@@ -52,7 +52,9 @@ class FirstStage:
 
 
 def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
-    """``X @ coef + intercept``, summed column by column: the same bits on every machine, which BLAS does not promise."""
+    """``X @ coef + intercept``, summed column by column: the same bits on every machine, which BLAS does not
+    promise.
+    """
     total = np.full(X.shape[0], float(intercept))
     for j in np.flatnonzero(coef):
         total += X[:, j] * coef[j]
@@ -91,7 +93,8 @@ def fit_first_stage(
     estimator = _named(first_stage, random_state) if isinstance(first_stage, str) else first_stage
     if isinstance(first_stage, type) or not (hasattr(estimator, "fit") or hasattr(estimator, "predict")):
         raise InputError(
-            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, or a scikit-learn estimator."
+            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, or a "
+            "scikit-learn estimator."
         )
     if isinstance(first_stage, str) or not _is_fitted(estimator):
         estimator = _fitted(estimator, X, y, qid, sample_weight)
@@ -111,7 +114,9 @@ def _named(name: str, random_state: Any) -> Any:
         import difflib
 
         near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)[0]
-        raise InputError(f"Unknown first stage {name!r}; did you mean {near!r}? Known: {', '.join(NAMES)}, none.")
+        raise InputError(
+            f"Unknown first stage {name!r}; did you mean {near!r}? Known: {', '.join(NAMES)}, none."
+        )
     try:
         scorer = getattr(importlib.import_module("rerank.scorers"), SCORERS[name])
     except (ImportError, AttributeError):
@@ -135,7 +140,9 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _fitted(estimator: Any, X: Floats, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
+def _fitted(
+    estimator: Any, X: Floats, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
+) -> Any:
     """A fitted clone."""
     from sklearn.base import clone, is_regressor
     from sklearn.pipeline import Pipeline
@@ -170,7 +177,9 @@ def _estimator_scores(estimator: Any, X: Floats) -> Floats:
             "classifier, a regressor or a ranker."
         )
     if not np.isfinite(scores).all():
-        raise InputError(f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows.")
+        raise InputError(
+            f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows."
+        )
     return scores
 
 

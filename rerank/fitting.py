@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clock import Clock
-from rerank.exact import Plan, Solved, solve
+from rerank.exact import solve
 from rerank.first_stage import FirstStage, affine, fit_first_stage
 from rerank.judge import judge
+from rerank.plan import Plan, Solved
 from rerank.problem import Problem
 from rerank.programs import automatic_epsilon, normalised
 from rerank.result import Result, message_of, status_of
@@ -22,7 +23,6 @@ from rerank.solvers.epsilon import SMALLEST_DEFAULT
 from rerank.training import Data, Training, prepare
 
 Floats = NDArray[np.float64]
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +71,15 @@ def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_wei
         solved = _unsolved(problem, start)
     else:
         plan = Plan(
-            settings.statistic, settings.formulation, settings.solver, settings.presolve, settings.n_jobs, settings.seed,
-            proof=bool(getattr(estimator, "_proof", False)), progress=getattr(estimator, "_progress", None),
+            settings.statistic,
+            settings.formulation,
+            settings.solver,
+            settings.presolve,
+            settings.n_jobs,
+            settings.seed,
+            proof=bool(getattr(estimator, "_proof", False)),
             verbose=int(estimator.verbose),
-        )  # fmt: skip
+        )
         solved = solve(problem, plan, clock, start)
     return _compared(data, settings, stage, training, before, solved, clock, scores)
 
@@ -121,7 +126,12 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def _nothing_to_do(
-    data: Data, settings: Settings, stage: FirstStage | None, training: Training, before: float | None, clock: Clock
+    data: Data,
+    settings: Settings,
+    stage: FirstStage | None,
+    training: Training,
+    before: float | None,
+    clock: Clock,
 ) -> Fit:
     """No order of the shortlist is better than another, or the first stage's is the best: a result, not an error."""
     status = training.nothing or "already_ideal"

@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 MOST_PAIRS = 20_000
 """Pairs beyond which a polish is skipped: its linear program would take longer than it is worth."""
 
-# A solver may miss a row by a tenth of the margin (see rerank.programs.SAFETY), so a claimed pair has at least this share.
+# A solver may miss a row by a tenth of the margin (see rerank.programs.SAFETY), so a claimed pair has at least
+# this share.
 CLAIMED_SHARE = 0.85
 
 
@@ -66,7 +67,9 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Judged:
     """
     best = judge(problem, w)
     if w.any():
-        pairs = won_pairs(problem, w, CLAIMED_SHARE * problem.epsilon if claim is not None else problem.epsilon)
+        pairs = won_pairs(
+            problem, w, CLAIMED_SHARE * problem.epsilon if claim is not None else problem.epsilon
+        )
         if 0 < len(pairs) <= MOST_PAIRS:
             from rerank.solvers.polish import polish
 
@@ -76,7 +79,8 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Judged:
                 best = better
     if claim is not None and best.value < claim - CLOSED * max(1.0, abs(claim)):
         raise CertificateError(
-            f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and polishing "
+            f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed "
+            "exactly, and polishing "
             "does not restore the claim; raise epsilon, or use solver='search'."
         )
     return best

@@ -49,7 +49,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
     """
     try:
         n, d = int(body["rows"]), int(body["columns"])
-        if not (0 < n and 0 < d and n * d <= MOST_ENTRIES):
+        if not (n > 0 and d > 0 and n * d <= MOST_ENTRIES):
             raise ValueError(f"a table of {n} x {d} entries")
         X = _unhex(body["X"], n * d).reshape(n, d)
         lists = [_list(item, n) for item in body["lists"]]
@@ -60,18 +60,32 @@ def problem_from_json(body: Any, where: str) -> Problem:
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
+        raise InputError(
+            f"{where} holds no problem that can be used ({str(error)[:100]}); export it again."
+        ) from None
 
 
 def _list(body: Any, n: int) -> RankedList:
     rows = np.array(body["rows"], dtype=np.intp)
-    if rows.ndim != 1 or not rows.size or rows.min() < 0 or rows.max() >= n or np.unique(rows).size != rows.size:
+    if (
+        rows.ndim != 1
+        or not rows.size
+        or rows.min() < 0
+        or rows.max() >= n
+        or np.unique(rows).size != rows.size
+    ):
         raise ValueError("a list names rows that are not there, or one twice")
     gains = _unhex(body["gains"], rows.size)
     coefficients = _unhex(body["coefficients"], rows.size)
     weight, constant, scale = (float.fromhex(body[key]) for key in ("weight", "constant", "scale"))
     finite = np.isfinite([weight, constant, scale]).all()
-    if not finite or (gains < 0).any() or np.any(np.diff(coefficients, prepend=0.0) < 0) or weight <= 0 or scale <= 0:
+    if (
+        not finite
+        or (gains < 0).any()
+        or np.any(np.diff(coefficients, prepend=0.0) < 0)
+        or weight <= 0
+        or scale <= 0
+    ):
         raise ValueError("a list has a negative gain, weight or scale, or coefficients that fall")
     return RankedList(rows, gains, coefficients, weight, constant, scale)
 

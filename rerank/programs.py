@@ -40,7 +40,9 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
         import difflib
 
         near = difflib.get_close_matches(str(name), FORMULATIONS, n=1, cutoff=0.0)[0]
-        raise InputError(f"Unknown formulation {name!r}; did you mean {near!r}? Known: {', '.join(FORMULATIONS)}.")
+        raise InputError(
+            f"Unknown formulation {name!r}; did you mean {near!r}? Known: {', '.join(FORMULATIONS)}."
+        )
     if name in ("auc", "pairwise") and not isinstance(statistic, AUC):
         raise InputError(
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
@@ -84,7 +86,9 @@ def check_margin(problem: Problem) -> None:
     try:
         check_epsilon(problem.epsilon, FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
     except InputError as error:
-        raise InputError(f"{error} epsilon='auto' does the first; solver='search' has no tolerance.") from None
+        raise InputError(
+            f"{error} epsilon='auto' does the first; solver='search' has no tolerance."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +187,12 @@ def offset(problem: Problem, formulation: str) -> float:
     """Value minus objective of the program: what no weights change."""
     if formulation != "pairwise":
         return problem.constant
-    # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1) / 2, and
-    # each rank earns itself plus what the places below the shortlist have used up.
-    own = sum(u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1) for u in problem.units)
+    # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
+    # / 2, and each rank earns itself plus what the places below the shortlist have used up.
+    own = sum(
+        u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
+        for u in problem.units
+    )
     return float(problem.constant + own)
 
 

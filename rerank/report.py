@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from rerank.result import Result
     from rerank.verification import Report
 
-SOURCES = {"ideal": "the ideal list", "search": "the search in weight space", "solver": "the solver, on its word"}
+SOURCES = {
+    "ideal": "the ideal list",
+    "search": "the search in weight space",
+    "solver": "the solver, on its word",
+}
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -53,7 +57,9 @@ def print_result(est: Reranker, console: Console | None = None) -> None:
     out.print(four_numbers(result))
     names = est._names()
     used = [(names[j], est.coef_[j]) for j in est.coef_.nonzero()[0]]
-    shown = ", ".join(f"{name} {weight:+.6g}" for name, weight in used[:12]) + (", ..." if len(used) > 12 else "")
+    shown = ", ".join(f"{name} {weight:+.6g}" for name, weight in used[:12]) + (
+        ", ..." if len(used) > 12 else ""
+    )
     out.print(f"weights   {shown or 'none'}", highlight=False)
     short = result.shortlist
     out.print(
@@ -61,7 +67,10 @@ def print_result(est: Reranker, console: Console | None = None) -> None:
         f"{short.n_positive} relevant ones; {short.n_features} features",
         highlight=False,
     )
-    out.print("seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()), highlight=False)
+    out.print(
+        "seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()),
+        highlight=False,
+    )
     for note in remarks(result):
         out.print(f"- {note}", highlight=False)
 
@@ -71,12 +80,18 @@ def remarks(result: Result) -> list[str]:
     short = result.shortlist
     lines = list(result.notes)
     if short.n_tied:
-        lines.append(f"{short.n_tied} row(s) more than asked for share the score at the cut; all of them are in the shortlist.")
+        lines.append(
+            f"{short.n_tied} row(s) more than asked for share the score at the cut; all of them are in the shortlist."
+        )
     if short.constant_features:
         names = ", ".join(short.constant_features[:6]) + (", ..." if len(short.constant_features) > 6 else "")
         lines.append(f"Constant on the shortlist and left out: {names}.")
     if short.n_duplicates:
-        extra = f", {short.n_conflicts} of them with another gain, which no weights can tell apart" if short.n_conflicts else ""
+        extra = (
+            f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
+            if short.n_conflicts
+            else ""
+        )
         lines.append(f"{short.n_duplicates} row(s) of the shortlist repeat an earlier one{extra}.")
     if result.n_empty_lists:
         lines.append(f"{result.n_empty_lists} list(s) hold nothing to order and are not in the mean.")
@@ -88,7 +103,7 @@ def print_rows(rows: Sequence[dict[str, Any]], n_rows: int, console: Console | N
     out = console or Console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     with_lists = any(row["list"] is not None for row in rows)
-    for name in ([*["list"] * with_lists, "place", "row", "score"]):
+    for name in [*["list"] * with_lists, "place", "row", "score"]:
         table.add_column(name, justify="left" if name in ("list", "row") else "right")
     for row in rows:
         own = [row["list"]] if with_lists else []
@@ -110,10 +125,19 @@ def print_checks(report: Report, console: Console | None = None) -> None:
     out.print(table)
     for remark in report.remarks:
         out.print(remark, highlight=False)
-    out.print(Text("Everything stated holds." if report.holds else "The files contradict each other; do not use this model.", style="bold"))
+    out.print(
+        Text(
+            "Everything stated holds."
+            if report.holds
+            else "The files contradict each other; do not use this model.",
+            style="bold",
+        )
+    )
 
 
-def print_doctor(versions: dict[str, str], solvers: Sequence[dict[str, Any]], console: Console | None = None) -> None:
+def print_doctor(
+    versions: dict[str, str], solvers: Sequence[dict[str, Any]], console: Console | None = None
+) -> None:
     """Versions and solvers of an installation."""
     out = console or Console()
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -132,11 +156,11 @@ def print_doctor(versions: dict[str, str], solvers: Sequence[dict[str, Any]], co
 def side_by_side(demo: Demo) -> Table:
     """The tops of two lists beside each other: row, label and where it stood in the other."""
     columns = ", ".join(demo.columns)
-    table = Table(padding=(0, 1), title=f"The first {len(demo.before)} places of the training list ({columns})")
-    for name, side in (
-        ("place", "right"), ("first stage", "left"), (demo.found, "center"), ("exact reranking", "left"), (demo.found, "center"),
-        ("was at", "right"),
-    ):  # fmt: skip
+    table = Table(
+        padding=(0, 1), title=f"The first {len(demo.before)} places of the training list ({columns})"
+    )
+    names = ("place", "first stage", demo.found, "exact reranking", demo.found, "was at")
+    for name, side in zip(names, ("right", "left", "center", "left", "center", "right"), strict=True):
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     for place, (left, right) in enumerate(zip(demo.before, demo.after, strict=True), start=1):
         table.add_row(

@@ -11,13 +11,11 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,31 +23,26 @@ from rerank import settings
 from rerank.clock import Clock
 from rerank.errors import InputError
 from rerank.first_stage import FirstStage
-from rerank.fitting import Fit, fit, head_scores
-from rerank.lists import rows_by_list
-from rerank.ranks import evaluate
+from rerank.fitting import Fit, fit
+from rerank.ranking import Floats, RankingMixin, Weights
 from rerank.result import Result
-from rerank.shortlist import list_heads, number_lists, stack
-from rerank.statistics import parse
+from rerank.shortlist import number_lists
 from rerank.training import Data, worth
 from rerank.validation import check_labels, check_matrix, check_qid, check_weights
 
-Floats = NDArray[np.float64]
-Weights = Mapping[Any, float] | ArrayLike | None
 
-
-class Reranker(BaseEstimator):
+class Reranker(RankingMixin, BaseEstimator):
     """Fits a rank statistic of the top of a list exactly, with a proved bound on how much better it could be.
 
     Parameters
     ----------
     stat : str, RankStatistic, array or callable
-        What the list is judged by: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``, ``"dcg@N"``,
-        ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+        What the list is judged by: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``,
+        ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator or None
         Orders the whole list and cuts the shortlist: ``"logistic"`` or any scikit-learn estimator. One that is already
-        fitted is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator`` to survive ``clone``). None: every row is a
-        candidate and the features are what is given, for instance the scores of several rankers.
+        fitted is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator`` to survive ``clone``). None:
+        every row is a candidate and the features are what is given, for instance the scores of several rankers.
     n_candidates : int or None
         K, the rows of each list that are reranked; None for all.
     formulation : {"subrank", "resolved_rank", "mixed", "auc", "pairwise"}
@@ -221,100 +214,28 @@ class Reranker(BaseEstimator):
         named = hasattr(self, "feature_names_in_") or getattr(self, "_column_names", None) is not None
         self.features_ = np.array(self._names(), dtype=object)[used] if named else used
 
-    # -- ranking ------------------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Score of each row by itself, larger is better: the fitted threshold decides head or tail."""
-        table = self._table(X)
-        if self._stage is None:
-            return self._head(table)
-        first = self._stage.scores(table)
-        if not self.reranks_:
-            return first
-        return stack(first, self._head(table), first >= self.threshold_, self.threshold_, self._weights.size)
-
-    def predict(self, X: ArrayLike) -> Floats:
-        """The same as :meth:`decision_function`."""
-        return self.decision_function(X)
-
-    def rank(self, X: ArrayLike, qid: ArrayLike | None = None) -> NDArray[np.intp]:
-        """Place of each row in its list, 1 on top; the K best of each list by the first stage are reranked.
-
-        Equal scores keep the order of the rows.
-        """
-        table = self._table(X)
-        lists = None if qid is None else number_lists(check_qid(qid, table.shape[0]))[1]
-        scores = self._in_lists(table, lists)
-        places = np.empty(scores.size, dtype=np.intp)
-        for _, rows in rows_by_list(lists, scores.size):
-            places[rows[np.argsort(-scores[rows], kind="stable")]] = np.arange(1, rows.size + 1)
-        return places
-
-    def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None,
-    ) -> float:
-        """The statistic ``stat`` of the ranking, equal scores against the relevant rows; lists without a gain are skipped."""
-        table = self._table(X)
-        labels = check_labels(y, table.shape[0], one_class=True)
-        lists, weights = None, query_weight
-        if qid is not None:
-            names, lists = number_lists(check_qid(qid, table.shape[0]))
-            _, weights = worth(labels, self.gain, None, query_weight, names, lists)  # type: ignore[arg-type]
-        return evaluate(
-            parse(self.stat),
-            labels,
-            self._in_lists(table, lists),
-            lists,
-            gain=self.gain,  # type: ignore[arg-type]
-            sample_weight=sample_weight,
-            query_weight=weights,
-        )
-
-    def list_scores(self, X: ArrayLike, qid: ArrayLike | None = None) -> Floats:
-        """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
-        table = self._table(X)
-        return self._in_lists(table, None if qid is None else number_lists(check_qid(qid, table.shape[0]))[1])
-
-    def _in_lists(self, table: Floats, lists: NDArray[np.intp] | None) -> Floats:
-        if self._stage is None:
-            return self._head(table)
-        first = self._stage.scores(table)
-        if not self.reranks_:
-            return first
-        is_head, _ = list_heads(first, lists, self.n_candidates)
-        tail = first[~is_head]
-        return stack(first, self._head(table), is_head, float(tail.max()) if tail.size else -math.inf, self._weights.size)
-
-    def _head(self, table: Floats) -> Floats:
-        return head_scores(table[:, self._columns], self._low, self._high, self._weights)
-
-    def _table(self, X: Any) -> Floats:
-        check_is_fitted(self, "result_")
-        table = check_matrix(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return table
-
     # -- models and files ---------------------------------------------------------------------------------------------
 
     def build_model(self, **choices: Any) -> Any:
-        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...)."""
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
+        ``big_m``, ...).
+        """
         from rerank.programs import build_model
 
         return build_model(self._problem(), self.formulation, **choices)
 
     def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
-        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator; returns both paths."""
+        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator;
+        returns both paths.
+        """
         from rerank.exchange import export
 
         self._problem()
         return export(self, path, choices)
 
-    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Reranker:
+    def load_solution(
+        self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any
+    ) -> Reranker:
         """Take the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
@@ -336,7 +257,7 @@ class Reranker(BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that ranking and verifying need as JSON, without pickle."""
-        from rerank.exchange import save
+        from rerank.models import save
 
         check_is_fitted(self, "result_")
         save(self, path)
@@ -346,7 +267,8 @@ class Reranker(BaseEstimator):
         problem = self._fit.training.problem if hasattr(self, "_fit") else None
         if problem is None:
             raise InputError(
-                "There is no program: the model was read from a file, or no feature varies on the shortlist; fit it on data "
+                "There is no program: the model was read from a file, or no feature varies on the shortlist; "
+                "fit it on data "
                 "that leave something to order."
             )
         return problem
@@ -368,6 +290,6 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
     first_stage : fitted estimator, optional
         Needed where the model's first stage was not affine in the features.
     """
-    from rerank.exchange import load as read
+    from rerank.models import load as read
 
     return read(path, first_stage)

@@ -21,8 +21,14 @@ def is_closed(gap: float, value: float) -> bool:
     return gap <= CLOSED * max(1.0, abs(value))
 
 
-
-STATUSES = ("optimal", "optimal_by_solver", "feasible", "first_stage_kept", "already_ideal", "nothing_to_find")
+STATUSES = (
+    "optimal",
+    "optimal_by_solver",
+    "feasible",
+    "first_stage_kept",
+    "already_ideal",
+    "nothing_to_find",
+)
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,10 @@ class Result:
             **rest,
             "proved": self.proved,
             "weights": self.weights.tolist(),
-            "shortlist": {**vars(self.shortlist), "constant_features": list(self.shortlist.constant_features)},
+            "shortlist": {
+                **vars(self.shortlist),
+                "constant_features": list(self.shortlist.constant_features),
+            },
             "seconds": dict(self.seconds),
             "model_size": None if self.model_size is None else dict(self.model_size),
             "notes": list(self.notes),
@@ -162,15 +171,18 @@ def status_of(value: float, bound: float, bound_source: str) -> str:
 def message_of(result_status: str, gap: float, bound_source: str, statistic_name: str) -> str:
     """One or two sentences: what holds, and what to do about it."""
     name = statistic_name
+    how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
     return {
-        "optimal": f"Proved optimal ({'the ideal list is reached' if bound_source == 'ideal' else 'by the search'}): "
-        f"no weights have a larger {name} on the shortlist, margin and price included.",
-        "optimal_by_solver": f"Optimal on the solver's word: {name} of the weights is recomputed exactly, the bound is not; "
-        "presolve=True with more time_limit lets the search prove it.",
-        "feasible": f"Stopped with a gap of {gap:.6g} in {name}: a better ranking may exist, none is better by more. Raise "
-        "time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
-        "first_stage_kept": f"The first stage is kept: no weights that were found order the training list better in {name}.",
-        "already_ideal": f"The first stage already puts the shortlist in the best possible order for {name}; it is kept.",
-        "nothing_to_find": "The shortlist holds nothing to order (no relevant row, or nothing else), so the first stage is "
-        "kept; raise n_candidates or improve the first stage.",
+        "optimal": f"Proved optimal ({how}): no weights have a larger {name} on the shortlist, "
+        "margin and price included.",
+        "optimal_by_solver": f"Optimal on the solver's word: {name} of the weights is recomputed exactly, "
+        "the bound is not; presolve=True with more time_limit lets the search prove it.",
+        "feasible": f"Stopped with a gap of {gap:.6g} in {name}: a better ranking may exist, none is better by more. "
+        "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
+        "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
+        f"in {name}.",
+        "already_ideal": "The first stage already puts the shortlist in the best possible order for "
+        f"{name}; it is kept.",
+        "nothing_to_find": "The shortlist holds nothing to order (no relevant row, or nothing else), "
+        "so the first stage is kept; raise n_candidates or improve the first stage.",
     }[result_status]

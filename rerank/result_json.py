@@ -21,7 +21,11 @@ def result_to_flat(result: Result) -> dict[str, Any]:
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
     if result.certificate is not None:
         # With hundreds of lists the exact fractions outgrow a text of the file; verifying recomputes them anyway.
-        exact = {key: value for key, value in result.certificate.to_dict().items() if key not in ("weights", "epsilon", "C")}
+        exact = {
+            key: value
+            for key, value in result.certificate.to_dict().items()
+            if key not in ("weights", "epsilon", "C")
+        }
         body["certificate"] = {key: value for key, value in exact.items() if len(str(value)) <= MAX_TEXT}
     return _flattened(body)
 
@@ -45,7 +49,9 @@ def _flattened(body: Any, prefix: str = "") -> dict[str, Any]:
     else:
         return {prefix: body}
     return {
-        name: value for key, inner in items for name, value in _flattened(inner, f"{prefix}.{key}" if prefix else str(key)).items()
+        name: value
+        for key, inner in items
+        for name, value in _flattened(inner, f"{prefix}.{key}" if prefix else str(key)).items()
     }
 
 
@@ -54,7 +60,12 @@ def _gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def result_from_flat(
-    flat: Mapping[str, Any], weights: NDArray[np.float64], statistic_name: str, gain: str, epsilon: float, C: float
+    flat: Mapping[str, Any],
+    weights: NDArray[np.float64],
+    statistic_name: str,
+    gain: str,
+    epsilon: float,
+    C: float,
 ) -> Result:
     """The result of a model file.
 
@@ -65,17 +76,29 @@ def result_from_flat(
     """
     try:
         short = _gathered(flat, "shortlist")
-        constant = tuple(str(short.pop(key)) for key in sorted(k for k in short if k.startswith("constant_features.")))
+        constant = tuple(
+            str(short.pop(key)) for key in sorted(k for k in short if k.startswith("constant_features."))
+        )
         size = _gathered(flat, "model_size")
         plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
         result = Result(
-            **plain, weights=weights, statistic_name=statistic_name, gain=gain, epsilon=epsilon, C=C,
-            certificate=_certificate(flat, weights, epsilon, C), shortlist=ShortlistInfo(**short, constant_features=constant), seconds=_gathered(flat, "seconds"),
-            model_size=size or None, notes=tuple(map(str, _gathered(flat, "notes").values())),
-        )  # fmt: skip
+            **plain,
+            weights=weights,
+            statistic_name=statistic_name,
+            gain=gain,
+            epsilon=epsilon,
+            C=C,
+            certificate=_certificate(flat, weights, epsilon, C),
+            shortlist=ShortlistInfo(**short, constant_features=constant),
+            seconds=_gathered(flat, "seconds"),
+            model_size=size or None,
+            notes=tuple(map(str, _gathered(flat, "notes").values())),
+        )
         np.array([result.statistic, result.value, result.bound], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"The model's result cannot be used ({str(error)[:100]}); fit and save it again.") from None
+        raise InputError(
+            f"The model's result cannot be used ({str(error)[:100]}); fit and save it again."
+        ) from None
     if result.status not in STATUSES:
         raise InputError(f"The model's status {result.status!r} is unknown; fit and save it again.")
     return result

@@ -124,21 +124,27 @@ def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:
 def _jobs(n_jobs: Any) -> int:
     count = 1 if n_jobs is None else n_jobs
     if not isinstance(count, numbers.Integral) or count == 0:
-        raise InputError(f"n_jobs is {n_jobs!r}; it must be None, a whole number of at least 1, or -1 for all cores.")
+        raise InputError(
+            f"n_jobs is {n_jobs!r}; it must be None, a whole number of at least 1, or -1 for all cores."
+        )
     cores = os.cpu_count() or 1
-    return int(count) if count > 0 else max(1, cores + 1 + int(count))
+    number = int(count)
+    return number if number > 0 else max(1, cores + 1 + number)
 
 
 def _seed(random_state: Any) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, numbers.Integral):
-        if not 0 <= random_state < 2**31:
-            raise InputError(f"random_state is {random_state}; it must be from 0 to {2**31 - 1}.")
-        return int(random_state)
+        seed = int(random_state)
+        if not 0 <= seed < 2**31:
+            raise InputError(f"random_state is {seed}; it must be from 0 to {2**31 - 1}.")
+        return seed
     from sklearn.utils import check_random_state
 
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError:
-        raise InputError(f"random_state is {random_state!r}; it must be None, a whole number or a RandomState.") from None
+        raise InputError(
+            f"random_state is {random_state!r}; it must be None, a whole number or a RandomState."
+        ) from None

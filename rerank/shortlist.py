@@ -1,8 +1,9 @@
 """The shortlist: which rows of each list are reranked, and how head and tail make one ranking again.
 
-The first stage orders every list.  Its ``n_candidates`` best rows are the head, to be reordered; the rest is the tail and
-keeps the first stage's order, all of it below the head [RudinWang2018, sec. 2.1].  Rows that share the score at the cut
-all go into the head, so that no row's place depends on the order of the file; how many extra that makes is counted.
+The first stage orders every list.  Its ``n_candidates`` best rows are the head, to be reordered; the rest is
+the tail and keeps the first stage's order, all of it below the head [RudinWang2018, sec. 2.1].  Rows that share
+the score at the cut all go into the head, so that no row's place depends on the order of the file; how many
+extra that makes is counted.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class Shortlist:
 def number_lists(qid: NDArray[Any]) -> tuple[tuple[Hashable, ...], Indices]:
     """Ids of the lists in order of first appearance, and the number of each row's list."""
     number: dict[Hashable, int] = {}
-    codes = np.fromiter((number.setdefault(q, len(number)) for q in qid.tolist()), dtype=np.intp, count=qid.size)
+    codes = np.fromiter(
+        (number.setdefault(q, len(number)) for q in qid.tolist()), dtype=np.intp, count=qid.size
+    )
     return tuple(number), codes
 
 
@@ -86,8 +89,9 @@ def shortlist(
     Returns
     -------
     Shortlist
-        Its ``threshold`` is each row's own cut for one list; for several it is the pooled score that as many training rows
-        reach as stand in the heads, because a row that comes alone does not say which list it belongs to.
+        Its ``threshold`` is each row's own cut for one list; for several it is the pooled score that as many
+        training rows reach as stand in the heads, because a row that comes alone does not say which list it
+        belongs to.
     """
     n = gains.size
     lists = [rows for _, rows in rows_by_list(qid, n)]
@@ -119,8 +123,9 @@ def snap(scores: Floats) -> Floats:
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
     """One score a row: tail rows keep the first stage's, head rows are mapped above all of them in their own order.
 
-    The reranking score ``h`` becomes ``g(h)``, itself plus a constant as a rule, or ``(1 + g(h)) * 2^k`` with ``2^k >= threshold`` where the threshold is
-    positive; ``g`` is increasing and positive, so the least head score is above the largest tail score whatever the data.
+    The reranking score ``h`` becomes ``g(h)``, itself plus a constant as a rule, or ``(1 + g(h)) * 2^k`` with
+    ``2^k >= threshold`` where the threshold is positive; ``g`` is increasing and positive, so the least head
+    score is above the largest tail score whatever the data.
 
     Parameters
     ----------
@@ -144,7 +149,9 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     return np.where(is_head, positive, first)
 
 
-def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
+def list_heads(
+    first: Floats, qid: NDArray[Any] | None, n_candidates: int | None
+) -> tuple[NDArray[np.bool_], float]:
     """Which rows are among the K best of their list, and the largest cut over the lists."""
     is_head = np.zeros(first.size, dtype=bool)
     highest = -math.inf

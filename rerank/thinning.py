@@ -1,13 +1,13 @@
 r"""Thinning: a rank statistic averaged over lists from which items have been dropped at random.
 
 An exact fit of the top ten places follows accidents of the training list: thousands of weights tie in sample.  Pretend
-instead that each item above a given one stays in the list with probability ``rho``.  The item at position ``p`` then stands
-at position ``1 + B`` with ``B`` binomial(p - 1, rho), and its expected pay is
+instead that each item above a given one stays in the list with probability ``rho``.  The item at position ``p``
+then stands at position ``1 + B`` with ``B`` binomial(p - 1, rho), and its expected pay is
 
     a'_(position p) = sum_b  P[B = b] * a_(position 1 + b).
 
-``B`` grows with ``p`` and ``a`` falls with the position, so the average is still non-decreasing in the rank: it is again a
-conditional linear rank statistic, and everything exact about those holds for it.
+``B`` grows with ``p`` and ``a`` falls with the position, so the average is still non-decreasing in the rank: it
+is again a conditional linear rank statistic, and everything exact about those holds for it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Thinned(RankStatistic):
 
     def __post_init__(self) -> None:
         if not isinstance(self.rho, int | float) or not 0 < self.rho <= 1:
-            raise InputError(f"thinning is {self.rho!r}; it must be None or a probability above 0 and at most 1.")
+            raise InputError(
+                f"thinning is {self.rho!r}; it must be None or a probability above 0 and at most 1."
+            )
         object.__setattr__(self, "rho", float(self.rho))
 
     @property

@@ -84,8 +84,8 @@ def worth(
 ) -> tuple[Floats, Floats | None]:  # fmt: skip
     """Worth of each row and weight of its list.
 
-    ``query_weight`` is a mapping from list id to weight (1 where it has none), or one number a row, the same on all rows of
-    a list.
+    ``query_weight`` is a mapping from list id to weight (1 where it has none), or one number a row, the same on
+    all rows of a list.
     """
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):
@@ -95,25 +95,34 @@ def worth(
     if query_weight is None:
         return gains, None
     if qid is None:
-        raise InputError("query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows.")
+        raise InputError(
+            "query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows."
+        )
     if isinstance(query_weight, Mapping):
         unknown = [name for name in query_weight if name not in set(names)]
         if unknown:
-            raise InputError(f"query_weight names the list {unknown[0]!r}, which is not in qid; remove it or correct its id.")
+            raise InputError(
+                f"query_weight names the list {unknown[0]!r}, which is not in qid; remove it or correct its id."
+            )
         by_list = np.array([float(query_weight.get(name, 1.0)) for name in names])
         weights = by_list[qid]
     else:
         weights = np.asarray(query_weight, dtype=np.float64)
     if weights.shape != y.shape:
-        raise InputError(f"query_weight has shape {weights.shape} for {y.size} rows; give one weight a row or a mapping.")
+        raise InputError(
+            f"query_weight has shape {weights.shape} for {y.size} rows; give one weight a row or a mapping."
+        )
     for number, rows in rows_by_list(qid, y.size):
         own = weights[rows]
         if not np.isfinite(own).all() or own[0] < 0 or np.any(own != own[0]):
             raise InputError(
-                f"The weight of list {names[number]!r} must be one finite number >= 0; found {np.unique(own)[:3].tolist()}."
+                f"The weight of list {names[number]!r} must be one finite number >= 0; found "
+                f"{np.unique(own)[:3].tolist()}."
             )
     if not np.any(weights > 0):
-        raise InputError("query_weight is 0 for every list, so nothing counts; give some list a positive weight.")
+        raise InputError(
+            "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
+        )
     return gains, weights
 
 
@@ -161,7 +170,9 @@ def prepare(
     if features.size:
         signs = options.pop("signs")
         problem = Problem.build(table[:, features], weighed, signs=signs[features], **options)
-    duplicates, conflicts = _repeats(table[:, features], data.gains[head_rows], np.repeat(np.arange(len(lists)), np.diff(start)))
+    duplicates, conflicts = _repeats(
+        table[:, features], data.gains[head_rows], np.repeat(np.arange(len(lists)), np.diff(start))
+    )
     info = ShortlistInfo(
         n_candidates=n_candidates,
         n_rows=data.y.size,
@@ -172,14 +183,18 @@ def prepare(
         n_duplicates=duplicates,
         n_conflicts=conflicts,
         n_features=int(features.size),
-        constant_features=tuple(name for j, name in enumerate(data.feature_names) if j not in set(features.tolist())),
+        constant_features=tuple(
+            name for j, name in enumerate(data.feature_names) if j not in set(features.tolist())
+        ),
     )
     return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
 
 
 def _nothing(lists: list[Any]) -> str:
     """Why no order of the heads differs from another in value, or ``""``."""
-    if any(item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists):
+    if any(
+        item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists
+    ):
         return ""
     return "already_ideal" if any(item.gains.max() > 0 for item in lists) else "nothing_to_find"
 

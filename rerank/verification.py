@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from rerank.certificate import certify, digest, ideal_value
 from rerank.errors import CertificateError, InputError
-from rerank.exchange import restore, statistic_of
 from rerank.fitting import Fit, fitted_scores
 from rerank.lists import weighted_gains
 from rerank.model_file import ModelDocument
+from rerank.models import restore, statistic_of
 from rerank.result import CLOSED
 from rerank.shortlist import number_lists
 from rerank.training import Data, Training, prepare
@@ -49,10 +49,13 @@ class Report:
 
     @property
     def holds(self) -> bool:
+        """Whether every check agrees."""
         return all(check.holds for check in self.checks)
 
 
-def training_of(doc: ModelDocument, table: Table, where: str) -> tuple[Reranker, Data, Training, Floats | None]:
+def training_of(
+    doc: ModelDocument, table: Table, where: str
+) -> tuple[Reranker, Data, Training, Floats | None]:
     """The estimator, the training data and the problem that the document was fitted on.
 
     Raises
@@ -63,7 +66,9 @@ def training_of(doc: ModelDocument, table: Table, where: str) -> tuple[Reranker,
     if table.y is None:
         raise InputError("The table has no labels; name the column that holds them.")
     if doc.settings.get("weighted_lists"):
-        raise InputError(f"{where} was fitted with weights of lists, which no table holds; verify it from Python.")
+        raise InputError(
+            f"{where} was fitted with weights of lists, which no table holds; verify it from Python."
+        )
     est = restore(doc, where=where)
     gains = weighted_gains(table.y, doc.gain, table.sample_weight)  # type: ignore[arg-type]
     lists = None if table.qid is None else number_lists(table.qid)[1]
@@ -94,7 +99,9 @@ def refitted(doc: ModelDocument, table: Table, where: str) -> Reranker:
     est, _, training, _ = training_of(doc, table, where)
     problem = training.problem
     if problem is None or not _same_scaling(doc, training):
-        raise InputError(f"The table is not the one {where} was fitted on: another shortlist follows from it; give that one.")
+        raise InputError(
+            f"The table is not the one {where} was fitted on: another shortlist follows from it; give that one."
+        )
     est._fit = Fit(est._stage, training, doc.weights, est.reranks_, est.result_)
     return est
 
@@ -117,10 +124,19 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
     def compare(name: str, stated: Any, found: Any, holds: bool) -> None:
         checks.append(Check(name, _shown(stated), _shown(found), bool(holds)))
 
-    compare("columns used", doc.features.tolist(), training.features.tolist(), np.array_equal(doc.features, training.features))
+    compare(
+        "columns used",
+        doc.features.tolist(),
+        training.features.tolist(),
+        np.array_equal(doc.features, training.features),
+    )
     threshold = est.threshold_
     compare("threshold", threshold, training.shortlist.threshold, threshold == training.shortlist.threshold)
-    if problem is None or result.status in ("already_ideal", "nothing_to_find") or not _same_scaling(doc, training):
+    if (
+        problem is None
+        or result.status in ("already_ideal", "nothing_to_find")
+        or not _same_scaling(doc, training)
+    ):
         if problem is not None:
             compare("scaling of the shortlist", "as stored", "other", _same_scaling(doc, training))
         ranking = scores if scores is not None else np.zeros(data.y.size)
@@ -129,14 +145,24 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
         return Report(tuple(checks), ("No weights were fitted: the first stage's order is the answer.",))
     compare("scaling of the shortlist", "as stored", "the same", True)
     if doc.data_sha256 is not None:
-        compare("digest of the problem", doc.data_sha256[:16], digest(problem)[:16], digest(problem) == doc.data_sha256)
+        compare(
+            "digest of the problem",
+            doc.data_sha256[:16],
+            digest(problem)[:16],
+            digest(problem) == doc.data_sha256,
+        )
     try:
         certificate = certify(problem, doc.weights)
     except CertificateError as error:
         compare("weights allowed", "yes", str(error), False)
         return Report(tuple(checks), ())
     value = certificate.value_down
-    compare("value", result.value, value, Fraction(result.value) <= certificate.value and abs(value - result.value) <= CLOSED)
+    compare(
+        "value",
+        result.value,
+        value,
+        Fraction(result.value) <= certificate.value and abs(value - result.value) <= CLOSED,
+    )
     ranked = fitted_scores(data, training, scores, doc.weights) if est.reranks_ else scores
     assert ranked is not None
     found = data.evaluate(statistic, ranked)
@@ -150,10 +176,17 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
         exact = float(ideal_value(problem))
         compare("bound is the ideal list's value", result.bound, exact, abs(result.bound - exact) <= CLOSED)
         return Report(tuple(checks), ())
-    who = "the search's record of its boxes" if result.bound_source == "search" else "trusting the solver that gave it"
+    who = (
+        "the search's record of its boxes"
+        if result.bound_source == "search"
+        else "trusting the solver that gave it"
+    )
     return Report(
         tuple(checks),
-        (f"That nothing exceeds the bound {result.bound:.9g} cannot be recomputed from these two files: it takes {who}.",),
+        (
+            f"That nothing exceeds the bound {result.bound:.9g} cannot be recomputed from these two files: it "
+            f"takes {who}.",
+        ),
     )
 
 

@@ -42,7 +42,19 @@ def run(*arguments, code=0):
 def fit(*extra, code=0, data="data.csv", label="hit"):
     own = ["--label", label] if label else []
     return run(
-        "fit", data, *own, "--model", "m.json", "--solver", "search", "--candidates", 20, "--stat", "dcg@5", *extra, code=code
+        "fit",
+        data,
+        *own,
+        "--model",
+        "m.json",
+        "--solver",
+        "search",
+        "--candidates",
+        20,
+        "--stat",
+        "dcg@5",
+        *extra,
+        code=code,
     )
 
 
@@ -55,7 +67,9 @@ def test_fit_writes_a_model_and_says_what_it_found(folder):
     est = load("m.json")
     assert body["status"] == "optimal" and body["proved"]
     assert body["statistic"] == est.result_.statistic and set(body["coef"]) <= set(NAMES)
-    assert {"value", "bound", "gap", "bound_source", "seconds", "shortlist", "first_stage_statistic"} <= set(body)
+    assert {"value", "bound", "gap", "bound_source", "seconds", "shortlist", "first_stage_statistic"} <= set(
+        body
+    )
     assert "Proved optimal" in fit().stdout
 
 
@@ -88,7 +102,9 @@ def test_rank_writes_csv_and_trec(folder):
 def test_an_open_gap_exits_with_3(folder):
     X, y = table(1, n=200, d=9)
     write_csv("wide.csv", Table(X, y, None, None, tuple(f"f{j}" for j in range(9))), label="hit")
-    body = answer(fit("--stat", "auc", "--candidates", 0, "--time-limit", 0.3, "--json", data="wide.csv", code=3))
+    body = answer(
+        fit("--stat", "auc", "--candidates", 0, "--time-limit", 0.3, "--json", data="wide.csv", code=3)
+    )
     assert body["gap"] > 0 and body["status"] in ("feasible", "first_stage_kept")
 
 
@@ -157,8 +173,10 @@ def test_runs_become_a_table_and_are_fused(folder):
     Path("j.qrels").write_text("".join(f"q{q} 0 d1 2\nq{q} 0 d0 1\n" for q in (1, 2)))
     run("convert", "bm25.run", "dense.run", "fused.csv", "--qrels", "j.qrels")
     body = answer(
-        run("fit", "fused.csv", "--label", "target", "--qid", "qid", "--id", "id", "--stat", "ndcg", "--first-stage", "none",
-            "--positive", "--solver", "search", "--model", "f.json", "--json")
+        run(
+            "fit", "fused.csv", "--label", "target", "--qid", "qid", "--id", "id", "--stat", "ndcg", "--positive",
+            "--first-stage", "none", "--solver", "search", "--model", "f.json", "--json",
+        )
     )  # fmt: skip
     assert body["proved"] and all(weight >= 0 for weight in body["coef"].values())
     rows = answer(run("rank", "f.json", "fused.csv", "--json"))["rows"]
@@ -176,7 +194,9 @@ def test_convert(folder, target):
 
 def test_doctor_lists_what_it_finds(folder):
     body = answer(run("doctor", "--json"))
-    assert body["versions"]["exact-rerank"] and any(one["name"] == "highs" and one["found"] for one in body["solvers"])
+    assert body["versions"]["exact-rerank"] and any(
+        one["name"] == "highs" and one["found"] for one in body["solvers"]
+    )
     assert "highs" in run("doctor").stdout
 
 

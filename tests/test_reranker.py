@@ -241,10 +241,14 @@ def test_a_first_stage_of_several_classes_is_refused():
 @pytest.mark.parametrize("stage", [None, "logistic"])
 def test_graded_lists(gain, stage):
     X, y, qid = lists(0)
-    est = Reranker("ndcg@4", first_stage=stage, n_candidates=5, gain=gain, solver="search", time_limit=20).fit(X, y, qid)
+    est = Reranker(
+        "ndcg@4", first_stage=stage, n_candidates=5, gain=gain, solver="search", time_limit=20
+    ).fit(X, y, qid)
     result = est.result_
     assert (result.n_lists, result.gain) == (6, gain)
-    assert result.statistic == pytest.approx(evaluate("ndcg@4", y, est.list_scores(X, qid), qid, gain=gain), abs=1e-12)
+    assert result.statistic == pytest.approx(
+        evaluate("ndcg@4", y, est.list_scores(X, qid), qid, gain=gain), abs=1e-12
+    )
     assert result.statistic == pytest.approx(est.score(X, y, qid), abs=1e-12)
     assert result.certificate.value == objective_at(est._fit.training.problem, result.weights)
     for name in np.unique(qid):
@@ -272,7 +276,8 @@ def test_weights_of_lists_by_mapping_and_by_row_agree():
     heavy = {"q1": 5.0, "q2": 0.0}
     by_row = np.array([heavy.get(name, 1.0) for name in qid])
     ests = [
-        Reranker("ndcg@4", first_stage=None, solver="search").fit(X, y, qid, query_weight=weights) for weights in (heavy, by_row)
+        Reranker("ndcg@4", first_stage=None, solver="search").fit(X, y, qid, query_weight=weights)
+        for weights in (heavy, by_row)
     ]
     assert ests[0].result_.value == ests[1].result_.value
     plain = evaluate("ndcg@4", y, ests[0].list_scores(X, qid), qid, query_weight=by_row)
@@ -292,7 +297,12 @@ def test_a_row_weight_multiplies_the_gain():
 
 @pytest.mark.parametrize(
     ("weights", "words"),
-    [({"q9": 1.0}, "not in qid"), ({"q1": -1.0}, ">= 0"), (np.ones(3), "shape"), (np.zeros(48), "every list")],
+    [
+        ({"q9": 1.0}, "not in qid"),
+        ({"q1": -1.0}, ">= 0"),
+        (np.ones(3), "shape"),
+        (np.zeros(48), "every list"),
+    ],
 )
 def test_bad_weights_of_lists(weights, words):
     X, y, qid = lists(3)

@@ -7,13 +7,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rerank import Reranker
 
 REPEATED = (
-    "repeating a row adds a duplicate, which ties with its twin and counts against it in every rank statistic; a weight "
+    "repeating a row adds a duplicate, which ties with its twin and counts against it in every rank "
+    "statistic; a weight "
     "multiplies the gain of one row"
 )
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": REPEATED,
     "check_sample_weight_equivalence_on_sparse_data": REPEATED,
-    "check_dtype_object": "an entry that is no number is an InputError, which is a ValueError; the check asks for a TypeError",
+    "check_dtype_object": "an entry that is no number is an InputError, which is a ValueError; the check asks "
+    "for a TypeError",
 }
 
 

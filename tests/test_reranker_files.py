@@ -71,7 +71,9 @@ def test_verify_recomputes_a_model_from_its_files(tmp_path, case):
         lambda doc: {"threshold": doc.threshold + 0.5},
         lambda doc: {"high": doc.high * 2 + 10},
         lambda doc: {"epsilon": 0.5},
-        lambda doc: {"result": {**doc.result, "certificate.pairs_won": doc.result["certificate.pairs_won"] + 1}},
+        lambda doc: {
+            "result": {**doc.result, "certificate.pairs_won": doc.result["certificate.pairs_won"] + 1}
+        },
     ],
 )
 def test_verify_notices_a_change(tmp_path, change):
@@ -186,7 +188,11 @@ def test_a_problem_survives_json_bit_by_bit():
     from rerank.certificate import digest
 
     X, y, qid = lists(6)
-    problem = Reranker("ndcg@4", first_stage=None, solver="none", positive=True).fit(X, y, qid)._fit.training.problem
+    problem = (
+        Reranker("ndcg@4", first_stage=None, solver="none", positive=True)
+        .fit(X, y, qid)
+        ._fit.training.problem
+    )
     body = json.loads(json.dumps(problem_to_json(problem)))
     assert digest(problem_from_json(body, "it")) == digest(problem)
 

@@ -59,7 +59,11 @@ def test_a_program_confirms_what_the_search_proved(formulation):
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
 def test_a_program_that_does_not_admit_the_proved_weights_says_so():
     X, y = small(3)
-    result = Reranker("dcg@3", solver="highs", formulation="resolved_rank", **{**SMALL, "time_limit": 60}).fit(X, y).result_
+    result = (
+        Reranker("dcg@3", solver="highs", formulation="resolved_rank", **{**SMALL, "time_limit": 60})
+        .fit(X, y)
+        .result_
+    )
     assert result.status == "optimal" and result.program_value is None
     assert any("does not admit" in note for note in result.notes)
 
@@ -131,7 +135,9 @@ def test_the_automatic_margin_grows_with_the_rows_of_the_program():
     X, y = table(9, n=30, d=40)
     est = Reranker("dcg@3", first_stage=None, solver="highs", time_limit=0.5).fit(X, y)
     assert est.result_.epsilon > 1e-4
-    assert Reranker("dcg@3", first_stage=None, solver="search", time_limit=0.2).fit(X, y).result_.epsilon == 1e-4
+    assert (
+        Reranker("dcg@3", first_stage=None, solver="search", time_limit=0.2).fit(X, y).result_.epsilon == 1e-4
+    )
 
 
 @pytest.mark.parametrize("formulation", ["auc", "pairwise"])

@@ -1,6 +1,7 @@
 """Head and tail: who is in, where ties go, and one score that keeps both orders."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,10 @@ def slow_head(own, k):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(scores, st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20), st.integers(1, 8))
+@given(
+    st.lists(st.tuples(scores, st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20),
+    st.integers(1, 8),
+)
 def test_head_and_tail_of_every_list(rows, k):
     first = np.array([row[0] for row in rows])
     gains = np.array([float(row[1]) for row in rows])
@@ -34,7 +38,7 @@ def test_head_and_tail_of_every_list(rows, k):
         tied += max(0, expected.size - k)
         assert np.all(np.diff(first[head]) <= 0) and np.all(np.diff(first[tail]) <= 0)
         # Equal scores of the tail are read against the gain.
-        for a, b in zip(tail[:-1], tail[1:], strict=True):
+        for a, b in pairwise(tail):
             assert first[a] > first[b] or gains[a] <= gains[b]
     assert short.n_tied == tied
     is_head, _ = list_heads(first, qid, k)

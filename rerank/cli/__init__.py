@@ -14,8 +14,8 @@ from rerank.cli.common import guarded
 
 app = typer.Typer(
     name="rerank",
-    help="Fit the top of a ranked list exactly, with a proved bound. Exit codes: 0 proved optimal or done, 3 a solution within "
-    "the limit, 4 no solution, 5 the certificate failed, 2 bad input.",
+    help="Fit the top of a ranked list exactly, with a proved bound. Exit codes: 0 proved optimal or done, "
+    "3 a solution within the limit, 4 no solution, 5 the certificate failed, 2 bad input.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

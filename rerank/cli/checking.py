@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from rerank.cli.common import FAILED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, read_for, working
+from rerank.cli.common import (
+    FAILED,
+    AsJson,
+    Data,
+    Label,
+    Model,
+    Positive,
+    Qid,
+    Weight,
+    answer,
+    read_for,
+    working,
+)
 
 
 def verify(
@@ -24,7 +36,13 @@ def verify(
     )
     report = check(doc, table, str(model))
     if as_json:
-        answer({"holds": report.holds, "checks": [vars(check) for check in report.checks], "open": list(report.remarks)})
+        answer(
+            {
+                "holds": report.holds,
+                "checks": [vars(check) for check in report.checks],
+                "open": list(report.remarks),
+            }
+        )
     else:
         from rerank.report import print_checks
 
@@ -34,7 +52,7 @@ def verify(
 
 def doctor(as_json: AsJson = False) -> None:
     """Say which solvers and libraries this installation finds."""
-    from rerank.exchange import versions
+    from rerank.models import versions
     from rerank.solvers import gateway
 
     with working("Asking the solvers for their versions ..."):

@@ -25,17 +25,25 @@ PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 
 Answer = TypeVar("Answer")
 
-Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv or .svm (svmlight with qid), also .gz.", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(help="Table: .csv, .tsv or .svm (svmlight with qid), also .gz.", show_default=False)
+]
 Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.", show_default=False)]
-Label = Annotated[str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.", show_default=False)]
+Label = Annotated[
+    str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.", show_default=False)
+]
 Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.", show_default=False)]
 Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.", show_default=False)]
 Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.", show_default=False)]
 Positive = Annotated[
-    str | None, typer.Option(help="CSV: the label of the rows to find, where labels are words.", show_default=False)
+    str | None,
+    typer.Option(help="CSV: the label of the rows to find, where labels are words.", show_default=False),
 ]
 Features = Annotated[
-    str | None, typer.Option(help="CSV: columns to use, with commas between; all numeric ones by default.", show_default=False)
+    str | None,
+    typer.Option(
+        help="CSV: columns to use, with commas between; all numeric ones by default.", show_default=False
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -55,7 +63,9 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
             return command(*args, **kwargs)
         except (RerankError, FormulationError) as error:
             typer.echo(f"rerank: {error}", err=True)
-            raise typer.Exit(next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)) from None
+            raise typer.Exit(
+                next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)
+            ) from None
         except BrokenPipeError:
             sys.stderr.close()
             raise typer.Exit(0) from None

@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, Data, Features, Id, Label, Positive, Qid, Weight, answer, exit_code, read_data, say, working
+from rerank.cli.common import (
+    AsJson,
+    Data,
+    Features,
+    Id,
+    Label,
+    Positive,
+    Qid,
+    Weight,
+    answer,
+    exit_code,
+    read_data,
+    say,
+    working,
+)
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,19 +37,31 @@ def fit(
     weight: Weight = None,
     positive_label: Positive = None,
     features: Features = None,
-    stat: Annotated[str, typer.Option(help="auc, pauc@N, wta, precision@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P.")] = "dcg@10",
+    stat: Annotated[
+        str, typer.Option(help="auc, pauc@N, wta, precision@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P.")
+    ] = "dcg@10",
     first_stage: Annotated[str, typer.Option(help="logistic, or none to rerank every row.")] = "logistic",
     candidates: Annotated[int, typer.Option(help="Rows of each list that are reranked; 0 for all.")] = 50,
-    formulation: Annotated[str, typer.Option(help="subrank, resolved_rank, mixed, auc or pairwise.")] = "subrank",
+    formulation: Annotated[
+        str, typer.Option(help="subrank, resolved_rank, mixed, auc or pairwise.")
+    ] = "subrank",
     solver: Annotated[str, typer.Option(help="highs, search, none, cbc, scip, glpk, gurobi, ...")] = "highs",
     presolve: Annotated[bool, typer.Option(help="Let the search in weight space go first.")] = True,
     time_limit: Annotated[float, typer.Option(help="Seconds for everything.")] = 60.0,
     epsilon: Annotated[str, typer.Option(help="Margin in units of the scaled score, or auto.")] = "auto",
-    price: Annotated[float, typer.Option("--C", help="Price of one feature, in the unit of the statistic.")] = 0.0,
-    max_features: Annotated[int | None, typer.Option(help="At most this many features.", show_default=False)] = None,
+    price: Annotated[
+        float, typer.Option("--C", help="Price of one feature, in the unit of the statistic.")
+    ] = 0.0,
+    max_features: Annotated[
+        int | None, typer.Option(help="At most this many features.", show_default=False)
+    ] = None,
     positive: Annotated[bool, typer.Option(help="Non-negative weights only.")] = False,
-    gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
-    thinning: Annotated[float | None, typer.Option(help="Keep probability of thinning.", show_default=False)] = None,
+    gain: Annotated[
+        str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")
+    ] = "exponential",
+    thinning: Annotated[
+        float | None, typer.Option(help="Keep probability of thinning.", show_default=False)
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A live line while HiGHS works.")] = False,
@@ -46,13 +72,20 @@ def fit(
     from rerank.settings import check
 
     table = read_data(
-        data, label=label, qid=qid, id=id, weight=weight, positive=positive_label, features=features, need_label=True
+        data,
+        label=label,
+        qid=qid,
+        id=id,
+        weight=weight,
+        positive=positive_label,
+        features=features,
+        need_label=True,
     )
     est = Reranker(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=candidates or None,
-        formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit, epsilon=_margin(epsilon), C=price,
-        max_features=max_features, positive=positive, gain=gain, thinning=thinning, n_jobs=jobs, random_state=seed,
-        verbose=int(verbose),
+        formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
+        epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
+        thinning=thinning, n_jobs=jobs, random_state=seed, verbose=int(verbose),
     )  # fmt: skip
     if not model.absolute().parent.is_dir():
         raise InputError(f"The folder of {model} does not exist; make it, or write the model elsewhere.")
@@ -60,7 +93,9 @@ def fit(
     with working(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."):
         fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
-    est._columns_read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
+    est._columns_read = {f"{role}_column": name for role, name in columns.items()} | {
+        "positive_label": positive_label
+    }
     est.save(model)
     if as_json:
         answer({"model": str(model), **est.result_.to_dict(), "coef": named_weights(est)})

@@ -9,17 +9,36 @@ from typing import Annotated, Any
 import typer
 
 from rerank.cli.common import (
-    FEASIBLE, NO_SOLUTION, PROVED, AsJson, Data, Label, Model, Positive, Qid, Weight, answer, exit_code, read_for, say, working,
+    FEASIBLE,
+    NO_SOLUTION,
+    PROVED,
+    AsJson,
+    Data,
+    Label,
+    Model,
+    Positive,
+    Qid,
+    Weight,
+    answer,
+    exit_code,
+    read_for,
+    say,
+    working,
 )  # fmt: skip
 from rerank.errors import InputError
 
-Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.", show_default=False)]
+Program = Annotated[
+    Path, typer.Argument(help="Program file (.mps) written by rerank export.", show_default=False)
+]
 
 
 def export(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Argument(help="Program file to write (.mps); its sidecar ends in .json.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Argument(help="Program file to write (.mps); its sidecar ends in .json.", show_default=False),
+    ],
     label: Label = None,
     qid: Qid = None,
     weight: Weight = None,
@@ -28,7 +47,9 @@ def export(
         str | None, typer.Option(help="Another program than the model's.", show_default=False)
     ] = None,
     linking: Annotated[str, typer.Option(help="ordered, or paper for the literal form.")] = "ordered",
-    big_m: Annotated[str, typer.Option(help="pair, or unit for the literal form (another problem).")] = "pair",
+    big_m: Annotated[
+        str, typer.Option(help="pair, or unit for the literal form (another problem).")
+    ] = "pair",
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its training data for any solver."""
@@ -38,7 +59,9 @@ def export(
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
     if output.with_suffix(".json").resolve() == model.resolve():
-        raise InputError(f"The sidecar of {output} would take the place of the model {model}; name the program otherwise.")
+        raise InputError(
+            f"The sidecar of {output} would take the place of the model {model}; name the program otherwise."
+        )
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
     )
@@ -82,9 +105,14 @@ def solve(
     else:
         bound = "no bound" if not math.isfinite(outcome.bound) else f"bound {outcome.bound:.9g}"
         held = "no solution" if outcome.objective is None else f"objective {outcome.objective:.9g}, {bound}"
-        typer.echo(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
+        typer.echo(
+            f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s"
+        )
         if body["solution"]:
-            say(f"Solution written to {body['solution']}; rerank import {program} {body['solution']} --model NEW.json reads it.")
+            say(
+                f"Solution written to {body['solution']}; rerank import {program} {body['solution']} --model "
+                "NEW.json reads it."
+            )
         if outcome.message:
             say(outcome.message)
     if outcome.x is None:
@@ -94,10 +122,13 @@ def solve(
 
 def take(
     program: Program,
-    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers.", show_default=False)],
+    solution: Annotated[
+        Path, typer.Argument(help="Solution file of any of the solvers.", show_default=False)
+    ],
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).", show_default=False)],
     dialect: Annotated[
-        str | None, typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.", show_default=False)
+        str | None,
+        typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

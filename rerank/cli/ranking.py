@@ -17,7 +17,8 @@ def rank(
     qid: Qid = None,
     id: Id = None,
     output: Annotated[
-        Path | None, typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False)
+        Path | None,
+        typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
     ] = None,
     top: Annotated[int, typer.Option(help="Rows of each list to print; 0 for all.")] = 10,
     as_json: AsJson = False,
@@ -25,19 +26,30 @@ def rank(
     """Rank the rows of a table, best first."""
     import numpy as np
 
-    from rerank.exchange import restore
     from rerank.lists import rows_by_list
+    from rerank.models import restore
 
     doc, table = read_for(model, data, qid=qid, id=id)
     est = restore(doc, where=str(model))
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
-    names = table.ids if table.ids is not None else np.array([str(row) for row in range(len(table))], dtype=object)
-    lists = [(str(name), rows[np.argsort(places[rows])]) for name, rows in rows_by_list(table.qid, len(table))]
+    names = (
+        table.ids
+        if table.ids is not None
+        else np.array([str(row) for row in range(len(table))], dtype=object)
+    )
+    lists = [
+        (str(name), rows[np.argsort(places[rows])]) for name, rows in rows_by_list(table.qid, len(table))
+    ]
     if output is not None:
         _write(output, table, names, scores, places)
         say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
     shown = [
-        {"list": name if table.qid is not None else None, "place": int(places[row]), "id": str(names[row]), "score": scores[row]}
+        {
+            "list": name if table.qid is not None else None,
+            "place": int(places[row]),
+            "id": str(names[row]),
+            "score": scores[row],
+        }
         for name, rows in lists
         for row in (rows if top <= 0 else rows[:top])
     ]
@@ -60,7 +72,9 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
         raise InputError(f"{path} names no format; write to a .csv or a .run file.")
     import csv
 
-    order = sorted(range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row]))
+    order = sorted(
+        range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row])
+    )
     with writing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*([] if table.qid is None else ["qid"]), "place", "id", "score"])
@@ -79,7 +93,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate the model's ranking of labelled rows, beside the first stage's."""
-    from rerank.exchange import restore
+    from rerank.models import restore
     from rerank.ranks import count_empty, evaluate
     from rerank.statistics import parse
 
@@ -98,7 +112,15 @@ def score(
     empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)  # type: ignore[arg-type]
     name = parse(est.stat).name
     if as_json:
-        answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
+        answer(
+            {
+                "statistic": name,
+                "value": value,
+                "first_stage": first,
+                "n_rows": len(table),
+                "n_empty_lists": empty,
+            }
+        )
         return
     typer.echo(f"{name}  {value:.6g}")
     if first is not None:

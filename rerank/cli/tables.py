@@ -17,10 +17,13 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 def convert(
     files: Annotated[
         list[Path],
-        typer.Argument(help="One table, or several TREC runs, and last the file to write.", show_default=False),
+        typer.Argument(
+            help="One table, or several TREC runs, and last the file to write.", show_default=False
+        ),
     ],
     qrels: Annotated[
-        Path | None, typer.Option(help="TREC judgements: grades of the documents in the runs.", show_default=False)
+        Path | None,
+        typer.Option(help="TREC judgements: grades of the documents in the runs.", show_default=False),
     ] = None,
     judged: Annotated[bool, typer.Option(help="Add relevant documents that no run has.")] = False,
     label: Label = None,
@@ -31,7 +34,9 @@ def convert(
     features: Features = None,
     as_json: AsJson = False,
 ) -> None:
-    """Convert tables: CSV and svmlight into each other or into TREC judgements, TREC runs into a table of their scores."""
+    """Convert tables: CSV and svmlight into each other or into TREC judgements, TREC runs into a table of
+    their scores.
+    """
     from rerank.io import fuse, read_qrels, read_run, write_csv, write_qrels, write_svmlight
 
     *sources, target = files
@@ -44,13 +49,17 @@ def convert(
         raise InputError(f"{target} is both read and written; write to another file.")
     runs = [source for source in sources if source.suffix.lower() in RUNS]
     if runs and len(runs) < len(sources):
-        raise InputError(f"{next(s for s in sources if s not in runs)} is no TREC run; give runs only, or one table.")
+        raise InputError(
+            f"{next(s for s in sources if s not in runs)} is no TREC run; give runs only, or one table."
+        )
     if runs:
         names = [run.stem for run in runs]
         if len(set(names)) < len(names):
             raise InputError("Two runs have the same file name; their names become columns, so rename one.")
         table = fuse(
-            {run.stem: read_run(run) for run in runs}, None if qrels is None else read_qrels(qrels), judged=judged
+            {run.stem: read_run(run) for run in runs},
+            None if qrels is None else read_qrels(qrels),
+            judged=judged,
         )
         for note in table.notes:
             say(note)
@@ -64,7 +73,9 @@ def convert(
         write_csv(target, table, label=label or "target")
     elif suffix == ".qrels":
         if table.y is None:
-            raise InputError(f"{sources[0]} was read without labels; name the column that holds them with --label.")
+            raise InputError(
+                f"{sources[0]} was read without labels; name the column that holds them with --label."
+            )
         ids = table.ids if table.ids is not None else [str(row) for row in range(len(table))]
         write_qrels(target, table.qid, ids, table.y)
     else:
