@@ -20,7 +20,6 @@ from rerank.cli.common import (
     exit_code,
     read_data,
     say,
-    working,
 )
 from rerank.errors import InputError
 
@@ -64,7 +63,9 @@ def fit(
     ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A live line while HiGHS works.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="The solver's own log, on standard error.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
@@ -85,13 +86,13 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=candidates or None,
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
-        thinning=thinning, n_jobs=jobs, random_state=seed, verbose=int(verbose),
+        thinning=thinning, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     if not model.absolute().parent.is_dir():
         raise InputError(f"The folder of {model} does not exist; make it, or write the model elsewhere.")
     check(est, table.X.shape[1])
-    with working(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."):
-        fit_table(est, table)
+    say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
+    fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     est._columns_read = {f"{role}_column": name for role, name in columns.items()} | {
         "positive_label": positive_label
