@@ -62,7 +62,7 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
         When the codes are not exactly ``roots`` full binary trees, one after the other.
     """
     n = codes.size
-    if n == 0 or not (codes >= COORDINATE).any():
+    if roots == 0 or not (codes >= COORDINATE).any():
         if n != roots:
             raise UnprovenError(f"The tree has {n} codes where {roots} are needed: it is not complete.")
         return np.arange(n)

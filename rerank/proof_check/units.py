@@ -45,6 +45,7 @@ class Unit:
 
 
 def binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
+    """One binary list for each distinct positive gain; ``share`` is what the list's raw value is multiplied by."""
     ratios = [a.as_integer_ratio() for a in item.coefficients[::-1].tolist()]
     grain = max((below for _, below in ratios), default=1)
     worth = [above * (grain // below) for above, below in ratios]
