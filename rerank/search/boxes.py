@@ -195,7 +195,9 @@ class BoxSearch:
         i = bundle.support
         features = self.columns[i]
         if i not in self.lines:
-            fresh = bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
+            fresh = (
+                bundle.forces.shape[1] == 0 and len(self.columns) > 1 and bundle.bound >= self.tables.ideal
+            )
             if fresh:
                 return Support(features, self.frame(i), NO_LINES)
             self.lines[i] = opposite(self.tables, features)
@@ -208,7 +210,9 @@ class BoxSearch:
         if support not in self.frames:
             features = self.columns[support]
             free = not self.signed[features].any()
-            self.frames[support] = frame(self.covariance[np.ix_(features, features)]) if free else None
+            self.frames[support] = (
+                frame(self.covariance[np.ix_(features, features)], self.tables.epsilon) if free else None
+            )
         return self.frames[support]
 
     @cached_property

@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 WORTH = 2.0  # ratio of longest to shortest spread from which a frame pays
+CLEAR = 20.0  # margins by which differences have to spread in every direction
 MOST = 100.0  # ratio beyond which nearly collinear features are not stretched further
 
 
-def frame(covariance: Floats) -> Floats | None:
+def frame(covariance: Floats, epsilon: float) -> Floats | None:
     """``S`` (k, k) with rows of L1 norm at most 1, for a covariance of differences; None where the cube's own axes do.
 
-    The rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``.
+    The rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``.  Directions in which no pair clears the margin must not
+    be stretched: they would fill the frame with boxes in which nothing can be decided.
     """
     if covariance.shape[0] < 3:
         return None
     values, axes = np.linalg.eigh(covariance)
     top = float(values[-1])
-    if not top > 0 or values[0] * WORTH**2 >= top:
+    if values[0] < (CLEAR * epsilon) ** 2 or values[0] * WORTH**2 >= top:
         return None
     root = 1.0 / np.sqrt(np.maximum(values, top / MOST**2))
     S = (axes * root) @ axes.T

@@ -67,7 +67,9 @@ def _won_from(A: float, B: float, epsilon: float, breaks: Any, slopes: Any, leve
             d = B - epsilon * slopes[i]
             if d > 0.0:
                 return -(A - epsilon * levels[i]) / d
-            return breaks[i - 1] if i > 0 else -np.inf  # flat on the margin, and rounding hid it one break earlier
+            return (
+                breaks[i - 1] if i > 0 else -np.inf
+            )  # flat on the margin, and rounding hid it one break earlier
     d = B - epsilon * slopes[n]
     return -(A - epsilon * levels[n]) / d if d > 0.0 else np.inf
 

@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.problem import Problem
 from rerank.search.boxes import BoxSearch
 from rerank.search.corners import Exact
+from rerank.search.frame import frame
 from rerank.search.lines import LineSearch
 from rerank.search.result import Progress, SearchResult
 from rerank.search.supports import supports
@@ -20,6 +21,7 @@ from rerank.search.tables import Tables, tables
 from rerank.search.tasks import Bundle
 
 Floats = NDArray[np.float64]
+OWN_AXES = 0.1  # seconds on the features' own axes before a frame is tried; most problems need no more
 MANY = 12  # features beyond which boxes prove nothing in practice and lines get most of the time
 
 
@@ -118,10 +120,15 @@ class Solver:
         columns, self.left_out = supports(problem.n_features, problem.max_features, problem.C > 0)
         prices = self.price * np.array([c.size for c in columns], dtype=np.float64)
         zero = self._inner(np.zeros(problem.n_features))
-        # A proof is about boxes of weights, so its search keeps to the features' own axes.
-        framed = not proof and self.tables.pairs.shape[1] > 1
         self.search = BoxSearch(
-            self.tables, columns, prices, self.signed, zero, np.zeros(problem.n_features), n_jobs, proof, framed
+            self.tables,
+            columns,
+            prices,
+            self.signed,
+            zero,
+            np.zeros(problem.n_features),
+            n_jobs,
+            proof,
         )
 
     def solve(self, start: ArrayLike | None) -> SearchResult:
@@ -156,13 +163,13 @@ class Solver:
         d = self.problem.n_features
         pairs = self.tables.pairs.shape[1]
         if start is not None:
-            w = np.asarray(start, dtype=np.float64) * self.flip
+            w = np.asarray(start, dtype=np.float64)
             if w.shape != (d,) or not np.isfinite(w).all():
                 raise InputError(
                     f"The start holds {w.size} weights; it must hold {d} finite numbers, one a feature."
                 )
-            w = np.where(self.signed, np.maximum(w, 0.0), w)
-            self.offer(w)
+            w = w * self.flip
+            self.offer(np.where(self.signed, np.maximum(w, 0.0), w))
         if self.limited:
             sizes = d if self.problem.max_features is None else self.problem.max_features
             for _, w in self.lines.forward(sizes, lambda n: self.price * n):
@@ -183,13 +190,16 @@ class Solver:
         s = self.search
         lines_share = 0.15 if self.problem.n_features <= MANY else 0.8
         burst = 0.03
+        began, tried = time.perf_counter(), False
         while True:
             if s.run(self.deadline, self._progress, until=time.perf_counter() + burst):
                 if self._settle_small():
                     return True
                 if not s.framed:
                     return False
-                s = self._unframed()
+                s = self._again(
+                    framed=False
+                )  # exact answers in small boxes are given for boxes of weights only
             now = time.perf_counter()
             if now >= self.deadline:
                 return False
@@ -197,12 +207,25 @@ class Solver:
                 self.more_lines(min(now + burst * lines_share / (1 - lines_share), self.deadline))
                 self._progress(s)
             burst = min(burst * 1.7, 20.0)
+            if now - began > OWN_AXES and not tried:
+                tried = True
+                if self._worth_a_frame():
+                    s = self._again(framed=True)
 
-    def _unframed(self) -> BoxSearch:
-        """Begin again with boxes of weights: exact answers in small boxes are given for those only."""
-        old = self.search
+    def _worth_a_frame(self) -> bool:
+        """Whether boxes in a frame may do better: one support, features correlated, no proof asked for.
+
+        A proof is about boxes of weights, so its search keeps to the features' own axes.
+        """
+        s = self.search
+        if len(s.columns) > 1 or s.record or self.signed.any():
+            return False
+        return frame(s.covariance, self.tables.epsilon) is not None
+
+    def _again(self, framed: bool) -> BoxSearch:
+        """Begin again from the root with the best point found, in a frame or on the features' own axes."""
         self.search = replace(
-            old, framed=False, frames={}, heap=[], stubborn=[], splits=[], _count=0, _task=0, _speed=old._speed
+            self.search, framed=framed, frames={}, heap=[], stubborn=[], splits=[], _count=0, _task=0
         )
         return self.search
 
