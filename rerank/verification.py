@@ -6,6 +6,7 @@ shortlist, and the certificate from the problem and the weights.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,14 @@ from rerank.fitting import Fit, fitted_scores
 from rerank.lists import weighted_gains
 from rerank.model_file import ModelDocument
 from rerank.models import restore, statistic_of
-from rerank.result import CLOSED
+from rerank.problem import Problem
+from rerank.result import CLOSED, Result
 from rerank.shortlist import number_lists
 from rerank.training import Data, Training, prepare
 
 if TYPE_CHECKING:
     from rerank.io import Table
+    from rerank.proof import Proof
     from rerank.reranker import Reranker
 
 Floats = NDArray[np.float64]
@@ -106,8 +109,8 @@ def refitted(doc: ModelDocument, table: Table, where: str) -> Reranker:
     return est
 
 
-def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report:
-    """Recompute a model's claims from its training table.
+def verify(doc: ModelDocument, table: Table, where: str = "the model", proof: Proof | None = None) -> Report:
+    """Recompute a model's claims from its training table, and with the search's proof its bound too.
 
     Parameters
     ----------
@@ -115,6 +118,8 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
     table : Table
     where : str
         Name of the model in messages.
+    proof : Proof, optional
+        What the search recorded; see :mod:`rerank.proof`.
     """
     est, data, training, scores = training_of(doc, table, where)
     result, problem = est.result_, training.problem
@@ -142,7 +147,8 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
         ranking = scores if scores is not None else np.zeros(data.y.size)
         found = data.evaluate(statistic, ranking)
         compare("statistic", result.statistic, found, abs(found - result.statistic) <= CLOSED)
-        return Report(tuple(checks), ("No weights were fitted: the first stage's order is the answer.",))
+        remarks = ("No weights were fitted: the first stage's order is the answer.",)
+        return Report(tuple(checks), remarks if proof is None else (*remarks, "The proof was not looked at."))
     compare("scaling of the shortlist", "as stored", "the same", True)
     if doc.data_sha256 is not None:
         compare(
@@ -172,12 +178,15 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
         same = replace(certificate, data_sha256=stated.data_sha256) == stated
         compare("certificate, every entry", "as stored", "the same" if same else "other", same)
     compare("bound not below the value", result.bound, value, Fraction(result.bound) >= certificate.value)
+    proved = () if proof is None else _proved(problem, proof, result, compare)
     if result.bound_source == "ideal":
         exact = float(ideal_value(problem))
         compare("bound is the ideal list's value", result.bound, exact, abs(result.bound - exact) <= CLOSED)
-        return Report(tuple(checks), ())
+        return Report(tuple(checks), proved)
+    if proof is not None and result.bound_source == "search":
+        return Report(tuple(checks), proved)
     who = (
-        "the search's record of its boxes"
+        "the search's proof, which fit --proof writes"
         if result.bound_source == "search"
         else "trusting the solver that gave it"
     )
@@ -186,8 +195,26 @@ def verify(doc: ModelDocument, table: Table, where: str = "the model") -> Report
         (
             f"That nothing exceeds the bound {result.bound:.9g} cannot be recomputed from these two files: it "
             f"takes {who}.",
+            *proved,
         ),
     )
+
+
+def _proved(
+    problem: Problem, proof: Proof, result: Result, compare: Callable[[str, Any, Any, bool], None]
+) -> tuple[str, ...]:
+    """Check the proof's tree of boxes, and that it bears out the model's bound where the search gave that."""
+    from rerank.proof_check import verify
+
+    verdict = verify(problem, proof)
+    found = f"true of all {verdict.leaves} boxes" if verdict.ok else verdict.message
+    compare("proof", f"nothing is worth more than {proof.bound:.12g}", found, verdict.ok)
+    if not verdict.ok:
+        return ()
+    if result.bound_source == "search":
+        compare("bound is the proof's", result.bound, float(proof.bound), proof.bound <= result.bound)
+    exactly = f", {verdict.exact_leaves} of them in rationals throughout" if verdict.exact_leaves else ""
+    return (f"Proof: {verdict.message} ({verdict.leaves} boxes in {verdict.seconds:.1f} s{exactly})",)
 
 
 def _same_scaling(doc: ModelDocument, training: Training) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from rerank.cli.common import (
@@ -26,6 +29,10 @@ def verify(
     qid: Qid = None,
     weight: Weight = None,
     positive_label: Positive = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(help="Proof written by fit --proof: checks the bound too.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a model's numbers from the files alone, in exact rational arithmetic."""
@@ -34,7 +41,14 @@ def verify(
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
     )
-    report = check(doc, table, str(model))
+    if proof is None:
+        report = check(doc, table, str(model))
+    else:
+        from rerank.proof_file import load
+
+        record = load(proof)
+        with working(f"Checking {proof.name} ..."):
+            report = check(doc, table, str(model), record)
     if as_json:
         answer(
             {

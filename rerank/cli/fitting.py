@@ -61,6 +61,10 @@ def fit(
     thinning: Annotated[
         float | None, typer.Option(help="Keep probability of thinning.", show_default=False)
     ] = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the search's proof, for verify --proof.", show_default=False),
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     verbose: Annotated[
@@ -88,8 +92,10 @@ def fit(
         epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
         thinning=thinning, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
-    if not model.absolute().parent.is_dir():
-        raise InputError(f"The folder of {model} does not exist; make it, or write the model elsewhere.")
+    for target in (model, proof):
+        if target is not None and not target.absolute().parent.is_dir():
+            raise InputError(f"The folder of {target} does not exist; make it, or write elsewhere.")
+    est._proof = proof is not None
     check(est, table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     fit_table(est, table)
@@ -98,13 +104,19 @@ def fit(
         "positive_label": positive_label
     }
     est.save(model)
+    record = est.result_.proof
+    if proof is not None and record is not None:
+        record.save(proof)
     if as_json:
-        answer({"model": str(model), **est.result_.to_dict(), "coef": named_weights(est)})
+        written = {} if record is None else {"proof": str(proof)}
+        answer({"model": str(model), **written, **est.result_.to_dict(), "coef": named_weights(est)})
     else:
         from rerank.report import print_result
 
         print_result(est)
-        say(f"Written to {model}.")
+        say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")
+    if proof is not None and record is None:
+        say(f"No proof was written to {proof}: the search had no part in this result.")
     raise typer.Exit(exit_code(est.result_))
 
 
