@@ -1,0 +1,125 @@
+"""The examples: script and notebook say the same, store nothing, run within a minute, draw, and show what they promise."""
+
+import base64
+import io
+import re
+import time
+from pathlib import Path
+
+import jupytext
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+SECONDS = 60
+PROXIES = {
+    "auc": 1, "pauc@100": 1, "dcg": 1, "mrr": 1, "dcg@100": 2, "pauc@10": 2, "hinge loss": 1, "exponential loss": 2,
+}  # fmt: skip
+"""Which solution each measure prefers, as [RudinWang2018, Theorem 2.1] says."""
+
+
+def numbers(pattern, text):
+    return [tuple(map(float, found)) for found in re.findall(pattern, text)]
+
+
+def inspect_first(text):
+    assert "Proved optimal (by the search)" in text and "Everything stated holds." in text and "FAILED" not in text
+    (first, _), (exact, _) = numbers(r"(?:first stage|exact order): dcg@10 ([\d.]+), (\d+) failures", text)
+    assert exact > first
+
+
+def programs_by_hand(text):
+    assert "not installed" not in text, "Install CBC (apt-get install coinor-cbc) and SCIP (pip install pyscipopt)."
+    optima = {name: [] for name in ("subrank", "resolved_rank", "mixed", "auc", "pairwise")}
+    for name, solver, value in re.findall(r"^(\w+) +(highs|cbc|scip) +\w+ [\d.]+, value ([\d.]+)$", text, flags=re.M):
+        optima[name].append((solver, float(value)))
+    assert all([solver for solver, _ in told] == ["highs", "cbc", "scip"] for told in optima.values())
+    for family in (("subrank", "resolved_rank", "mixed"), ("auc", "pairwise")):
+        values = [value for name in family for _, value in optima[name]]
+        assert max(values) - min(values) <= 2e-6
+    ((value, bound),) = numbers(r"(?m)^value ([\d.]+), bound ([\d.]+)$", text)
+    assert value == bound == optima["mixed"][0][1]
+
+
+def ties(text):
+    told = numbers(r": ResolvedRank ([\d.]+), Subrank ([\d.]+), mixed ([\d.]+)", text)
+    assert told == [(7, 7, 7), (6.9, 6.8, 6.9), (7, 6, 7)]
+
+
+def why_proxies_fail(text):
+    told = dict(re.findall(r"^([\w@]+(?: loss)?) +[\d.,e+]+ +[\d.,e+]+ +Solution (\d)$", text, flags=re.M))
+    assert {name: int(told[name]) for name in PROXIES} == PROXIES
+    assert set(re.findall(r"the side of Solution (\d)", text)) == {"1"}
+    fitted = re.findall(r"Solution (\d), optimal; the better one is Solution (\d)", text)
+    assert {a for a, _ in fitted} == {"1", "2"} and all(a == b for a, b in fitted)
+    ((one, two),) = numbers(r"dcg@10: Solution 1 ([\d.]+), Solution 2 ([\d.]+)", text)
+    ((first, exact),) = numbers(r"first stage ([\d.]+), its shortlist in exact order ([\d.]+)", text)
+    assert exact > max(one, two, first)
+
+
+PROMISES = [inspect_first, programs_by_hand, ties, why_proxies_fail]
+
+
+def cells(path):
+    return [(cell.cell_type, cell.source.strip()) for cell in jupytext.read(path).cells]
+
+
+def test_every_example_is_known():
+    assert [re.sub(r"^\d_", "", script.stem) for script in SCRIPTS] == [promise.__name__ for promise in PROMISES]
+    assert sorted(script.with_suffix(".ipynb") for script in SCRIPTS) == sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_script_and_notebook_say_the_same(script):
+    assert cells(script.with_suffix(".ipynb")) == cells(script), "jupytext --update --to ipynb examples/*.py"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_notebook_stores_no_output(script):
+    notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code and all(cell.outputs == [] and cell.execution_count is None for cell in code)
+    assert set(notebook.metadata) <= {"kernelspec", "language_info", "jupytext"}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_numbers_in_the_text_are_computed(script):
+    prose = "\n".join(source for kind, source in cells(script) if kind == "markdown")
+    names = r"`[^`]*`|\(\d{4}, Theorem [\d.]+\)|Solution \d"
+    text = re.sub(names, "", " ".join(prose.split()))
+    assert re.findall(r".{0,20}\d+.{0,20}", text) == []
+
+
+@pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=lambda value: getattr(value, "stem", ""))
+def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch):
+    work, home = tmp_path / "work", tmp_path / "home"
+    work.mkdir()
+    home.mkdir()
+    # Pictures are shown inside the notebook, as a reader sees them, and the kernel writes nothing outside the test.
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(variable, str(home / variable.lower()))
+    notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    began = time.monotonic()
+    NotebookClient(
+        notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(work)}}
+    ).execute()
+    assert time.monotonic() - began < SECONDS
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output.text for output in outputs if output.get("name") == "stderr"] == []
+    pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    assert pictures and all(is_drawn(picture) for picture in pictures)
+    promise("\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs))
+    assert list(work.iterdir()) == []
+
+
+def is_drawn(picture):
+    """Whether a picture is of a size to be read and has light and dark in it."""
+    from matplotlib.image import imread
+
+    pixels = imread(io.BytesIO(base64.b64decode(picture)))[..., :3]
+    return min(pixels.shape[:2]) > 150 and pixels.min() < 0.3 and np.mean(pixels > 0.95) > 0.5
