@@ -94,6 +94,7 @@ def _searched(
 ) -> tuple[Solved, SearchResult]:
     from rerank import search
 
+    clock.excuse("compile", search.ready())
     with clock.phase("search"), live("search") if plan.verbose == 1 else nullcontext() as line:
         found = search.solve(
             problem,
@@ -269,6 +270,7 @@ def _improved(problem: Problem, plan: Plan, clock: Clock, start: Floats | None) 
     """Start weights after exact line search, and their value."""
     from rerank import search
 
+    clock.excuse("compile", search.ready())
     limit = min(START_SECONDS, clock.remaining * 0.1)
     w, value = search.line_search(problem, start=start, time_limit=limit, random_state=plan.random_state)
     return normalised(np.asarray(w, dtype=np.float64)), float(value)

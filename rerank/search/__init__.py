@@ -2,6 +2,6 @@
 
 from rerank.search.result import Progress, SearchResult
 from rerank.search.solver import line_search, solve
-from rerank.search.warm import compile_kernels
+from rerank.search.warm import compile_kernels, ready
 
-__all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "solve"]
+__all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve"]

@@ -19,6 +19,7 @@ from rerank.search.result import Progress, SearchResult
 from rerank.search.supports import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.tasks import Bundle
+from rerank.search.warm import announce, ready
 
 Floats = NDArray[np.float64]
 OWN_AXES = 0.1  # seconds on the features' own axes before a frame is tried; most problems need no more
@@ -40,7 +41,7 @@ def solve(
     ----------
     problem : Problem
     time_limit : float or None
-        Seconds for everything.
+        Seconds for everything but compiling the kernels, which happens once on a machine.
     start : array (d,), optional
         Weights in scaled space to begin with, such as the first stage's.
     n_jobs : int or None
@@ -58,6 +59,8 @@ def solve(
     SearchResult
         Ctrl-C ends the search early and keeps what it found.
     """
+    announce()
+    ready()
     return Solver(problem, time_limit, n_jobs, random_state, proof, progress).solve(start)
 
 
@@ -82,6 +85,8 @@ def line_search(
     value : float
         ``V(w) - C |w|_0``, every pair judged exactly.
     """
+    announce()
+    ready()
     run = Solver(problem, time_limit, 1, random_state, False, None)
     run.begin(start)
     if not run.limited:
