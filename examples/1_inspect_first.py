@@ -124,7 +124,8 @@ plt.show()
 #
 # The certificate holds the value as a fraction of whole numbers, with nothing rounded on the way. The model
 # file is plain JSON, and whoever has it and the table can repeat every number, without a solver and without
-# trust in the search. What takes the search is the bound alone.
+# trust in the search. The bound alone takes more: `rerank fit --proof` writes down how the search settled it,
+# and `rerank verify --proof` checks that record in exact arithmetic.
 
 # %%
 certificate = result.certificate

@@ -1,4 +1,4 @@
-"""The examples: script and notebook say the same, store nothing, run within a minute, draw, and show what they promise."""
+"""The examples: script and notebook agree, store nothing, run within a minute, draw, and show what they promise."""
 
 import base64
 import io
@@ -93,7 +93,7 @@ def test_numbers_in_the_text_are_computed(script):
     assert re.findall(r".{0,20}\d+.{0,20}", text) == []
 
 
-@pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=lambda value: getattr(value, "stem", ""))
+@pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS])
 def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch):
     work, home = tmp_path / "work", tmp_path / "home"
     work.mkdir()
@@ -123,3 +123,16 @@ def is_drawn(picture):
 
     pixels = imread(io.BytesIO(base64.b64decode(picture)))[..., :3]
     return min(pixels.shape[:2]) > 150 and pixels.min() < 0.3 and np.mean(pixels > 0.95) > 0.5
+
+
+def test_the_python_of_the_page_runs(tmp_path, monkeypatch):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"examples/(\w+)\.ipynb", page)) == {script.stem for script in SCRIPTS}
+    blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, "docs/examples.md", "exec"), {})
+    assert (tmp_path / "two_lists.png").stat().st_size > 1000
