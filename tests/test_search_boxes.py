@@ -196,10 +196,7 @@ def test_supports_share_what_one_of_them_found() -> None:
     assert together.run(np.inf)
     alone = 0
     for pair in combinations(range(6), 2):
-        one = search(noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2))
-        one.columns, one.heap = [np.array(pair)], []
-        one.prices = np.zeros(1)
-        one.__post_init__()
+        one = BoxSearch(together.tables, [np.array(pair)], np.zeros(1), together.signed, 0.0)
         assert one.run(np.inf) and one.value <= together.value + 1e-12
         alone += one.boxes
     assert together.boxes < alone

@@ -70,20 +70,35 @@ class BoxSearch:
     _count: int = 0
     _task: int = 0
     _speed: float = 5e7
+    _opened: int = field(default=0, init=False)  # supports looked at
+    _named: int = field(default=0, init=False)  # faces named
 
     def __post_init__(self) -> None:
-        start = 0
-        cover = [faces(features.size, self.signed[features]) for features in self.columns]
-        pieces = TASKS if len(self.columns) == 1 else 1
-        for s, (centres, halves) in enumerate(cover):
-            names = np.arange(start, start + len(centres), dtype=np.int64)
-            start += len(centres)
-            bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
-            for part in np.array_split(np.arange(len(centres)), min(pieces, len(centres))):
-                none = np.zeros((part.size, 0), np.int32)
-                self._push(Bundle(s, centres[part], halves[part], bounds[part], names[part], none))
         self._task = 1
-        self.roots = start
+        if len(self.columns) == 1:  # shared out from the start
+            whole = self._root()
+            for part in np.array_split(np.arange(whole.bounds.size), min(TASKS, whole.bounds.size)):
+                self._push(whole.part(part))
+
+    @property
+    def waiting(self) -> int:
+        """Number of supports that have not been looked at; smaller and cheaper ones come first."""
+        return len(self.columns) - self._opened
+
+    def _waiting_bound(self) -> float:
+        """Bound (minus price) of the next support, which no later one exceeds; -inf if none waits."""
+        if not self.waiting:
+            return -np.inf
+        return self.tables.ideal + self.tables.slack - float(self.prices[self._opened])
+
+    def _root(self) -> Bundle:
+        """The faces of the next support's cube."""
+        s = self._opened
+        centres, halves = faces(self.columns[s].size, self.signed[self.columns[s]])
+        names = np.arange(self._named, self._named + len(centres), dtype=np.int64)
+        self._opened, self._named = s + 1, self._named + len(centres)
+        bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
+        return Bundle(s, centres, halves, bounds, names, np.zeros((len(centres), 0), np.int32))
 
     def _push(self, bundle: Bundle) -> None:
         self._count += 1
@@ -98,6 +113,7 @@ class BoxSearch:
     def open_bound(self) -> float:
         """Largest bound (minus price) of what is not settled yet, never below the value."""
         tops = [-self.heap[0][0]] if self.heap else []
+        tops.append(self._waiting_bound())
         tops += [b.bound - float(self.prices[b.support]) for b in self.stubborn]
         return max([self.value, *tops])
 
@@ -128,21 +144,29 @@ class BoxSearch:
         limit = self.value + self.slack
         if self.heap and -self.heap[0][0] <= limit:
             self.heap.clear()
+        if self._waiting_bound() <= limit:
+            self._opened = len(self.columns)
         self.stubborn = [b for b in self.stubborn if b.bound - self.prices[b.support] > limit]
-        return bool(self.heap)
+        return bool(self.heap or self.waiting)
 
     def _round(self, pool: Parallel, work: float, now: float) -> None:
-        many = min(len(self.heap), TASKS * (1 if len(self.columns) == 1 else 24))
-        if len(self.heap) - many > MOST_BUNDLES:
+        if len(self.heap) > MOST_BUNDLES:
             work *= 16  # finish what is open rather than open more
-        picked = [heapq.heappop(self.heap)[2] for _ in range(many)]
+        picked: list[Bundle] = []
         try:
+            self._pick(picked, TASKS * (1 if len(self.columns) == 1 else 24))
             done = self._explore(pool, picked, work)
         except BaseException:
             for bundle in picked:  # nobody finished them, so the bound must go on counting them
                 self._push(bundle)
             raise
         self._speed = 0.5 * self._speed + 0.5 * done / max(time.perf_counter() - now, 1e-6)
+
+    def _pick(self, picked: list[Bundle], most: int) -> None:
+        """Take the bundles of largest bound; supports that wait come before what is left of others."""
+        while len(picked) < most and (self.heap or self.waiting):
+            fresh = not self.heap or self._waiting_bound() >= -self.heap[0][0]
+            picked.append(self._root() if fresh else heapq.heappop(self.heap)[2])
 
     def _explore(self, pool: Parallel, picked: list[Bundle], work: float) -> float:
         single = len(self.columns) == 1
@@ -179,16 +203,7 @@ class BoxSearch:
         left = found.left
         order = np.argsort(left.bounds, kind="stable")  # the kernel takes the last box first
         for part in np.array_split(order, min(4, order.size)):
-            self._push(
-                Bundle(
-                    left.support,
-                    left.centres[part],
-                    left.halves[part],
-                    left.bounds[part],
-                    left.names[part],
-                    left.forces[part],
-                )
-            )
+            self._push(left.part(part))
 
     def _support(self, bundle: Bundle) -> Support:
         """The bundle's support; opposite pairs are looked for once a first look did not settle it."""

@@ -284,7 +284,7 @@ class Solver:
                     t.to_value(s.value),
                     self._bound(s.open_bound()),
                     s.boxes,
-                    len(s.heap),
+                    len(s.heap) + s.waiting,
                 )
             )
 
@@ -330,7 +330,7 @@ class Solver:
             low, high = _around(low, high, bundle, s.columns[bundle.support])
         for bundle in s.stubborn:
             low, high = _around(low, high, bundle, s.columns[bundle.support])
-        if self.left_out is not None or any(f is not None for f in s.frames.values()):
+        if self.left_out is not None or s.waiting or any(f is not None for f in s.frames.values()):
             low, high = np.where(self.signed, 0.0, -1.0), np.ones(d)
         return np.where(self.flip < 0, -high, low) + 0.0, np.where(self.flip < 0, -low, high) + 0.0
 

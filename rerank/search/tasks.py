@@ -36,6 +36,11 @@ class Bundle:
         """Largest bound of its boxes."""
         return float(self.bounds.max())
 
+    def part(self, i: NDArray[np.intp]) -> Bundle:
+        """Some of its boxes."""
+        arrays = (self.centres, self.halves, self.bounds, self.names, self.forces)
+        return Bundle(self.support, *(x[i] for x in arrays))
+
 
 @dataclass(frozen=True, eq=False)
 class Findings:
