@@ -19,7 +19,7 @@ from rerank.search.result import Progress, SearchResult
 from rerank.search.supports import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.tasks import Bundle
-from rerank.search.warm import announce, ready
+from rerank.search.warm import ready
 
 Floats = NDArray[np.float64]
 OWN_AXES = 0.1  # seconds on the features' own axes before a frame is tried; most problems need no more
@@ -59,7 +59,6 @@ def solve(
     SearchResult
         Ctrl-C ends the search early and keeps what it found.
     """
-    announce()
     ready()
     return Solver(problem, time_limit, n_jobs, random_state, proof, progress).solve(start)
 
@@ -85,7 +84,6 @@ def line_search(
     value : float
         ``V(w) - C |w|_0``, every pair judged exactly.
     """
-    announce()
     ready()
     run = Solver(problem, time_limit, 1, random_state, False, None)
     run.begin(start)

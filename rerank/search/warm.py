@@ -13,6 +13,7 @@ from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
+_asked = False
 logger = logging.getLogger(__name__)
 LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}."
 
@@ -38,9 +39,8 @@ def _indices() -> list[Path]:
     sources = [Path(str(module.__file__)) for module in inside]
     # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
     changed = max((source.stat().st_mtime for source in sources if source.exists()), default=0.0)
-    changed = (
-        changed if changed <= time.time() else 0.0
-    )  # a clock that runs wrong must not empty the cache each time
+    if changed > time.time():  # a clock that runs wrong must not empty the cache each time
+        changed = 0.0
     found = []
     for source in sources:
         for index in where.glob(f"{source.stem}.*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"):
@@ -85,6 +85,8 @@ def compile_kernels(verbose: bool = False) -> float:
     from rerank.search.solver import solve
     from rerank.statistics import parse
 
+    global _asked
+    _asked = True  # the solves below must not come back here
     began = time.perf_counter()
     announce(verbose)
     X, gains = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0]
@@ -103,6 +105,3 @@ def ready() -> float:
         return 0.0
     _asked = True
     return 0.0 if is_compiled() else compile_kernels()
-
-
-_asked = False
