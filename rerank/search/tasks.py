@@ -38,8 +38,9 @@ class Bundle:
 
     def part(self, i: NDArray[np.intp]) -> Bundle:
         """Some of its boxes."""
-        arrays = (self.centres, self.halves, self.bounds, self.names, self.forces)
-        return Bundle(self.support, *(x[i] for x in arrays))
+        return Bundle(
+            self.support, self.centres[i], self.halves[i], self.bounds[i], self.names[i], self.forces[i]
+        )
 
 
 @dataclass(frozen=True, eq=False)
