@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from rerank.proof import COORDINATE, LEAF, LINE, LISTED, Proof, fingerprint
 from rerank.proof_check import verify
 from rerank.proof_check.exact import ExactProblem
 from rerank.proof_check.pairs import Filter, Pairs
+from rerank.proof_check.units import rounded_up
 from rerank.statistics import parse
 from tests.adversarial import adversarial
 from tests.instances import draw
@@ -33,6 +35,17 @@ def searched(problem: Problem, seconds: float = 5.0) -> Proof:
     proof = solve(problem, time_limit=seconds, proof=True).proof
     assert isinstance(proof, Proof)
     return proof
+
+
+def holds(problem: Problem, proof: Proof) -> bool:
+    """The verdict, the same whether leaves are taken together or the checker goes down to each by itself."""
+    together = verify(problem, proof)
+    with patch.multiple("rerank.proof_check.leaves", BATCH=1, FEW=0):
+        apart = verify(problem, proof)
+    # Going down also notices when a side of a line holds no weights of the box.
+    assert together.ok == apart.ok or (apart.ok and (proof.codes > LINE).any())
+    assert not apart.ok or apart.leaves == np.count_nonzero(proof.codes < COORDINATE)
+    return apart.ok
 
 
 def gaussian(n: int, d: int, stat: str, share: float = 0.35, **options) -> Problem:
@@ -66,6 +79,7 @@ def test_the_searchs_proofs_hold(seed):
     assert verdict.ok, verdict.message
     assert verdict.value is not None and verdict.value <= Fraction(verdict.bound_checked)
     assert verdict.leaves == np.count_nonzero(proof.codes < COORDINATE)
+    assert holds(problem, proof)
     low = verify(problem, replace(proof, bound=below(verdict.value)))
     assert not low.ok and "own weights" not in low.message
 
@@ -132,8 +146,8 @@ def test_bounds_of_leaves_are_exact(seed):
     problem = draw(seed, n_max=6).problem
     proof = random_tree(problem, 0.0, np.random.default_rng(seed))
     most = Slow(problem).largest(proof)
-    assert verify(problem, replace(proof, bound=up(most))).ok
-    assert not verify(problem, replace(proof, bound=below(most))).ok
+    assert holds(problem, replace(proof, bound=up(most)))
+    assert not holds(problem, replace(proof, bound=below(most)))
 
 
 @settings(max_examples=80, deadline=None)
@@ -144,7 +158,7 @@ def test_no_tree_shows_a_bound_below_the_optimum(seed):
     low = below(optimum(problem).value)
     rng = np.random.default_rng(seed)
     for lines in (0, 1, 3):
-        assert not verify(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED))).ok
+        assert not holds(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED)))
 
 
 @settings(max_examples=40, deadline=None)
@@ -152,7 +166,8 @@ def test_no_tree_shows_a_bound_below_the_optimum(seed):
 def test_lines_only_lose_what_they_may(seed):
     problem = draw(seed, n_max=5).problem
     proof = random_tree(problem, 0.0, np.random.default_rng(seed), lines=2)
-    assert verify(problem, replace(proof, bound=up(Slow(problem).largest(proof)))).ok
+    proof = replace(proof, bound=up(Slow(problem).largest(proof)))
+    assert verify(problem, proof).ok and holds(problem, proof)
 
 
 @settings(max_examples=60, deadline=None)
@@ -164,7 +179,7 @@ def test_listing_vertices_gives_the_optimum(seed):
     verdict = verify(problem, listed(problem, up(best)))
     assert verdict.ok, verdict.message
     assert not verify(problem, listed(problem, below(best))).ok
-    assert verify(problem, bisected(problem, up(best), 3)).ok
+    assert holds(problem, bisected(problem, up(best), 3))
 
 
 @settings(max_examples=40, deadline=None)
@@ -179,6 +194,20 @@ def test_exact_values(seed):
     top = np.abs(w).max()
     if top > 0 and problem.max_features is None:
         assert exact.value(w / top) == certify(problem, w / top).value
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_worths_are_rounded_up_by_less_than_a_unit(seed):
+    problem = draw(seed).problem
+    units = ExactProblem(problem).units
+    up_, first, shift = rounded_up(units)
+    for unit, start in zip(units, first):
+        for place, worth in enumerate(unit.worth):
+            exact = unit.factor * Fraction(worth, unit.grain) * Fraction(2) ** shift
+            assert exact <= int(up_[start + place]) < exact + 1
+    ideal = sum(int(up_[a : a + unit.positive.size].sum()) for unit, a in zip(units, first))
+    assert ideal < 2**63 - 1
 
 
 @settings(max_examples=60, deadline=None)
@@ -215,7 +244,7 @@ def test_the_filter_is_never_wrong(seed):
 
 
 def test_the_untouched_proof_holds(case):
-    assert verify(*case).ok
+    assert holds(*case)
 
 
 def test_a_missing_subtree(case):
@@ -267,6 +296,17 @@ def test_a_bound_that_is_too_low(case):
     assert not verdict.ok and "The box of code" in verdict.message
     for bound in (float("nan"), float("inf"), -float("inf")):
         assert "finite" in verify(problem, replace(proof, bound=bound)).message
+
+
+def test_no_weights_at_all_may_be_best():
+    """At a price that nothing pays 0 is best, and a bound between it and everything else fails at 0."""
+    problem = adversarial()["a penalty nothing pays"]
+    proof = searched(problem)
+    assert not proof.weights.any() and verify(problem, proof).ok
+    one = np.array([1.0, 0.0])
+    worse = replace(proof, weights=one, value=float(ExactProblem(problem).value(one)))
+    assert verify(problem, worse).ok
+    assert "All weights 0" in verify(problem, replace(worse, bound=proof.value - 0.1)).message
 
 
 def test_a_value_that_is_wrong(case):
