@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 TASKS = 8
+ALONE = 0.04  # seconds of exploring before work is shared out; starting workers costs some milliseconds
 FIRST_WORK = 4e5  # pairs visited by a task of the first round, doubled from round to round
 MOST_WORK = 1.2e7  # about a tenth of a second
 MOST_BUNDLES = 50_000  # beyond, bundles are finished instead of opened: depth first
@@ -70,6 +72,7 @@ class BoxSearch:
     _count: int = 0
     _task: int = 0
     _speed: float = 5e7
+    _busy: float = 0.0
     _opened: int = field(default=0, init=False)  # supports looked at
     _named: int = field(default=0, init=False)  # faces named
 
@@ -126,15 +129,19 @@ class BoxSearch:
         self, deadline: float, progress: Callable[[BoxSearch], None] | None = None, until: float = np.inf
     ) -> bool:
         """Rounds until everything is settled (True) or ``deadline`` or ``until`` has passed (False)."""
-        work = max(FIRST_WORK, 4.0 * self.tables.pairs.shape[1])
-        with Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
+        P = self.tables.pairs.shape[1]  # setting up a task costs a few looks at every pair
+        work = max(FIRST_WORK, 16.0 * P)
+        with ExitStack() as stack:
+            pool = None
             while self._drop_settled():
                 now = time.perf_counter()
                 if now >= min(deadline, until):
                     return False
+                if pool is None and self._busy > ALONE:
+                    pool = stack.enter_context(Parallel(n_jobs=self.n_jobs, prefer="threads"))
                 most = self._speed * max(min(deadline, until) - now, 0.02) / TASKS
-                self._round(pool, min(work, max(most, 2.0 * self.tables.pairs.shape[1])), now)
-                work = min(2 * work, max(MOST_WORK, 40.0 * self.tables.pairs.shape[1]))
+                self._round(pool, min(work, max(most, 4.0 * P)), now)
+                work = min(2 * work, max(MOST_WORK, 60.0 * P))
                 if progress is not None:
                     progress(self)
         return True
@@ -149,7 +156,7 @@ class BoxSearch:
         self.stubborn = [b for b in self.stubborn if b.bound - self.prices[b.support] > limit]
         return bool(self.heap or self.waiting)
 
-    def _round(self, pool: Parallel, work: float, now: float) -> None:
+    def _round(self, pool: Parallel | None, work: float, now: float) -> None:
         if len(self.heap) > MOST_BUNDLES:
             work *= 16  # finish what is open rather than open more
         picked: list[Bundle] = []
@@ -160,7 +167,9 @@ class BoxSearch:
             for bundle in picked:  # nobody finished them, so the bound must go on counting them
                 self._push(bundle)
             raise
-        self._speed = 0.5 * self._speed + 0.5 * done / max(time.perf_counter() - now, 1e-6)
+        spent = time.perf_counter() - now
+        self._busy += spent
+        self._speed = 0.5 * self._speed + 0.5 * done / max(spent, 1e-6)
 
     def _pick(self, picked: list[Bundle], most: int) -> None:
         """Take the bundles of largest bound; supports that wait come before what is left of others."""
@@ -168,7 +177,7 @@ class BoxSearch:
             fresh = not self.heap or self._waiting_bound() >= -self.heap[0][0]
             picked.append(self._root() if fresh else heapq.heappop(self.heap)[2])
 
-    def _explore(self, pool: Parallel, picked: list[Bundle], work: float) -> float:
+    def _explore(self, pool: Parallel | None, picked: list[Bundle], work: float) -> float:
         single = len(self.columns) == 1
         shares = [picked[i::TASKS] for i in range(min(TASKS, len(picked)))]
         jobs = []
@@ -179,7 +188,7 @@ class BoxSearch:
             first = self._task * NAMES
             jobs.append((self.tables, supports, share, incumbents, self.slack, each, self.record, first))
             self._task += 1
-        if self._task <= TASKS + 1 and single:  # the first round is too short to be shared out
+        if pool is None:
             results = [run_task(*job) for job in jobs]
         else:
             results = pool(delayed(run_task)(*job) for job in jobs)

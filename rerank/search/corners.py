@@ -96,11 +96,11 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
     """Value in the tables' unit of a set of won pairs."""
     if t.linear:
         return float(t.total - t.loss[~won].sum())
-    lost = np.zeros(t.unit_of.size + 1, np.int64)
-    np.add.at(lost, t.slot[~won], t.multiplicity[~won])
-    np.add.at(lost, t.slot[~won] + t.span[~won], -t.multiplicity[~won])
+    gone = np.flatnonzero(~won)
+    first, count, room = t.slot[gone], t.multiplicity[gone], t.unit_of.size + 1
     # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
-    lost = np.cumsum(lost)[:-1]
+    marks = np.bincount(first, count, room) - np.bincount(first + t.span[gone], count, room)
+    lost = np.cumsum(marks)[:-1].astype(np.int64)
     value = 0.0
     for u in range(t.unit_start.size - 1):
         mine = np.sort(lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]])

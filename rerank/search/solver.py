@@ -192,7 +192,7 @@ class Solver:
     def _run(self) -> bool:
         s = self.search
         lines_share = 0.15 if self.problem.n_features <= MANY else 0.8
-        burst = 0.03
+        burst = 0.03 + 2e-6 * self.tables.pairs.shape[1]
         began, tried = time.perf_counter(), False
         while True:
             if s.run(self.deadline, self._progress, until=time.perf_counter() + burst):
