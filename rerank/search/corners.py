@@ -7,7 +7,7 @@ box of width 2^-29 few pairs are undecided, and the vertices can be listed in ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -32,9 +32,15 @@ class Exact:
     problem: Problem
     tables: Tables
     flip: Floats
+    known: dict[int, list[Fraction]] = field(default_factory=dict)
 
     def difference(self, p: int) -> list[Fraction]:
         """Scaled difference of pair ``p``, exactly."""
+        if p not in self.known:
+            self.known[p] = self._difference(p)
+        return self.known[p]
+
+    def _difference(self, p: int) -> list[Fraction]:
         X, low, high = self.problem.X, self.problem.low, self.problem.high
         upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
         return [

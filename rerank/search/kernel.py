@@ -20,8 +20,8 @@ from numba import njit
 from rerank.search.levels import LEVELS, descend, first_level, settle
 from rerank.search.places import count_lost, count_runs, importance, matters, total_value
 from rerank.search.sides import heaviest, impose
-from rerank.search.stack import first, grown, put
-from rerank.search.vector import lost_weight, moved, norms, reach, undecided
+from rerank.search.stack import copied, longer, put, room
+from rerank.search.vector import copy, lost_weight, moved, norms, reach, undecided
 
 STUCK = 5  # idle splits a feature after which a box is handed over for an exact answer,
 FEW = 16  # if no more pairs than this are undecided in it
@@ -114,8 +114,8 @@ def explore(
     n_splits = 0
     # Of each box: its level, splits in a row that decided nothing, whether the last split was by a line.
     notes = np.zeros((todo.bound.size, 3), np.int64)
-    small, _ = grown(first(todo, 1), notes)
-    n_small = 0
+    small = room(1, k, n_forces)
+    n_small = np.int64(0)
     top = todo.bound.size
     stack = todo
     boxes = 0
@@ -156,8 +156,8 @@ def explore(
             bound = min(bound, instance.total - gone)
             value = instance.total - levels.base[v] - value
         else:
-            lost[:] = levels.lost[v]
-            central[:] = lost
+            copy(levels.lost[v], lost)
+            copy(lost, central)
             if instance.single:
                 count_runs(M, R, S[a : a + n], levels.ends[v], levels.runs[v], safe, lost, central)
             else:
@@ -173,7 +173,7 @@ def explore(
                 )
         if value > found:
             found = value
-            best[:] = c
+            copy(c, best)
         if bound <= found + slack:
             continue
         # ---- the pairs that the children have to look at
@@ -213,17 +213,20 @@ def explore(
             line = heaviest(G[a : a + n], weight, forward, backward)
         if (which < 0 and line == 0) or (idle > STUCK * k and kept <= FEW):
             if n_small == small.bound.size:
-                small, _ = grown(small, notes)
+                small = copied(small, n_small, 2 * n_small)
             put(small, n_small, c, h, bound, name, f)
             n_small += 1
             continue
         # ---- two children; the one that the undecided pairs pull to comes last and is explored first
         while top + 2 > stack.bound.size:
-            stack, notes = grown(stack, notes)
+            stack = copied(stack, top, 2 * stack.bound.size)
+            notes = longer(notes)
         if record:
             if n_splits == splits.shape[0]:
-                splits = np.concatenate((splits, splits))
-            splits[n_splits] = (name, which if line == 0 else k - 1 + line, next_name)
+                splits = longer(splits)
+            splits[n_splits, 0] = name
+            splits[n_splits, 1] = which if line == 0 else k - 1 + line
+            splits[n_splits, 2] = next_name
             n_splits += 1
         if line > 0:
             upward = forward[line] >= backward[line]
@@ -245,4 +248,12 @@ def explore(
             notes[top, 2] = 1 if line > 0 else 0
             top += 1
         next_name += 2
-    return found, best, first(stack, top), first(small, n_small), splits[:n_splits].copy(), boxes, work
+    return (
+        found,
+        best,
+        copied(stack, top, top),
+        copied(small, n_small, n_small),
+        splits[:n_splits],
+        boxes,
+        work,
+    )

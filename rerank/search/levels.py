@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from rerank.search.places import find_runs, unit_value
-from rerank.search.vector import gather
+from rerank.search.vector import copy, gather
 
 LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
 
@@ -78,13 +78,13 @@ def first_level(instance: Any) -> Any:
         np.zeros(LEVELS, np.int64),
     )
     for j in range(k):
-        made.D[j, :P] = instance.pairs[j]
-    made.W[:P] = instance.weight
+        copy(instance.pairs[j], made.D[j])
+    copy(instance.weight, made.W)
     if instance.n_groups > 0:
-        made.G[:P] = instance.group
+        copy(instance.group, made.G)
     if not linear:
-        made.S[:P] = instance.slot
-        made.Q[:P] = instance.span
+        copy(instance.slot, made.S)
+        copy(instance.span, made.Q)
         if instance.single:
             made.runs[0] = find_runs(instance.slot, made.ends[0])
     made.size[0] = P
@@ -125,7 +125,7 @@ def settle(
         for q in range(b, b + kept):
             for s in range(levels.S[q], levels.S[q] + levels.Q[q]):
                 mark[instance.unit_of[s]] = True
-    levels.lost[v + 1] = lost
+    copy(lost, levels.lost[v + 1])
     settled = levels.base[v]
     m = 0
     for q in range(levels.n_active[v]):

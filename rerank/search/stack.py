@@ -19,15 +19,15 @@ class Boxes(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def grown(boxes: Any, notes: Any) -> Any:
-    """Room for twice as many boxes."""
+def room(n: int, features: int, forces: int) -> Any:
+    """Places for ``n`` boxes."""
     return Boxes(
-        np.concatenate((boxes.centre, boxes.centre)),
-        np.concatenate((boxes.half, boxes.half)),
-        np.concatenate((boxes.bound, boxes.bound)),
-        np.concatenate((boxes.name, boxes.name)),
-        np.concatenate((boxes.force, boxes.force)),
-    ), np.concatenate((notes, notes))
+        np.empty((n, features)),
+        np.empty((n, features)),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty((n, forces), np.int32),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -43,12 +43,20 @@ def put(boxes: Any, i: int, c: Any, h: Any, bound: float, name: int, f: Any) -> 
 
 
 @njit(cache=True, nogil=True)
-def first(boxes: Any, n: int) -> Any:
-    """A copy of the first ``n`` boxes."""
-    return Boxes(
-        boxes.centre[:n].copy(),
-        boxes.half[:n].copy(),
-        boxes.bound[:n].copy(),
-        boxes.name[:n].copy(),
-        boxes.force[:n].copy(),
-    )
+def copied(boxes: Any, n: int, places: int) -> Any:
+    """The first ``n`` boxes, with ``places`` places."""
+    made = room(places, boxes.centre.shape[1], boxes.force.shape[1])
+    for i in range(n):
+        put(made, i, boxes.centre[i], boxes.half[i], boxes.bound[i], boxes.name[i], boxes.force[i])
+    return made
+
+
+@njit(cache=True, nogil=True)
+def longer(rows: Any) -> Any:
+    """Room for twice as many rows of integers."""
+    n, k = rows.shape
+    made = np.zeros((2 * n, k), np.int64)
+    for i in range(n):
+        for j in range(k):
+            made[i, j] = rows[i, j]
+    return made

@@ -95,3 +95,10 @@ def moved(row: Any, weight: Any) -> Any:
         size += weight[p] * abs(row[p])
         pull += weight[p] * row[p]
     return size, pull
+
+
+@njit(cache=True, nogil=True)
+def copy(old: Any, new: Any) -> None:
+    """``new[: old.size] = old``; a slice assignment would compile for a second, its error messages with it."""
+    for p in range(old.size):
+        new[p] = old[p]
