@@ -11,9 +11,12 @@ from benchmarks.exact_data import noisy_problem
 from rerank.problem import Problem, problem_of
 from rerank.search.opposite import NO_LINES
 from rerank.search.tables import Tables, tables
+from rerank.search.warm import is_compiled
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
+
+is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
 __all__ = ["drawn_lists", "instance_of", "noisy_problem", "slow_margin", "slow_unit", "surface", "tables"]
 

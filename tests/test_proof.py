@@ -159,6 +159,24 @@ def test_no_tree_shows_a_bound_below_the_optimum(seed):
     rng = np.random.default_rng(seed)
     for lines in (0, 1, 3):
         assert not holds(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED)))
+        # Leaves that are all listed pass unless the best weights are in them: none may be dropped on the way.
+        assert not holds(problem, random_tree(problem, low, rng, lines, (LISTED,)))
+
+
+def test_a_side_chosen_twice_is_not_empty():
+    """A pair lost on a side stays lost on it; that it could be won on the other side does not make this one empty."""
+    X = np.array([[1, 0], [0, 0], [0, 0], [1, 0], [0, 0.5], [1, 0]])
+    heavy = [
+        RankedList(np.array([i, i + 1]), np.array([1.0, 0.0]), np.array([0.0, 1.0]), weight)
+        for i, weight in ((0, 2.0), (2, 1.0), (4, 1.0))
+    ]
+    problem = Problem.build(X, heavy, epsilon=0.01, low=[0, 0], high=[1, 1])
+    # Pairs (1, 0), (-1, 0) and (-1, 1/2): the first and the last are won together, inside the face w_2 = 1.
+    assert optimum(problem).value == Fraction(3, 4)
+    twice = [LINE + 1, LINE + 1, LISTED, LISTED, LISTED]
+    proof = proof_with(problem, 0.75, twice * 4, [np.array([[0, 1]])])
+    assert holds(problem, proof)
+    assert not holds(problem, replace(proof, bound=0.6))
 
 
 @settings(max_examples=40, deadline=None)

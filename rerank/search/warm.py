@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 
 _asked = False
 logger = logging.getLogger(__name__)
@@ -29,27 +30,36 @@ def is_compiled() -> bool:
 
 def _indices() -> list[Path]:
     """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
-    import rerank.search.kernel
-    import rerank.search.line_kernel
+    from rerank.search import kernel, line_kernel
 
-    where = Path(rerank.search.kernel.explore.stats.cache_path)
-    inside = [
-        m for name, m in sys.modules.items() if name.startswith("rerank.search.") and hasattr(m, "njit")
-    ]
-    sources = [Path(str(module.__file__)) for module in inside]
-    # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
-    changed = max((source.stat().st_mtime for source in sources if source.exists()), default=0.0)
-    if changed > time.time():  # a clock that runs wrong must not empty the cache each time
-        changed = 0.0
+    where = Path(kernel.explore.stats.cache_path)
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = []
-    for source in sources:
-        for index in where.glob(f"{source.stem}.*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"):
+    for module in _called(kernel) | _called(line_kernel):
+        # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
+        changed = max(_changed(part) for part in _called(module))
+        for index in where.glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
             with suppress(OSError):
                 if index.stat().st_mtime >= changed:
                     found.append(index)
                 else:
                     index.unlink()
     return found
+
+
+def _called(module: ModuleType) -> set[ModuleType]:
+    """The module and those whose kernels its own kernels call."""
+    homes = {f.py_func.__module__ for f in vars(module).values() if hasattr(f, "py_func")} - {module.__name__}
+    return {module}.union(*(_called(sys.modules[home]) for home in homes))
+
+
+def _changed(module: ModuleType) -> float:
+    """When a source was changed; 0 for the future, since a wrong clock must not empty the cache each time."""
+    try:
+        when = Path(str(module.__file__)).stat().st_mtime
+    except OSError:
+        return 0.0
+    return when if when <= time.time() else 0.0
 
 
 def announce(verbose: bool = False) -> bool:
