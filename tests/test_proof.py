@@ -150,7 +150,7 @@ def test_bounds_of_leaves_are_exact(seed):
     assert not holds(problem, replace(proof, bound=below(most)))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(SEEDS)
 def test_no_tree_shows_a_bound_below_the_optimum(seed):
     """Whatever the splits, lines and kinds of leaves: the checker is sound."""
