@@ -17,13 +17,19 @@ __version__ = "0.1.0"
 __all__ = ["Reranker", "__version__", "load"]
 
 _HOMES = {"Reranker": "rerank.reranker", "load": "rerank.reranker"}
+_MODULES = {
+    "certificate", "datasets", "errors", "io", "metrics", "perturb", "plots", "problem", "proof", "ranks", "scorers",
+    "search", "statistics",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"rerank.{name}")
     raise AttributeError(f"module 'rerank' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_HOMES))
+    return sorted(set(globals()) | set(_HOMES) | _MODULES)
