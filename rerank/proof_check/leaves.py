@@ -6,7 +6,6 @@ undecided, until the leaves below a node are few enough to be treated as one mat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
@@ -16,43 +15,12 @@ from numpy.typing import NDArray
 from rerank.proof import COORDINATE, LINE, LISTED
 from rerank.proof_check.exact import ExactProblem
 from rerank.proof_check.pairs import Filter, Indices, Mask, Pairs
-from rerank.proof_check.tree import Boxes, Floats, UnprovenError, halved
+from rerank.proof_check.sides import Branch, Sides
+from rerank.proof_check.tree import Boxes, UnprovenError, halved
 from rerank.proof_check.vertices import Corner, largest_value
 
 BATCH = 2**19  # leaves times undecided pairs that make one matrix
 FEW = 16  # leaves for which narrowing first does not pay
-
-
-@dataclass(frozen=True, eq=False)
-class Branch:
-    """Subtrees that share the pairs still undecided, and the lost counts of the decided ones.
-
-    ``hull`` is the box in which they were decided last.
-    """
-
-    boxes: Boxes
-    open: Indices
-    lost: NDArray[np.int64]
-    hull: tuple[Floats, Floats] | None = None
-
-
-class Sides:
-    """Sets of sides of lines, in one batch: which open pairs each loses, whether it leaves no weights."""
-
-    def __init__(self, check: LeafCheck, branch: Branch) -> None:
-        self.check, self.branch = check, branch
-        self.masks = [np.zeros(branch.open.size, dtype=bool)]
-        self.empty = [False]
-        self.known: dict[tuple[int, int], int] = {}
-
-    def add(self, base: int, side: int) -> int:
-        """Number of the set that adds the side ``g`` (``w.D_g >= 0``) or ``-g`` to set ``base``."""
-        if (base, side) not in self.known:
-            opposed, empty = self.check.side(self.branch, side)
-            self.masks.append(self.masks[base] | opposed[self.branch.open])
-            self.empty.append(self.empty[base] or empty)
-            self.known[base, side] = len(self.masks) - 1
-        return self.known[base, side]
 
 
 class LeafCheck:
@@ -155,7 +123,7 @@ class LeafCheck:
             and int(self.ends_of[branch.boxes.nodes[0]]) - int(branch.boxes.nodes[0]) > 2 * FEW
         ):
             branch = self._narrowed(branch)
-        sides = Sides(self, branch)
+        sides = Sides(branch, self.side)
         boxes = self._below(branch.boxes, sides)
         ids = branch.open
         reach = self.filter.reach(boxes.centres, boxes.halves, ids)
