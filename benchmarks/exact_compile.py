@@ -1,0 +1,71 @@
+"""What compiling the search costs: with an empty cache, and with a full one, in fresh processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+COLD = """
+import json, time
+from numba.core import event
+import rerank.search
+stack, own, count = [], {}, {}
+class Listener(event.Listener):
+    def on_start(self, e):
+        f = e.data["dispatcher"].py_func
+        stack.append([f"{f.__module__}.{f.__name__}", time.process_time(), 0.0])
+    def on_end(self, e):
+        name, began, inner = stack.pop()
+        spent = time.process_time() - began
+        own[name] = own.get(name, 0.0) + spent - inner
+        count[name] = count.get(name, 0) + 1
+        if stack:
+            stack[-1][2] += spent
+with event.install_listener("numba:compile", Listener()):
+    cpu = time.process_time()
+    wall = rerank.search.compile_kernels()
+    cpu = time.process_time() - cpu
+print(json.dumps([wall, cpu, own, count]))
+"""
+
+WARM = """
+import json, time
+import numpy as np
+import rerank.search
+from rerank.problem import problem_of
+from rerank.statistics import parse
+rng = np.random.default_rng(0)
+problem = problem_of(rng.normal(size=(40, 3)), np.arange(40) % 3 == 0, parse("dcg@5"))
+seconds = []
+for _ in range(2):
+    wall, cpu = time.perf_counter(), time.process_time()
+    rerank.search.solve(problem, n_jobs=1)
+    seconds += [time.perf_counter() - wall, time.process_time() - cpu]
+print(json.dumps(seconds))
+"""
+
+
+def report() -> int:
+    """Print both; the exit code is 1 where a goal was missed (15 s cold, 1 s over the second call when cached)."""
+    with tempfile.TemporaryDirectory() as cache:
+        wall, cpu, own, count = _run(COLD, cache)
+        print(f"Empty cache: {wall:.1f} s ({cpu:.1f} s of processor) for {sum(count.values())} functions; goal 15 s.")
+        for name in sorted(own, key=lambda n: -own[n])[:12]:
+            print(f"    {own[name]:5.2f} s  {name}{'' if count[name] == 1 else f', {count[name]} signatures'}")
+        twice = [name for name, times in count.items() if times > 1 and name.startswith("rerank.")]
+        print(f"Compiled for more than one signature: {', '.join(twice) or 'none'}.")
+        runs = [_run(WARM, cache) for _ in range(3)]
+    first_wall, first, second_wall, second = (min(values) for values in zip(*runs, strict=True))
+    print(f"Full cache, fresh process: first solve {first_wall:.2f} s ({first:.2f} s of processor),")
+    print(f"    second {second_wall:.3f} s; goal at most 1 s more.")
+    return int(cpu > 15 or first - second > 1)
+
+
+def _run(script: str, cache: str) -> list:
+    env = os.environ | {"NUMBA_CACHE_DIR": cache}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
+    answer: list = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer
