@@ -1,10 +1,10 @@
 """The exact search measured: time to a proof, on one list, on many lists, on supports.
 
-``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the ideal value,
-the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.  Rows that close at the root
-are marked, since they prove nothing about the search.  ``--boxes``, ``--lists``, ``--supports`` choose parts;
-``--literal``, ``--quality`` and ``--compile`` are tables of their own.  Lists and ``spambase`` need a folder of
-data (``--data``).
+``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
+ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
+Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--lists``,
+``--supports`` choose parts; ``--literal``, ``--quality`` and ``--compile`` are tables of their own.  Lists
+and ``spambase`` need a folder of data (``--data``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,21 @@ from rerank.search.supports import faces
 from rerank.search.supports import supports as columns_of
 from rerank.search.tables import tables
 
-HEAD = ("row", "statistic", "share", "start", "root bound", "ideal", "value", "boxes", "median s", "worst s", "CPU s", "goal s", "met")
+HEAD = (
+    "row",
+    "statistic",
+    "share",
+    "start",
+    "root bound",
+    "ideal",
+    "value",
+    "boxes",
+    "median s",
+    "worst s",
+    "CPU s",
+    "goal s",
+    "met",
+)
 WIDTH = (28, 9, 9, 9, 11, 9, 9, 11, 9, 9, 9, 7, 0)
 
 
@@ -69,16 +83,26 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
     for part in ("boxes", "lists", "supports", "literal", "quality", "compile"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
-    parser.add_argument("--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less")
+    parser.add_argument(
+        "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"
+    )
     parser.add_argument("--only", default="", help="rows whose title, statistic and share hold this text")
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--jobs", type=int, default=2, help="workers")
-    parser.add_argument("--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal")
+    parser.add_argument(
+        "--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal"
+    )
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
-    parser.add_argument("--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas")
-    parser.add_argument("--statistics", default="auc,dcg@10,mrr", help="--literal: statistics, between commas")
+    parser.add_argument(
+        "--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas"
+    )
+    parser.add_argument(
+        "--statistics", default="auc,dcg@10,mrr", help="--literal: statistics, between commas"
+    )
     parser.add_argument("--literal-limit", type=float, default=600.0, help="--literal: seconds of a solve")
-    parser.add_argument("--quality-seconds", type=float, default=10.0, help="--quality: seconds of each method")
+    parser.add_argument(
+        "--quality-seconds", type=float, default=10.0, help="--quality: seconds of each method"
+    )
     return parser.parse_args(arguments)
 
 
@@ -119,7 +143,9 @@ def run(problem: Problem, seed: int, jobs: int, limit: float) -> Run:
     found = solve(problem, time_limit=limit, n_jobs=jobs, random_state=seed)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     root = root_bound(problem)
-    return Run(found.start_value, root, problem.ideal, found.value, found.bound, found.closed, found.nodes, wall, cpu)
+    return Run(
+        found.start_value, root, problem.ideal, found.value, found.bound, found.closed, found.nodes, wall, cpu
+    )
 
 
 def root_bound(problem: Problem) -> float:
@@ -149,7 +175,9 @@ def summary(row: Row, runs: list[Run]) -> tuple[tuple[str, ...], bool]:
         notes.append(f"{len(runs) - closed} of {len(runs)} open, gap up to {100 * gap:.2f} %")
     if trivial:
         notes.append(f"{trivial} closed at the root: no evidence")
-    middle = [float(np.median([getattr(r, name) for r in runs])) for name in ("start", "root", "ideal", "value")]
+    middle = [
+        float(np.median([getattr(r, name) for r in runs])) for name in ("start", "root", "ideal", "value")
+    ]
     seconds = (float(np.median([r.seconds for r in runs])), worst, max(r.cpu for r in runs))
     cells = [row.title, row.statistic, row.share, *(f"{v:.4f}" for v in middle)]
     cells += [f"{int(np.median([r.boxes for r in runs])):,}", *(f"{v:.2f}" for v in seconds)]
@@ -159,7 +187,10 @@ def summary(row: Row, runs: list[Run]) -> tuple[tuple[str, ...], bool]:
 
 def line(cells: Sequence[str]) -> str:
     """Cells in columns."""
-    return "  ".join(cell.ljust(w) if i < 3 or w == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(cells, WIDTH, strict=True)))
+    return "  ".join(
+        cell.ljust(w) if i < 3 or w == 0 else cell.rjust(w)
+        for i, (cell, w) in enumerate(zip(cells, WIDTH, strict=True))
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from benchmarks.exact_data import noisy, noisy_problem
 from formulations.compile import compile_model
@@ -12,7 +13,7 @@ from rerank.solvers import highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse
 
-LITERAL = {"big_m": "unit", "linking": "paper", "cuts": False}
+LITERAL: dict[str, Any] = {"big_m": "unit", "linking": "paper", "cuts": False}
 SHARE = 0.35
 
 
@@ -38,11 +39,15 @@ def compared(n: int, d: int, statistic: str, limit: float) -> str:
     model = build(X, y, parse(statistic).coefficients(n), **LITERAL)
     outcome = highs.solve(compile_model(model), Options(time_limit=limit, threads=2))
     theirs = time.perf_counter() - began
-    raw = [value(problem.lists[0].scale, problem.lists[0].constant, x) for x in (outcome.objective, outcome.bound)]
+    raw = [
+        value(problem.lists[0].scale, problem.lists[0].constant, x)
+        for x in (outcome.objective, outcome.bound)
+    ]
     proved = outcome.holds == "optimal"
     ratio = f"{theirs / mine:,.0f}" if proved else f"not closed in {limit:g} s"
     return (
-        f"{f'{n} x {d}':15}  {statistic:9}  {raw[0]:13.4f}  {raw[1]:13.4f}  {theirs:9.2f}  {ours.value:9.4f}  {mine:5.3f}  "
+        f"{f'{n} x {d}':15}  {statistic:9}  {raw[0]:13.4f}  {raw[1]:13.4f}  {theirs:9.2f}  {ours.value:9.4f}  "
+        f"{mine:5.3f}  "
         f"{ratio}{'' if ours.closed else ' (ours not closed)'}"
     )
 

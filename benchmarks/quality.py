@@ -1,8 +1,9 @@
 """Value found in equal time where no proof is possible: the search, coordinate ascent of fastrank, Nelder-Mead, random.
 
-``python -m benchmarks.exact --quality`` gives every method the same seconds on each data set and prints the value of its
-weights (the problem's own, with its margin), the share of the best value that it reached, and our bound.  Everybody works
-on the same scaled features; fastrank, which takes no time limit, is run with new seeds until the time is up.
+``python -m benchmarks.exact --quality`` gives every method the same seconds on each data set and prints the
+value of its weights (the problem's own, with its margin), the share of the best value that it reached, and
+our bound.  Everybody works on the same scaled features; fastrank, which takes no time limit, is run with new
+seeds until the time is up.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Judge:
         scores = self.X @ (w / top)
         gap = 4.0 * (np.ptp(scores) + self.problem.epsilon)  # lists far apart can be sorted together
         others = np.sort(scores[self.negative] + gap * self.away)
-        reached = np.searchsorted(others, scores[self.positive] + gap * self.home - self.problem.epsilon, side="right")
+        reached = np.searchsorted(
+            others, scores[self.positive] + gap * self.home - self.problem.epsilon, side="right"
+        )
         lost = self.ends[self.home] - reached
         order = np.lexsort((lost, self.home))
         place = lost[order] + np.arange(order.size) - self.starts[self.home]
@@ -124,7 +127,10 @@ def report(where: Path | None, seconds: float, seed: int = 0) -> int:
     for name, problem in _problems(where):
         found = solve(problem, time_limit=seconds, n_jobs=2, random_state=seed)
         print(f"{name}: {problem.n_features} features, {len(problem.lists)} lists, {pairs(problem):,} pairs")
-        print(f"    {'search':16} {found.value:.6f}  bound {found.bound:.6f}{', proved' if found.closed else ''}", flush=True)
+        print(
+            f"    {'search':16} {found.value:.6f}  bound {found.bound:.6f}{', proved' if found.closed else ''}",
+            flush=True,
+        )
         for title, method in methods.items():
             judge = Judge(problem)
             method(judge, seconds, seed)
@@ -144,6 +150,6 @@ def _problems(where: Path) -> list[tuple[str, Problem]]:
     ]
 
 
-def _by_list(problem: Problem) -> list[tuple[Floats, Floats, NDArray[np.intp]]]:
+def _by_list(problem: Problem) -> list[tuple[Any, Any, Any]]:
     X = problem.scaled.astype(np.float32)
     return [(X[q.rows], q.gains, np.full(q.rows.size, i)) for i, q in enumerate(problem.lists)]
