@@ -36,6 +36,7 @@ print("a rank pays, lowest first:", a.tolist())
 # A thick line joins rows of one score. A little of the second feature breaks all ties and changes no order;
 # it pays a rank more under Subrank and nothing under ResolvedRank.
 
+
 # %%
 def paid(ranks):
     return sum(a[ranks[y == 1]])
@@ -72,7 +73,9 @@ for module, mark, dash, colour, above in (
     values, used = zip(*(optimum(module, C=price) for price in prices))
     ax.plot(prices, values, marker=mark, ls=dash, color=colour, label=module.__name__.rpartition(".")[2])
     for price, value, count in zip(prices, values, used):
-        ax.annotate(str(count), (price, value), (0, 7 if above else -15), textcoords="offset points", ha="center")
+        ax.annotate(
+            str(count), (price, value), (0, 7 if above else -15), textcoords="offset points", ha="center"
+        )
 ax.set(xlabel="price C of a feature", ylabel="optimum", ylim=(1, 8))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
@@ -131,4 +134,6 @@ try:
 except InputError as error:
     print("a small step:", error)
 spread = perturb_rows(twins, epsilon=1e-4, random_state=0)
-print(f"a step that is enough: {np.abs(spread - twins).max():.3g} at most; equal rows left: {len(duplicates(spread))}")
+print(
+    f"a step that is enough: {np.abs(spread - twins).max():.3g} at most; equal rows left: {len(duplicates(spread))}"
+)

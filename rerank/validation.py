@@ -101,7 +101,9 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarr
             "use 0 to leave a row out."
         )
     if values.size and not values.any():
-        raise InputError(f"{name} is 0 in every row: with all weights zero nothing counts; raise one above 0.")
+        raise InputError(
+            f"{name} is 0 in every row: with all weights zero nothing counts; raise one above 0."
+        )
     return values
 
 

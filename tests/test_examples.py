@@ -28,15 +28,23 @@ def numbers(pattern, text):
 
 
 def inspect_first(text):
-    assert "Proved optimal (by the search)" in text and "Everything stated holds." in text and "FAILED" not in text
+    assert (
+        "Proved optimal (by the search)" in text
+        and "Everything stated holds." in text
+        and "FAILED" not in text
+    )
     (first, _), (exact, _) = numbers(r"(?:first stage|exact order): dcg@10 ([\d.]+), (\d+) failures", text)
     assert exact > first
 
 
 def programs_by_hand(text):
-    assert "not installed" not in text, "Install CBC (apt-get install coinor-cbc) and SCIP (pip install pyscipopt)."
+    assert "not installed" not in text, (
+        "Install CBC (apt-get install coinor-cbc) and SCIP (pip install pyscipopt)."
+    )
     optima = {name: [] for name in ("subrank", "resolved_rank", "mixed", "auc", "pairwise")}
-    for name, solver, value in re.findall(r"^(\w+) +(highs|cbc|scip) +\w+ [\d.]+, value ([\d.]+)$", text, flags=re.M):
+    for name, solver, value in re.findall(
+        r"^(\w+) +(highs|cbc|scip) +\w+ [\d.]+, value ([\d.]+)$", text, flags=re.M
+    ):
         optima[name].append((solver, float(value)))
     assert all([solver for solver, _ in told] == ["highs", "cbc", "scip"] for told in optima.values())
     for family in (("subrank", "resolved_rank", "mixed"), ("auc", "pairwise")):
@@ -70,8 +78,12 @@ def cells(path):
 
 
 def test_every_example_is_known():
-    assert [re.sub(r"^\d_", "", script.stem) for script in SCRIPTS] == [promise.__name__ for promise in PROMISES]
-    assert sorted(script.with_suffix(".ipynb") for script in SCRIPTS) == sorted((ROOT / "examples").glob("*.ipynb"))
+    assert [re.sub(r"^\d_", "", script.stem) for script in SCRIPTS] == [
+        promise.__name__ for promise in PROMISES
+    ]
+    assert sorted(script.with_suffix(".ipynb") for script in SCRIPTS) == sorted(
+        (ROOT / "examples").glob("*.ipynb")
+    )
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
@@ -101,7 +113,9 @@ def compiled():
     compile_kernels()
 
 
-@pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS])
+@pytest.mark.parametrize(
+    ("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS]
+)
 def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compiled):
     work, home = tmp_path / "work", tmp_path / "home"
     work.mkdir()
@@ -121,7 +135,9 @@ def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compi
     assert [output.text for output in outputs if output.get("name") == "stderr"] == []
     pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
     assert pictures and all(is_drawn(picture) for picture in pictures)
-    promise("\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs))
+    promise(
+        "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+    )
     assert list(work.iterdir()) == []
 
 

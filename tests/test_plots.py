@@ -53,7 +53,11 @@ def test_two_lists_count_what_stands_above_the_rule():
     ax = drawn(plots.two_lists(before, after, relevant="cf", top=2, titles=("old", "new"), names=names))
     assert texts(ax)[0] == "old\n0 found in 2" and "new\n1 found in 2" in texts(ax)
     assert [text for text in texts(ax) if len(text) == 3 and text.isalpha()] == ["ccc", "aaa"]
-    moves = {line.get_ydata()[0]: line for line in ax.lines if line.get_marker() == "None" and line.get_xdata()[1] == 1}
+    moves = {
+        line.get_ydata()[0]: line
+        for line in ax.lines
+        if line.get_marker() == "None" and line.get_xdata()[1] == 1
+    }
     # Row c goes from 3 to 1, row f from 6 to 5; b is not relevant and falls from 2 to 3.
     assert tuple(moves[3].get_ydata()) == (3, 1) and tuple(moves[6].get_ydata()) == (6, 5)
     assert moves[3].get_linewidth() > moves[2].get_linewidth()
@@ -121,7 +125,10 @@ def test_the_plane_joins_tied_rows_and_no_others():
     for w, tied, single in (([1.0, 0.0], 2, 0), ([1.0, 0.5], 0, 4), ([1.0, 1.0], 1, 2)):
         ax = drawn(plots.plane(X, [True, True, False, False], w, list("abcd"), title="t"))
         lines = [line for line in ax.lines if line.get_marker() == "None"]
-        assert [sum(line.is_dashed() is dashed for line in lines) for dashed in (False, True)] == [tied, single]
+        assert [sum(line.is_dashed() is dashed for line in lines) for dashed in (False, True)] == [
+            tied,
+            single,
+        ]
         # Each line is a level set of the score.
         assert all(np.ptp(line.get_xydata() @ w) < 1e-9 for line in lines)
         fills = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]

@@ -14,6 +14,7 @@ from rerank.problem import Problem
 from rerank.search.boxes import BoxSearch
 from rerank.search.corners import Exact
 from rerank.search.opposite import NO_LINES, Lines, opposite
+from rerank.search.rounds import Rounds
 from rerank.search.supports import faces, supports
 from rerank.search.tables import Tables, tables
 from rerank.search.tasks import FORCES, Support, instance
@@ -128,17 +129,17 @@ def search(problem: Problem, **options: Any) -> BoxSearch:
 @pytest.fixture
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds so short that a small problem takes many."""
-    from rerank.search import boxes
+    from rerank.search import rounds
 
-    monkeypatch.setattr(boxes, "FIRST_WORK", 0.0)
-    monkeypatch.setattr(boxes, "MOST_WORK", 0.0)
+    monkeypatch.setattr(rounds, "FIRST_WORK", 0.0)
+    monkeypatch.setattr(rounds, "MOST_WORK", 0.0)
 
 
 @pytest.mark.usefixtures("short_rounds")
 def test_the_bound_falls_and_the_value_rises_until_they_meet() -> None:
     s = search(noisy_problem(60, 4, "auc", 0.35, 1))
     seen: list[tuple[float, float]] = []
-    assert s.run(np.inf, lambda now: seen.append((now.value, now.open_bound())))
+    assert Rounds(s, 1).run(np.inf, lambda now: seen.append((now.value, now.open_bound())))
     values, bounds = np.array(seen).T
     assert (np.diff(values) >= 0).all() and (np.diff(bounds) <= 1e-9).all()
     assert s.value == s.open_bound() == values[-1] and seen[0][1] > s.value and len(seen) > 5
@@ -149,7 +150,7 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
     from rerank.search import boxes
 
     whole = search(noisy_problem(60, 4, "auc", 0.35, 1))
-    assert whole.run(np.inf)
+    assert Rounds(whole, 1).run(np.inf)
     work, calls = boxes.run_task, []
     for stop in range(0, 40, 5):
         calls.clear()
@@ -163,12 +164,12 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
         monkeypatch.setattr(boxes, "run_task", task)
         s = search(noisy_problem(60, 4, "auc", 0.35, 1))
         try:
-            s.run(np.inf)
+            Rounds(s, 1).run(np.inf)
         except KeyboardInterrupt:
             assert s.open_bound() >= whole.value
             # Whoever carries on from here must not miss anything.
             monkeypatch.setattr(boxes, "run_task", work)
-            assert s.run(np.inf) and s.value == pytest.approx(whole.value, rel=1e-12)
+            assert Rounds(s, 1).run(np.inf) and s.value == pytest.approx(whole.value, rel=1e-12)
         else:
             assert s.value == pytest.approx(whole.value, rel=1e-12) and stop >= 5
 
@@ -193,10 +194,10 @@ def test_exploring_leaves_the_bundle_it_was_given_alone() -> None:
 def test_supports_share_what_one_of_them_found() -> None:
     problem = noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2)
     together = search(problem)
-    assert together.run(np.inf)
+    assert Rounds(together, 1).run(np.inf)
     alone = 0
     for pair in combinations(range(6), 2):
         one = BoxSearch(together.tables, [np.array(pair)], np.zeros(1), together.signed, 0.0)
-        assert one.run(np.inf) and one.value <= together.value + 1e-12
+        assert Rounds(one, 1).run(np.inf) and one.value <= together.value + 1e-12
         alone += one.boxes
     assert together.boxes < alone

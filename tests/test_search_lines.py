@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.search import line_kernel, line_search
 from rerank.search.corners import Exact, inner_value
+from rerank.search.forward import forward
 from rerank.search.lines import LineSearch
 from rerank.search.tables import Tables, tables
 from tests.instances import draw
@@ -196,8 +197,8 @@ def test_a_signed_weight_stays_on_its_side_of_a_line() -> None:
 
 def test_forward_selection_keeps_to_the_limit_and_grows() -> None:
     problem = noisy_problem(60, 10, "auc", 0.35, 0)
-    found = searching(problem).forward(4, lambda n: 0.0)
+    found = forward(searching(problem), 4, lambda n: 0.0)
     assert [np.count_nonzero(w) for _, w in found] <= [1, 2, 3, 4] and len(found) == 4
     values = [v for v, _ in found]
     assert values == sorted(values)
-    assert len(searching(problem).forward(10, lambda n: 1e9 * n)) < 10
+    assert len(forward(searching(problem), 10, lambda n: 1e9 * n)) < 10

@@ -133,9 +133,9 @@ def test_equal_rows_count_as_often_as_they_occur(extra: int) -> None:
 
 
 def test_the_same_seed_and_any_number_of_workers_give_the_same_answer() -> None:
-    problem = noisy_problem(50, 4, "mrr", 0.35, 0)
-    runs = [solve(problem, n_jobs=jobs, random_state=5) for jobs in (1, 1, 2)]
-    assert len({(r.value, r.bound, r.closed) for r in runs}) == 1
+    problem = noisy_problem(60, 5, "mrr", 0.35, 0)
+    runs = [solve(problem, n_jobs=jobs, random_state=5) for jobs in (1, 1, 2, 3)]
+    assert len({(r.value, r.bound, r.closed, r.boxes, tuple(r.weights)) for r in runs}) == 1
     assert solve(problem, n_jobs=1, random_state=6).value == pytest.approx(runs[0].value, rel=1e-12)
 
 
@@ -144,7 +144,8 @@ def test_processes_give_the_same_answer() -> None:
     here = solve(problem, n_jobs=1)
     with joblib.parallel_config(backend="loky", n_jobs=2):
         there = solve(problem)
-    assert (there.value, there.bound, there.closed) == (here.value, here.bound, True)
+    assert (there.value, there.bound, there.closed, there.boxes) == (here.value, here.bound, True, here.boxes)
+    assert np.array_equal(there.weights, here.weights)
 
 
 def test_processes_take_arrays_that_joblib_maps_read_only() -> None:

@@ -1,21 +1,13 @@
-"""Branch and bound over boxes of weights: bundles of boxes, best bound first, each explored depth first.
-
-A round hands a fixed number of tasks to joblib, whatever the number of cores; every task starts from the
-incumbent of the round's beginning and their findings are merged in order.  So the answer does not depend on
-the number of workers, and any joblib backend will do.
-"""
+"""Branch and bound over boxes of weights: bundles of boxes, best bound first, each explored depth first."""
 
 from __future__ import annotations
 
 import heapq
-import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from rerank.search.frame import frame
@@ -23,20 +15,22 @@ from rerank.search.opposite import NO_LINES, Lines, opposite
 from rerank.search.supports import faces
 from rerank.search.tables import Tables
 from rerank.search.tasks import NAMES, Bundle, Findings, Support, run_task
+from rerank.search.workers import Job
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
-TASKS = 8
-ALONE = 0.04  # seconds of exploring before work is shared out; starting workers costs some milliseconds
-FIRST_WORK = 4e5  # pairs visited by a task of the first round, doubled from round to round
-MOST_WORK = 1.2e7  # about a tenth of a second
+SHARES = 16  # bundles that the faces of a single cube are dealt into
+BUNDLES = 4  # that one job explores one after the other, so that jobs do the same work though bundles differ;
+SUPPORTS = 24  # where there are many supports, each of them gets a look
+LOOKS = 120.0  # so many looks at every pair at least
+PARTS = 4  # bundles that the boxes left by one job are dealt into, by their bounds
 MOST_BUNDLES = 50_000  # beyond, bundles are finished instead of opened: depth first
 
 
 @dataclass(eq=False)
 class BoxSearch:
-    """Open boxes of all supports, the best point met, and the rounds that shrink the difference.
+    """Open boxes of all supports and the best point met: the difference that the rounds shrink.
 
     Parameters
     ----------
@@ -59,7 +53,6 @@ class BoxSearch:
     signed: NDArray[np.bool_]
     value: float
     weights: Floats | None = None
-    n_jobs: int | None = None
     record: bool = False
     framed: bool = False
     boxes: int = 0
@@ -71,8 +64,6 @@ class BoxSearch:
     frames: dict[int, Floats | None] = field(default_factory=dict)
     _count: int = 0
     _task: int = 0
-    _speed: float = 5e7
-    _busy: float = 0.0
     _opened: int = field(default=0, init=False)  # supports looked at
     _named: int = field(default=0, init=False)  # faces named
 
@@ -80,7 +71,7 @@ class BoxSearch:
         self._task = 1
         if len(self.columns) == 1:  # shared out from the start
             whole = self._root()
-            for part in np.array_split(np.arange(whole.bounds.size), min(TASKS, whole.bounds.size)):
+            for part in np.array_split(np.arange(whole.bounds.size), min(SHARES, whole.bounds.size)):
                 self._push(whole.part(part))
 
     @property
@@ -120,33 +111,17 @@ class BoxSearch:
         tops += [b.bound - float(self.prices[b.support]) for b in self.stubborn]
         return max([self.value, *tops])
 
+    @property
+    def best(self) -> Floats:
+        """Best point so far, or all ones where that is zero."""
+        return self.weights if self.weights is not None and self.weights.any() else np.ones(self.signed.size)
+
     def offer(self, value: float, weights: Floats) -> None:
         """Take a point whose value (minus its price) is known from elsewhere."""
         if value > self.value:
             self.value, self.weights = value, weights
 
-    def run(
-        self, deadline: float, progress: Callable[[BoxSearch], None] | None = None, until: float = np.inf
-    ) -> bool:
-        """Rounds until everything is settled (True) or ``deadline`` or ``until`` has passed (False)."""
-        P = self.tables.pairs.shape[1]  # setting up a task costs a few looks at every pair
-        work = max(FIRST_WORK, 16.0 * P)
-        with ExitStack() as stack:
-            pool = None
-            while self._drop_settled():
-                now = time.perf_counter()
-                if now >= min(deadline, until):
-                    return False
-                if pool is None and self._busy > ALONE:
-                    pool = stack.enter_context(Parallel(n_jobs=self.n_jobs, prefer="threads"))
-                most = self._speed * max(min(deadline, until) - now, 0.02) / TASKS
-                self._round(pool, min(work, max(most, 4.0 * P)), now)
-                work = min(2 * work, max(MOST_WORK, 60.0 * P))
-                if progress is not None:
-                    progress(self)
-        return True
-
-    def _drop_settled(self) -> bool:
+    def drop_settled(self) -> bool:
         """Whether boxes are left that could beat the value; settled bundles and small boxes are let go."""
         limit = self.value + self.slack
         if self.heap and -self.heap[0][0] <= limit:
@@ -156,63 +131,55 @@ class BoxSearch:
         self.stubborn = [b for b in self.stubborn if b.bound - self.prices[b.support] > limit]
         return bool(self.heap or self.waiting)
 
-    def _round(self, pool: Parallel | None, work: float, now: float) -> None:
-        if len(self.heap) > MOST_BUNDLES:
-            work *= 16  # finish what is open rather than open more
-        picked: list[Bundle] = []
-        try:
-            self._pick(picked, TASKS * (1 if len(self.columns) == 1 else 24))
-            done = self._explore(pool, picked, work)
-        except BaseException:
-            for bundle in picked:  # nobody finished them, so the bound must go on counting them
-                self._push(bundle)
-            raise
-        spent = time.perf_counter() - now
-        self._busy += spent
-        self._speed = 0.5 * self._speed + 0.5 * done / max(spent, 1e-6)
-
-    def _pick(self, picked: list[Bundle], most: int) -> None:
+    def pick(self, shares: int) -> list[Bundle]:
         """Take the bundles of largest bound; supports that wait come before what is left of others."""
+        picked: list[Bundle] = []
+        most = shares * (BUNDLES if len(self.columns) == 1 else SUPPORTS)
         while len(picked) < most and (self.heap or self.waiting):
             fresh = not self.heap or self._waiting_bound() >= -self.heap[0][0]
             picked.append(self._root() if fresh else heapq.heappop(self.heap)[2])
+        return picked
 
-    def _explore(self, pool: Parallel | None, picked: list[Bundle], work: float) -> float:
-        single = len(self.columns) == 1
-        shares = [picked[i::TASKS] for i in range(min(TASKS, len(picked)))]
-        jobs = []
-        for share in shares:
-            each = max(work / len(share), (2.0 if single else 120.0) * self.tables.pairs.shape[1])
+    def put_back(self, picked: list[Bundle]) -> None:
+        """Take back what nobody finished, so that the bound goes on counting it."""
+        for bundle in picked:
+            self._push(bundle)
+
+    def jobs(self, picked: list[Bundle], shares: int, work: float) -> list[Job]:
+        """At most ``shares`` jobs that explore the bundles, each with some ``work`` to do."""
+        if len(self.heap) > MOST_BUNDLES:
+            work *= 16  # finish what is open rather than open more
+        jobs: list[Job] = []
+        for share in (picked[i::shares] for i in range(min(shares, len(picked)))):
+            each = whole = work
+            if len(self.columns) > 1:
+                each = max(work / len(share), LOOKS * self.tables.pairs.shape[1])
+                whole = each * len(share)
             supports = [self._support(b) for b in share]
             incumbents = [self.value + float(self.prices[b.support]) for b in share]
             first = self._task * NAMES
-            jobs.append((self.tables, supports, share, incumbents, self.slack, each, self.record, first))
+            given = (self.tables, supports, share, incumbents, self.slack, each, whole, self.record, first)
+            jobs.append((run_task, given))
             self._task += 1
-        if pool is None:
-            results = [run_task(*job) for job in jobs]
-        else:
-            results = pool(delayed(run_task)(*job) for job in jobs)
-        done = 0.0
-        for findings in results:
-            for found in findings:
-                done += found.work
-                self._take(found)
-        return done
+        return jobs
 
-    def _take(self, found: Findings) -> None:
-        self.boxes += found.boxes
-        if found.weights is not None:
-            self.offer(found.value - float(self.prices[found.support]), found.weights)
-        if self.record and found.splits.size:
-            self.splits.append(found.splits)
-        if found.stubborn is not None:
-            self.stubborn.append(found.stubborn)
-        if found.left is None:
-            return
-        left = found.left
-        order = np.argsort(left.bounds, kind="stable")  # the kernel takes the last box first
-        for part in np.array_split(order, min(4, order.size)):
-            self._push(left.part(part))
+    def take(self, results: Iterable[Findings]) -> float:
+        """Merge what was found; returns the work that was done."""
+        done = 0.0
+        for found in results:
+            done += found.work
+            self.boxes += found.boxes
+            if found.weights is not None:
+                self.offer(found.value - float(self.prices[found.support]), found.weights)
+            if self.record and found.splits.size:
+                self.splits.append(found.splits)
+            if found.stubborn is not None:
+                self.stubborn.append(found.stubborn)
+            if found.left is not None:
+                order = np.argsort(found.left.bounds, kind="stable")  # the kernel takes the last box first
+                for part in np.array_split(order, min(PARTS, order.size)):
+                    self._push(found.left.part(part))
+        return done
 
     def _support(self, bundle: Bundle) -> Support:
         """The bundle's support; opposite pairs are looked for once a first look did not settle it."""

@@ -8,7 +8,7 @@ the search can stop after any of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,47 @@ from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Point = tuple[float, Floats]
+
 KEEP = 6  # elite points whose differences serve as directions
+ROUNDS = 50  # of directions in one climb
+PATIENCE = 2  # rounds without a better point that end a climb
+
+
+@dataclass(eq=False)
+class Climb:
+    """A climb under way: its point, and the directions of this round that are still to be tried, last first."""
+
+    w: Floats
+    rounds: int = ROUNDS
+    patience: int = PATIENCE
+    value: float = -np.inf
+    before: float = -np.inf
+    turn: int = 0
+    idle: int = 0
+    queue: list[Floats] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class State:
+    """Where a series of climbs stands: what a job is given and gives back.
+
+    ``elite`` holds the best ends of climbs, best first; ``found`` is the point of the last call that beat them.
+    """
+
+    rng: np.random.Generator
+    elite: list[Point] = field(default_factory=list)
+    climb: Climb | None = None
+    found: Floats | None = None
+    random_start: bool = False
+
+    def remember(self, points: Iterable[Point]) -> None:
+        """Add points to the elite, of equal points only one."""
+        kept: list[Point] = []
+        for value, w in sorted([*self.elite, *points], key=lambda point: -point[0]):
+            if len(kept) < KEEP and not any(np.array_equal(w, x) for _, x in kept):
+                kept.append((value, w))
+        self.elite = kept
 
 
 @dataclass(eq=False)
@@ -39,19 +79,17 @@ class LineSearch:
     signed: NDArray[np.bool_]
     random_state: int = 0
     deadline: float = np.inf
-    until: float = np.inf
-    elite: list[tuple[float, Floats]] = field(default_factory=list)
     lines: int = 0
 
     def __post_init__(self) -> None:
-        self.rng = np.random.default_rng(self.random_state)
+        self.state = State(np.random.default_rng(self.random_state))
 
     @property
     def late(self) -> bool:
         """Whether it is time to stop."""
-        return time.perf_counter() > min(self.deadline, self.until)
+        return time.perf_counter() > self.deadline
 
-    def line(self, w: Floats, u: Floats, features: Indices | None = None) -> tuple[float, Floats]:
+    def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
         """Best value on ``w + tau u`` and its point, brought back to the cube's surface; on ``features`` if given."""
         from rerank.search.line_kernel import sweep
 
@@ -93,122 +131,89 @@ class LineSearch:
         return low, high
 
     def climb(
-        self, w: Floats, features: Indices | None = None, rounds: int = 50, patience: int = 2
-    ) -> tuple[float, Floats]:
+        self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
+    ) -> Point:
         """Follow coordinates, then random and elite directions, until ``patience`` rounds bring nothing."""
-        d = w.size
-        free = np.arange(d) if features is None else features
-        best, idle = -np.inf, 0
-        for turn in range(rounds):
-            before = best
-            for u in self._directions(d, free, w, turn):
-                value, point = self.line(w, u, features)
-                if value >= best:
-                    best, w = value, point
-                if self.late:
-                    return self._remember(best, w)
-            idle = 0 if best > before + 1e-12 * abs(before) or turn == 0 else idle + 1
-            if idle >= patience:
-                break
-        return self._remember(best, w)
+        climb = Climb(w, rounds, patience)
+        while self.step(climb, features) and not self.late:
+            pass
+        self.state.remember([(climb.value, climb.w)])
+        return climb.value, climb.w
 
-    def _directions(self, d: int, free: Indices, w: Floats, turn: int) -> list[Floats]:
-        if turn % 2 == 0 or free.size == 1:
+    def step(self, climb: Climb, features: Indices | None = None) -> bool:
+        """Search one line of a climb; False where the climb has ended."""
+        if not climb.queue:
+            gained = climb.turn < 2 or climb.value > climb.before + 1e-12 * abs(climb.before)
+            climb.idle = 0 if gained else climb.idle + 1
+            if climb.idle >= climb.patience or climb.turn >= climb.rounds:
+                return False
+            climb.before = climb.value
+            climb.queue = self._directions(climb, features)[::-1]
+            climb.turn += 1
+        value, point = self.line(climb.w, climb.queue.pop(), features)
+        if value >= climb.value:
+            climb.value, climb.w = value, point
+        return True
+
+    def _directions(self, climb: Climb, features: Indices | None) -> list[Floats]:
+        rng, d = self.state.rng, climb.w.size
+        free = np.arange(d) if features is None else features
+        if climb.turn % 2 == 0 or free.size == 1:
             axes = np.zeros((free.size, d))
-            axes[np.arange(free.size), self.rng.permutation(free)] = 1.0
+            axes[np.arange(free.size), rng.permutation(free)] = 1.0
             return list(axes)
         some = np.zeros((free.size, d))
-        some[:, free] = self.rng.standard_normal((free.size, free.size))
-        toward = [e - w for _, e in self.elite if not np.array_equal(e, w)]
+        some[:, free] = rng.standard_normal((free.size, free.size))
+        toward = [e - climb.w for _, e in self.state.elite if not np.array_equal(e, climb.w)]
         usable = [u for u in toward if np.any(u[free]) and not np.any(np.delete(u, free))]
         return list(some) + usable
 
-    def _remember(self, value: float, w: Floats) -> tuple[float, Floats]:
-        self.elite.append((value, w))
-        self.elite.sort(key=lambda item: -item[0])
-        del self.elite[KEEP:]
-        return value, w
-
-    def random_point(self, free: Indices, d: int) -> Floats:
-        """A random point of the cube's surface whose weights are on the ``free`` features."""
-        w = np.zeros(d)
-        w[free] = self.rng.standard_normal(free.size)
+    def random_point(self) -> Floats:
+        """A random point of the cube's surface."""
+        w = self.state.rng.standard_normal(self.signed.size)
         w[self.signed] = np.abs(w[self.signed])
-        return w / np.abs(w).max()
+        return np.asarray(w / np.abs(w).max(), dtype=np.float64)
 
-    def restarts(
-        self,
-        w: Floats,
-        until: float,
-        on_better: Callable[[float, Floats], None],
-        features: Indices | None = None,
-    ) -> None:
-        """Climb from ``w``, then from random points and shaken elite points, until the clock says ``until``."""
-        free = np.arange(w.size) if features is None else features
-        start, best, self.until = w, -np.inf, until
-        while True:
-            value, point = self.climb(start, features)
-            if value > best:
-                best = value
-                on_better(value, point)
-            if self.late:
-                self.until = np.inf
-                return
-            start = self.random_point(free, w.size)
-            if self.elite and self.rng.random() < 0.5:
-                shaken = self.elite[self.rng.integers(len(self.elite))][1] + 0.3 * start
-                shaken[self.signed] = np.maximum(shaken[self.signed], 0.0)
-                top = np.abs(shaken).max()
-                start = shaken / top if top > 0 else start
+    def restarts(self, w: Floats, count: float = np.inf) -> None:
+        """Go on climbing for ``count`` lines: first from ``w``, then from random points and shaken elite points."""
+        state, searched = self.state, 0
+        state.found = None
+        best = state.elite[0][0] if state.elite else -np.inf
+        while searched < count and not self.late:
+            if state.climb is None:
+                state.climb = Climb(self._start(w))
+            if self.step(state.climb):
+                searched += 1
+                if state.climb.value > best:
+                    best, state.found = state.climb.value, state.climb.w
+            else:
+                state.remember([(state.climb.value, state.climb.w)])
+                state.climb = None
 
-    def forward(self, limit: int, price: Callable[[int], float]) -> list[tuple[float, Floats]]:
-        """Greedy supports of growing size, each improved by exchanges: best weights for every size up to ``limit``.
+    def _start(self, w: Floats) -> Floats:
+        state = self.state
+        if not state.random_start:
+            state.random_start = True
+            return w
+        point = self.random_point()
+        if state.elite and state.rng.random() < 0.5:
+            shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * point
+            shaken[self.signed] = np.maximum(shaken[self.signed], 0.0)
+            top = np.abs(shaken).max()
+            point = shaken / top if top > 0 else point
+        return point
 
-        ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early.
-        """
-        d = self.signed.size
-        w = np.zeros(d)
-        found: list[tuple[float, Floats]] = []
-        chosen: list[int] = []
-        while len(chosen) < min(limit, d) and not self.late:
-            step = max(
-                ((*self._add(w, j, chosen), j) for j in range(d) if j not in chosen), key=lambda item: item[0]
-            )
-            chosen.append(step[2])
-            value, w = self.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
-            value, w, chosen = self._exchange(value, w, chosen)
-            if found and value - price(len(chosen)) < found[-1][0] - price(len(chosen) - 1) and limit == d:
-                break
-            found.append((value, w))
-        return found
 
-    def _add(self, w: Floats, j: int, chosen: list[int]) -> tuple[float, Floats]:
-        if self.late:
-            return -np.inf, w
-        u = np.zeros(w.size)
-        u[j] = 1.0
-        return self.line(w if chosen else u, u if chosen else u * 0.5, np.array(sorted([*chosen, j])))
+def states(count: int, random_state: int) -> list[State]:
+    """Series of climbs that go on beside each other, the first of them from the best point known."""
+    return [State(np.random.default_rng([random_state, i]), random_start=i > 0) for i in range(count)]
 
-    def _exchange(self, value: float, w: Floats, chosen: list[int]) -> tuple[float, Floats, list[int]]:
-        """Replace one feature by another as long as that helps."""
-        improved = len(chosen) > 1
-        while improved and not self.late:
-            improved = False
-            for out in list(chosen):
-                rest = [j for j in chosen if j != out]
-                base = w.copy()
-                base[out] = 0.0
-                top = np.abs(base).max()
-                if top == 0:
-                    continue
-                trials = [(*self._add(base / top, j, rest), j) for j in range(w.size) if j not in chosen]
-                if not trials or self.late:
-                    break
-                best = max(trials, key=lambda item: item[0])
-                if best[0] > value - abs(value) * 0.01:
-                    swapped = [*rest, best[2]]
-                    v, x = self.climb(best[1], np.array(sorted(swapped)), rounds=6, patience=1)
-                    if v > value + 1e-12 * abs(value):
-                        value, w, chosen, improved = v, x, swapped, True
-                        break
-        return value, w, chosen
+
+def follow(
+    tables: Tables, signed: NDArray[np.bool_], state: State, w: Floats, count: float, seconds: float
+) -> State:
+    """One job: go on with a series of climbs for ``count`` lines or some seconds; gives back its state."""
+    search = LineSearch(tables, signed, deadline=time.perf_counter() + seconds)
+    search.state = state
+    search.restarts(w, count)
+    return state

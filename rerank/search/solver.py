@@ -13,17 +13,21 @@ from rerank.errors import InputError
 from rerank.problem import Problem
 from rerank.search.boxes import BoxSearch
 from rerank.search.corners import Exact
+from rerank.search.forward import forward
 from rerank.search.frame import frame
-from rerank.search.lines import LineSearch
+from rerank.search.lines import LineSearch, states
 from rerank.search.result import Progress, SearchResult
+from rerank.search.rounds import Rounds
 from rerank.search.supports import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.tasks import Bundle
 from rerank.search.warm import ready
 
 Floats = NDArray[np.float64]
-OWN_AXES = 0.1  # seconds on the features' own axes before a frame is tried; most problems need no more
-MANY = 12  # features beyond which boxes prove nothing in practice and lines get most of the time
+OWN_AXES = 1e7  # visits of pairs on the features' own axes before a frame is tried
+MANY = 12  # features beyond which boxes prove nothing in practice
+LINES = 1  # jobs of a round that follow lines,
+LINES_OF_MANY = 13  # and beyond MANY features
 
 
 def solve(
@@ -88,7 +92,9 @@ def line_search(
     run = Solver(problem, time_limit, 1, random_state, False, None)
     run.begin(start)
     if not run.limited:
-        run.more_lines(run.deadline)
+        run.lines.restarts(run.search.best)
+        if run.lines.state.found is not None:
+            run.offer(run.lines.state.found)
     best = run.search
     w = np.zeros(problem.n_features) if best.weights is None else best.weights * run.flip + 0.0
     return w, run.tables.to_value(best.value)
@@ -130,8 +136,11 @@ class Solver:
             self.signed,
             zero,
             np.zeros(problem.n_features),
-            n_jobs,
             proof,
+        )
+        series = 0 if self.limited else LINES if problem.n_features <= MANY else LINES_OF_MANY
+        self.rounds = Rounds(
+            self.search, n_jobs, self.lines, states(series, random_state), lambda w: self.offer(w)
         )
 
     def solve(self, start: ArrayLike | None) -> SearchResult:
@@ -175,45 +184,28 @@ class Solver:
             self.offer(np.where(self.signed, np.maximum(w, 0.0), w))
         if self.limited:
             sizes = d if self.problem.max_features is None else self.problem.max_features
-            for _, w in self.lines.forward(sizes, lambda n: self.price * n):
+            for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
             return
-        first = (
-            self.search.weights
-            if self.search.weights is not None and self.search.weights.any()
-            else np.ones(d)
-        )
         # A line costs about 1e-7 s a pair; the boxes find good points too, so large problems start with few lines.
         rounds = int(np.clip(4e5 / max(pairs * d, 1), 1, 20))
-        self.offer(self.lines.climb(first, rounds=rounds)[1])
+        self.offer(self.lines.climb(self.search.best, rounds=rounds)[1])
 
-    # ---- boxes and lines in turn
+    # ---- boxes and lines side by side
 
     def _run(self) -> bool:
         s = self.search
-        lines_share = 0.15 if self.problem.n_features <= MANY else 0.8
-        burst = 0.03 + 2e-6 * self.tables.pairs.shape[1]
-        began, tried = time.perf_counter(), False
-        while True:
-            if s.run(self.deadline, self._progress, until=time.perf_counter() + burst):
-                if self._settle_small():
-                    return True
-                if not s.framed:
-                    return False
-                s = self._again(
-                    framed=False
-                )  # exact answers in small boxes are given for boxes of weights only
-            now = time.perf_counter()
-            if now >= self.deadline:
-                return False
-            if not self.limited:
-                self.more_lines(min(now + burst * lines_share / (1 - lines_share), self.deadline))
-                self._progress(s)
-            burst = min(burst * 1.7, 20.0)
-            if now - began > OWN_AXES and not tried:
-                tried = True
-                if self._worth_a_frame():
-                    s = self._again(framed=True)
+        # The features' own axes come first; most problems need no more.
+        closed = self.rounds.run(self.deadline, self._progress, work=OWN_AXES)
+        if not closed and self._worth_a_frame():
+            s = self._again(framed=True)
+        if closed or self.rounds.run(self.deadline, self._progress):
+            if self._settle_small():
+                return True
+            if s.framed:  # exact answers in small boxes are given for boxes of weights only
+                self._again(framed=False)
+                return self.rounds.run(self.deadline, self._progress) and self._settle_small()
+        return False
 
     def _worth_a_frame(self) -> bool:
         """Whether boxes in a frame may do better: one support, features correlated, no proof asked for.
@@ -227,7 +219,7 @@ class Solver:
 
     def _again(self, framed: bool) -> BoxSearch:
         """Begin again from the root with the best point found, in a frame or on the features' own axes."""
-        self.search = replace(
+        self.search = self.rounds.search = replace(
             self.search, framed=framed, frames={}, heap=[], stubborn=[], splits=[], _count=0, _task=0
         )
         return self.search
@@ -236,12 +228,6 @@ class Solver:
     def limited(self) -> bool:
         """Whether supports are searched one by one."""
         return self.problem.max_features is not None or self.problem.C > 0
-
-    def more_lines(self, until: float) -> None:
-        """Line searches from the best point and from new ones."""
-        best = self.search.weights
-        w = best if best is not None and best.any() else np.ones(self.problem.n_features)
-        self.lines.restarts(w, until, lambda _, x: self.offer(x))
 
     def _settle_small(self) -> bool:
         """Settle the boxes that were too small to split, exactly; True where none is left that could beat the value."""

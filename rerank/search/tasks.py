@@ -129,17 +129,25 @@ def run_task(
     bundles: list[Bundle],
     incumbents: list[float],
     slack: float,
+    each: float,
     work: float,
     record: bool,
     first_name: int,
 ) -> list[Findings]:
-    """One joblib task: its bundles one after the other, each starting from the best value of those before it."""
+    """One job: its bundles one after the other, ``each`` with so much work at most, until all ``work`` is done.
+
+    Every bundle starts from the best value of those before it; bundles that were not begun come back as they are.
+    """
     out: list[Findings] = []
     gain = 0.0
     for i, bundle in enumerate(bundles):
         at = incumbents[i] + gain
+        if work <= 0:
+            out.append(Findings(bundle.support, at, None, bundle, None, np.empty((0, 3), np.int64), 0, 0.0))
+            continue
         name = first_name + i * (NAMES // max(len(bundles), 1))
-        found = explore_bundle(t, supports[i], bundle, at, slack, work, record, name)
+        found = explore_bundle(t, supports[i], bundle, at, slack, min(each, work), record, name)
         gain += max(found.value - at, 0.0)
+        work -= found.work
         out.append(found)
     return out
