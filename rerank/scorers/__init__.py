@@ -1,1 +1,29 @@
 """First stages as scikit-learn estimators; :class:`rerank.Reranker` looks here for them by name."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "TopPush": "rerank.scorers.toppush",
+    "InfinitePush": "rerank.scorers.infinite_push",
+    "RankSVM": "rerank.scorers.ranksvm",
+    "RoBiRank": "rerank.scorers.robirank",
+    "PNormPush": "rerank.scorers.push",
+    "ExponentialPush": "rerank.scorers.push",
+    "CostSensitiveLogistic": "rerank.scorers.cost_sensitive",
+    "CostSensitiveSVM": "rerank.scorers.cost_sensitive",
+    "MonotoneTransform": "rerank.scorers.transform",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'rerank.scorers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

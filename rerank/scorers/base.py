@@ -1,0 +1,174 @@
+"""The contract that all first stages keep: linear scores, lists, weights, warm starts and regularisation paths."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rerank.errors import InputError
+from rerank.scorers.data import Floats, RankingData, groups_of, weights_of
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found for one ``alpha``.
+
+    ``gap`` bounds ``(objective - optimum) / max(|optimum|, tiny)`` from above and is NaN where the method proves
+    nothing; ``state`` is whatever the next solve can start from; ``advice`` says what to raise if not converged.
+    """
+
+    coef: Floats
+    objective: float
+    n_iter: int
+    converged: bool
+    gap: float = float("nan")
+    state: Any = None
+    advice: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Solutions along a sequence of ``alphas`` (n,): ``coefs`` (n, d), ``objectives``, ``gaps``, ``n_iters`` (n,)."""
+
+    alphas: Floats
+    coefs: Floats
+    objectives: Floats
+    gaps: Floats
+    n_iters: NDArray[np.int64]
+
+
+class LinearRanker(BaseEstimator):
+    """Base of the first stages: ``score = X @ coef_``, larger is better.
+
+    A subclass names its parameters in ``__init__`` (among them ``alpha``, ``tol``, ``max_iter`` and
+    ``warm_start``) and implements :meth:`_solve`.  ``takes_grades`` says whether grades and real utilities mean
+    something to it; the others take the rows above the smallest label as relevant.
+    """
+
+    takes_grades: ClassVar[bool] = False
+    alpha: float
+    warm_start: bool
+
+    @abstractmethod
+    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
+        """Minimise the objective for one ``alpha``, from the solution ``start`` of a near one where there is any."""
+
+    def _check_parameters(self) -> None:
+        """Raise :class:`InputError` for parameters out of range."""
+        if not (np.isfinite(self.alpha) and self.alpha > 0):
+            raise InputError(f"alpha is {self.alpha!r}; it must be a number > 0.")
+
+    def fit(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> LinearRanker:
+        """Learn weights.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d)
+            Never made dense.
+        y : array (n,)
+            0/1, or grades or real utilities for estimators that take them; the others take ``y > min(y)``.
+        qid : array (n,), optional
+            List of each row, in any order; one list without it.
+        sample_weight : array (n,), optional
+            Weight of each row, >= 0.
+
+        Raises
+        ------
+        InputError
+            For parameters out of range, weights or qid of another length, or no pair to learn from.
+        """
+        data = self._data(X, y, qid, sample_weight)
+        start = getattr(self, "_last", None) if self.warm_start else None
+        if start is not None and start.coef.size != data.X.shape[1]:
+            start = None
+        self._keep(self._solve(data, float(self.alpha), start))
+        return self
+
+    def path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        alphas: Iterable[float],
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Path:
+        """Solve for every ``alpha``, the largest first, each from the one before; the estimator keeps the last.
+
+        Returns
+        -------
+        Path
+            In the order in which the ``alphas`` were given.
+        """
+        given = np.array(list(alphas), dtype=np.float64)
+        if given.size == 0 or not np.isfinite(given).all() or (given <= 0).any():
+            raise InputError(f"alphas is {given.tolist()}; give at least one number > 0.")
+        data = self._data(X, y, qid, sample_weight)
+        found: dict[int, Solution] = {}
+        last: Solution | None = None
+        for i in np.argsort(-given, kind="stable"):
+            last = found[int(i)] = self._solve(data, float(given[i]), last)
+            self._keep(last)
+        every = [found[i] for i in range(given.size)]
+        return Path(
+            given,
+            np.array([s.coef for s in every]),
+            np.array([s.objective for s in every]),
+            np.array([s.gap for s in every]),
+            np.array([s.n_iter for s in every]),
+        )
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each row of ``X`` (n, d), larger is better."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), dtype=np.float64).ravel()
+
+    def predict(self, X: Any) -> Floats:
+        """The same as :meth:`decision_function`, for tools that call ``predict``."""
+        return self.decision_function(X)
+
+    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> RankingData:
+        """Check everything at the edge."""
+        self._check_parameters()
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
+        )
+        y = np.asarray(y, dtype=np.float64)
+        if y.min() == y.max():
+            raise InputError(
+                f"y holds 1 class only ({y.min():g}); a ranker needs rows with at least two different labels."
+            )
+        return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
+
+    def _keep(self, found: Solution) -> None:
+        self._last = found
+        self.coef_ = found.coef
+        self.n_iter_ = max(int(found.n_iter), 1)
+        self.objective_ = found.objective
+        self.gap_ = found.gap
+        if not found.converged:
+            advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
+            warnings.warn(
+                f"{type(self).__name__} stopped after {found.n_iter} iterations before "
+                f"tol={getattr(self, 'tol', None)} was reached. {advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input is welcome, and ``y`` is needed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
