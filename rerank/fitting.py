@@ -77,7 +77,7 @@ def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_wei
             settings.presolve,
             settings.n_jobs,
             settings.seed,
-            proof=bool(getattr(estimator, "_proof", False)),
+            proof=bool(estimator.proof),
             verbose=int(estimator.verbose),
         )
         solved = solve(problem, plan, clock, start)

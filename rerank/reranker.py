@@ -67,6 +67,9 @@ class Reranker(RankingMixin, BaseEstimator):
         Worth of a grade g: ``2^g - 1`` or ``g``.
     thinning : float or None
         Fit the statistic averaged over lists in which each row above is kept with this probability.
+    proof : bool
+        Keep the search's record of how it cut the weights into boxes: ``result_.proof``, to be saved and checked
+        by anyone (``docs/proofs.md``). Features that are correlated take the search longer then.
     n_jobs : int or None
         Cores of the search and threads of HiGHS; None for 1, -1 for all.
     random_state : int, RandomState or None
@@ -108,6 +111,7 @@ class Reranker(RankingMixin, BaseEstimator):
         positive: Any = False,
         gain: str = "exponential",
         thinning: float | None = None,
+        proof: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -125,6 +129,7 @@ class Reranker(RankingMixin, BaseEstimator):
         self.positive = positive
         self.gain = gain
         self.thinning = thinning
+        self.proof = proof
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -369,3 +369,14 @@ def test_a_bound_below_the_value_is_caught(monkeypatch):
     X, y = table(0, n=20)
     with pytest.raises(CertificateError, match="no value exceeds"):
         fitted(X, y, first_stage=None)
+
+
+def test_a_proof_is_kept_on_request_and_holds():
+    from rerank.proof_check import verify
+
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)), (rng.random(60) < 0.4).astype(int)
+    kept = Reranker(stat="auc", solver="search", n_candidates=30, proof=True).fit(X, y)
+    verdict = verify(kept._problem(), kept.result_.proof)
+    assert verdict.ok and verdict.leaves > 10
+    assert Reranker(stat="auc", solver="search", n_candidates=30).fit(X, y).result_.proof is None

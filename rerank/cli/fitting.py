@@ -90,12 +90,11 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=candidates or None,
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
-        thinning=thinning, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
+        thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     for target in (model, proof):
         if target is not None and not target.absolute().parent.is_dir():
             raise InputError(f"The folder of {target} does not exist; make it, or write elsewhere.")
-    est._proof = proof is not None
     check(est, table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     fit_table(est, table)
