@@ -25,22 +25,24 @@ def run(
     cutoff: float | None = None,
 ) -> Outcome:
     """Hand the program to HiGHS in memory, or to any other solver through the file."""
+    from joblib import effective_n_jobs
+
     with clock.phase(plan.solver):
+        options = Options(
+            time_limit=limit,
+            threads=effective_n_jobs(plan.n_jobs),
+            seed=plan.random_state % 2**31,
+            cutoff=None if cutoff is None else cutoff - stated.constant,
+            verbose=plan.verbose,
+        )
         if plan.solver == "highs":
             from rerank.solvers import highs
 
-            options = Options(
-                time_limit=limit,
-                threads=max(1, plan.n_jobs or 1),
-                seed=plan.random_state % 2**31,
-                cutoff=None if cutoff is None else cutoff - stated.constant,
-                verbose=plan.verbose,
-            )
             return highs.solve(stated.program, options, start=start)
-        return _through_file(stated, plan.solver, limit)
+        return _through_file(stated, plan.solver, options)
 
 
-def _through_file(stated: Stated, solver: str, limit: float | None) -> Outcome:
+def _through_file(stated: Stated, solver: str, options: Options) -> Outcome:
     import tempfile
     from pathlib import Path
 
@@ -49,7 +51,7 @@ def _through_file(stated: Stated, solver: str, limit: float | None) -> Outcome:
 
     with tempfile.TemporaryDirectory() as folder:
         path, _ = mps.write(stated.program, Path(folder) / "program.mps")
-        return gateway.solve_file(path, solver, time_limit=limit)
+        return gateway.solve_file(path, solver, options=options)
 
 
 def with_outcome(solved: Solved, stated: Stated, outcome: Outcome) -> Solved:
