@@ -210,3 +210,18 @@ class BoxSearch:
     def covariance(self) -> Floats:
         """Covariance of the differences of pairs."""
         return np.atleast_2d(np.cov(self.tables.pairs))
+
+
+def open_ends(search: BoxSearch) -> tuple[Floats, Floats] | None:
+    """Ends of a box of weights around everything open and the best point; None where it is not boxes of weights."""
+    if search.waiting or any(frame is not None for frame in search.frames.values()):
+        return None
+    d = search.signed.size
+    low = high = np.zeros(d) if search.weights is None else search.weights
+    for bundle in [bundle for _, _, bundle in search.heap] + search.stubborn:
+        features = search.columns[bundle.support]
+        below, above = np.zeros(d), np.zeros(d)
+        below[features] = (bundle.centres - bundle.halves).min(axis=0)
+        above[features] = (bundle.centres + bundle.halves).max(axis=0)
+        low, high = np.minimum(low, below), np.maximum(high, above)
+    return low, high
