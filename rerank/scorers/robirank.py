@@ -1,0 +1,124 @@
+"""RoBiRank: a bounded-growth surrogate of nDCG for linear scores."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rerank.errors import InputError
+from rerank.scorers.base import LinearRanker, Solution
+from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.lbfgs import Loss, check_limits, minimise
+from rerank.scorers.robirank_lists import GainLists, gain_lists
+
+
+class RoBiRank(LinearRanker):
+    r"""Linear scores that minimise the robust binary ranking loss [YunRamanVishwanathan2014, eq. 11].
+
+    With ``s(t) = log2(1 + 2^-t)``, the objective over lists x, rows i and their competitors j of the same list is
+
+        alpha/2 |w|^2 + sum_x c_x sum_i a_i v_i log2(A_i),    A_i = sum_j a_j s(w.x_i - w.x_j),
+
+    where ``v`` is the gain of a grade, ``a`` the weight of a row and ``1/c_x`` the largest DCG the list allows.  The
+    row itself, ``s(0) = 1``, is the 1 of the paper's ``log2(1 + sum over the others)``.  The logarithm forgives a
+    relevant row far down the list and so spends the effort on the top.  It also makes the objective non-convex;
+    ``n_init`` and ``objectives_`` show whether that matters.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Strength of the penalty. The loss is a sum over lists, so ``alpha`` grows with their number.
+    gains : {"exponential", "linear"}, default "exponential"
+        ``v = 2^y - 1`` or ``v = y``.
+    n_init : int, default 1
+        Starts: zero (or the last solution, with ``warm_start``), then normal weights; the best end is kept.
+    tol : float, default 1e-6
+        Largest entry of the gradient, relative to that at zero.
+    max_iter : int, default 1000
+        Iterations of L-BFGS from each start.
+    random_state : int, RandomState or None
+        Of the starts beyond the first.
+    warm_start : bool, default False
+
+    Attributes
+    ----------
+    coef_ : float64 (d,)
+    objective_ : float
+        With every ``v`` of exponential gains in the same units as ``1/c_x``, so free of them.
+    objectives_ : float64 (n_init,)
+        Where each start ended.
+    n_iter_ : int
+        Of the start that was kept.
+
+    Notes
+    -----
+    Integer weights equal repeated rows: ``m`` copies of a row compete with one another, each with ``s(0) = 1``, and
+    the ideal DCG has ``m`` places for them.  Rows of weight 0 are as good as removed.  Grades are >= 0; lists without
+    a gain say nothing and are left out.
+    """
+
+    takes_grades: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        gains: str = "exponential",
+        n_init: int = 1,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.gains = gains
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.warm_start = warm_start
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_limits(self.tol, self.max_iter)
+        if self.gains not in ("exponential", "linear"):
+            raise InputError(f"gains is {self.gains!r}; it must be 'exponential' or 'linear'.")
+        if self.n_init < 1:
+            raise InputError(f"n_init is {self.n_init!r}; it must be a whole number, at least 1.")
+
+    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
+        loss = loss_of(gain_lists(data, self.gains), data.y.size)
+        d = data.X.shape[1]
+        rng = check_random_state(self.random_state)
+        starts: list[Floats | None] = [None if start is None else start.coef]
+        starts += [rng.standard_normal(d) for _ in range(self.n_init - 1)]
+        found = [
+            minimise(data.X, loss, alpha, w, tol=self.tol, max_iter=self.max_iter, convex=False)
+            for w in starts
+        ]
+        self.objectives_ = np.array([s.objective for s in found])
+        return found[int(self.objectives_.argmin())]
+
+    def __sklearn_tags__(self) -> Any:
+        """Grades are not negative."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+def loss_of(lists: GainLists, n: int) -> Loss:
+    """The sum over ``lists`` as a function of the scores (n,)."""
+    from rerank.scorers.robirank_kernels import objective
+
+    def loss(scores: Floats) -> tuple[float, Floats]:
+        slope = np.empty(lists.rows.size)
+        value = objective(
+            scores[lists.rows], lists.start, lists.relevant, lists.weight, lists.worth, 0, slope
+        )
+        whole = np.zeros(n)
+        whole[lists.rows] = slope
+        return float(value), whole
+
+    return loss
