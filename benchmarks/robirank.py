@@ -1,0 +1,49 @@
+"""RoBiRank measured: ``python -m benchmarks.robirank --kernels`` and ``--quality``.
+
+``--kernels`` times the sums over pairs of five shapes of list, in CPU seconds of one thread, against a plain compiled
+loop, with the largest error of the gradient.  ``--quality`` tunes every method on validation queries and compares them
+on test queries; it needs a folder of data sets (``--data``), and peers take part where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from benchmarks.exact_data import folder
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables asked for; the exit code is 1 where a goal of the kernels was missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.robirank", description=__doc__)
+    parser.add_argument("--kernels", action="store_true", help="speed and error of the sums over pairs")
+    parser.add_argument("--quality", action="store_true", help="nDCG of all methods")
+    parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
+    parser.add_argument(
+        "--sets",
+        default="ohsumed,mslr_sample,lightgbm_rank,mq2007agg",
+        help="--quality: data sets, between commas",
+    )
+    parser.add_argument(
+        "--methods", default="", help="--quality: methods whose name holds one of these, between commas"
+    )
+    asked = parser.parse_args(arguments)
+    missed = 0
+    if asked.kernels or not asked.quality:
+        from benchmarks.robirank_kernels import report
+
+        missed = report()
+    if asked.quality:
+        from benchmarks.robirank_quality import report as quality
+
+        where = folder(asked.data)
+        if where is None:
+            print("Quality is left out: there is no folder of data; give one with --data.")
+        else:
+            quality(where, asked.sets.split(","), asked.methods.split(","))
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Methods that are compared with RoBiRank: each yields one scoring of validation and test rows for each setting.
+
+Trees are tuned over two sizes and, by staged prediction, the number of rounds; linear rankers over ``alpha``, along
+a warm-started path.  A package that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rerank.scorers
+
+Floats = NDArray[np.float64]
+ROUNDS = (25, 50, 100, 200, 400)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training, validation and test rows, in this order in each tuple; rows of a list are adjacent."""
+
+    X: tuple[Floats, Floats, Floats]
+    y: tuple[Floats, Floats, Floats]
+    qid: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each training list."""
+        begins = np.flatnonzero(np.diff(self.qid[0], prepend=self.qid[0][0] - 1))
+        return np.diff(begins, append=self.qid[0].size)
+
+
+Scored = tuple[str, Floats, Floats]
+"""Setting, scores of the validation rows, scores of the test rows."""
+Method = Callable[[Split], Iterator[Scored]]
+
+
+def linear(name: str, alphas: Floats, **options: Any) -> Method:
+    """A ranker of this package along ``alphas``."""
+
+    def scored(split: Split) -> Iterator[Scored]:
+        ranker = getattr(rerank.scorers, name)(**options)
+        y = split.y[0] if ranker.takes_grades else (split.y[0] > 0).astype(np.float64)
+        path = ranker.path(split.X[0], y, alphas, split.qid[0])
+        for alpha, coef in zip(path.alphas, path.coefs):
+            yield f"alpha {alpha:g}", split.X[1] @ coef, split.X[2] @ coef
+
+    return scored
+
+
+def lightgbm(split: Split) -> Iterator[Scored]:
+    """``lambdarank``."""
+    package = importlib.import_module("lightgbm")
+    for leaves in (7, 31):
+        ranker = package.LGBMRanker(
+            n_estimators=ROUNDS[-1],
+            num_leaves=leaves,
+            learning_rate=0.05,
+            n_jobs=1,
+            random_state=0,
+            verbose=-1,
+        )
+        ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
+        for rounds in ROUNDS:
+            valid, test = (ranker.booster_.predict(X, num_iteration=rounds) for X in split.X[1:])
+            yield f"{leaves} leaves, {rounds} rounds", valid, test
+
+
+def xgboost(split: Split) -> Iterator[Scored]:
+    """``rank:ndcg``."""
+    package = importlib.import_module("xgboost")
+    for depth in (3, 6):
+        ranker = package.XGBRanker(
+            objective="rank:ndcg",
+            n_estimators=ROUNDS[-1],
+            max_depth=depth,
+            learning_rate=0.05,
+            n_jobs=1,
+            random_state=0,
+        )
+        ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
+        for rounds in ROUNDS:
+            valid, test = (ranker.predict(X, iteration_range=(0, rounds)) for X in split.X[1:])
+            yield f"depth {depth}, {rounds} rounds", valid, test
+
+
+def catboost(split: Split) -> Iterator[Scored]:
+    """``YetiRank``."""
+    package = importlib.import_module("catboost")
+    for depth in (4, 6):
+        ranker = package.CatBoost(
+            dict(
+                loss_function="YetiRank",
+                iterations=ROUNDS[-1],
+                depth=depth,
+                learning_rate=0.05,
+                thread_count=1,
+                random_seed=0,
+                verbose=False,
+                allow_writing_files=False,
+            )
+        )
+        ranker.fit(package.Pool(split.X[0], split.y[0], group_id=split.qid[0]))
+        for rounds in ROUNDS:
+            valid, test = (ranker.predict(X, ntree_end=rounds) for X in split.X[1:])
+            yield f"depth {depth}, {rounds} rounds", valid, test
+
+
+def methods() -> dict[str, Method]:
+    """Those that can run here, RoBiRank first."""
+    sums, means = np.logspace(-2, 3, 11), np.logspace(-6, 1, 8)
+    found: dict[str, Method] = {
+        "RoBiRank": linear("RoBiRank", sums),
+        "P-norm push, p = 4": linear("PNormPush", means, p=4.0),
+        "exponential push": linear("ExponentialPush", means),
+        "logistic, y > 0": linear("CostSensitiveLogistic", sums),
+    }
+    if importlib.util.find_spec("rerank.scorers.ranksvm") is not None:
+        found["RankSVM"] = linear("RankSVM", np.logspace(-7, 3, 11))
+    else:
+        print("RankSVM is left out: it is not in this version.")
+    for name, method in {"lightgbm": lightgbm, "xgboost": xgboost, "catboost": catboost}.items():
+        if importlib.util.find_spec(name) is None:
+            print(f"{name} is left out: it is not installed.")
+        else:
+            found[f"{name} {importlib.import_module(name).__version__}"] = method
+    return found
