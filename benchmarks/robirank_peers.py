@@ -114,7 +114,7 @@ def catboost(split: Split) -> Iterator[Scored]:
 
 def methods() -> dict[str, Method]:
     """Those that can run here, RoBiRank first."""
-    sums, means = np.logspace(-2, 3, 11), np.logspace(-6, 1, 8)
+    sums, means = np.logspace(-2, 5, 15), np.logspace(-6, 2, 9)
     found: dict[str, Method] = {
         "RoBiRank": linear("RoBiRank", sums),
         "P-norm push, p = 4": linear("PNormPush", means, p=4.0),

@@ -163,6 +163,13 @@ def test_lists_of_one_grade_each_are_refused():
         RoBiRank().fit(np.eye(4), [0, 0, 1, 1], qid=[0, 0, 1, 1])
 
 
+def test_a_negative_grade_without_weight_is_not_there():
+    X, y, qid = utilities(n=60, d=3, lists=3, levels=3)
+    y[0], weight = -1, (np.arange(60) > 0).astype(float)
+    fitted = RoBiRank(tol=1e-9).fit(X, y, qid, weight)
+    np.testing.assert_allclose(fitted.coef_, RoBiRank(tol=1e-9).fit(X[1:], y[1:], qid[1:]).coef_, atol=1e-7)
+
+
 def test_too_few_iterations_are_announced():
     X, y, qid = utilities(n=60, d=4, lists=3, levels=3)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):

@@ -46,7 +46,7 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
     InputError
         For negative grades, or if no list has rows of different grades.
     """
-    lowest = float(data.y.min())
+    lowest = float(data.y[data.weight > 0].min())
     if lowest < 0:
         raise InputError(
             f"y holds {lowest:g}; the gains of RoBiRank need grades >= 0, so give y - y.min() or 0/1 labels."
