@@ -1,0 +1,63 @@
+r"""Between ``alpha`` of :class:`rerank.scorers.RankSVM` and the ``C`` of other packages.
+
+``RankSVM(average="pairs")`` minimises ``(1/N) sum loss + alpha |w|^2``, N the weight of all pairs.  Programs that
+minimise ``|w|^2 / 2 + C sum loss`` over the same pairs have the same minimum at ``C = 1 / (2 alpha N)``, where their
+objective is ``1 / (2 alpha)`` times as large.  That is the form of LIBLINEAR-rankSVM (squared hinge) [Lee, Lin 2014].
+Where the loss is a mean over the pairs, as in the cutting planes of dlib (hinge), the factor is ``1 / (2 alpha)``:
+``n_pairs=1`` below.  FastSurvivalSVM of scikit-survival (``rank_ratio=1``, every event observed) takes twice C.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InputError
+from rerank.scorers.data import RankingData, groups_of, weights_of
+from rerank.scorers.ranksvm_pairs import list_weights
+
+
+def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    """Weight of all pairs, ``N = sum_q sum_{y_i < y_j} weight_i weight_j``; their number without weights.
+
+    Parameters
+    ----------
+    y : array (n,)
+    qid, sample_weight : array (n,), optional
+
+    Returns
+    -------
+    float
+    """
+    y = np.asarray(y, dtype=np.float64)
+    data = RankingData(None, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
+    return float(list_weights(data).sum())
+
+
+def c_of_alpha(alpha: float, n_pairs: float = 1.0) -> float:
+    """``C = 1 / (2 alpha N)``.
+
+    Raises
+    ------
+    InputError
+        Unless both numbers are > 0.
+    """
+    return _half_inverse("alpha", alpha, n_pairs)
+
+
+def alpha_of_c(C: float, n_pairs: float = 1.0) -> float:
+    """``alpha = 1 / (2 C N)``.
+
+    Raises
+    ------
+    InputError
+        Unless both numbers are > 0.
+    """
+    return _half_inverse("C", C, n_pairs)
+
+
+def _half_inverse(name: str, value: float, n_pairs: float) -> float:
+    if not (value > 0 and n_pairs > 0):
+        raise InputError(f"{name} is {value!r} and n_pairs is {n_pairs!r}; both must be numbers > 0.")
+    return 1 / (2 * value * n_pairs)

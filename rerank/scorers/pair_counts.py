@@ -1,0 +1,205 @@
+"""Sums over the pairs of a list that are ordered wrongly or by less than the margin, compiled.
+
+A pair is two rows of one list with ``y_i < y_j``; at scores ``p`` it is active where ``p_j - p_i < 1``, and the two
+rows are then partners.  Rows are laid out by list and utility.  A node is a range of that layout, cut in two between
+different utilities.  With the rows of a node sorted by score, the partners of a row of the lower half are a prefix
+of the upper half, and those of a row of the upper half a suffix of the lower half.  Stable splits keep the rows of
+every node in score order, and with them how many of them score within the margin, as in a wavelet tree [Grossi,
+Gupta, Vitter 2003]: O(m log r) for lists of m rows with r different utilities, without a branch that cannot be
+foretold.  Indices are unsigned: numba then leaves out what negative ones would need.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+LEAF = 16
+
+
+@njit(cache=True, nogil=True)
+def plan(first: Any, after: Any, start: Any, parts: int) -> Any:
+    """Nodes in an order in which every node comes before its halves; size of all nodes that are cut.
+
+    ``first`` and ``after`` (m,) bound the run of equal utilities around each place of the layout, ``start`` the
+    lists.  A node is not cut further at ``LEAF`` rows, or a share of ``1 / parts`` of its list.  The rows of the
+    result: ``low``, ``middle``, ``high``, the buffer ``side`` that the node reads, and where its record begins,
+    ``at``.  A leaf has ``middle == low``.
+    """
+    runs = 0
+    for k in range(first.size):
+        runs += 1 if first[k] == k else 0
+    nodes = np.empty((5, 2 * runs), np.int64)
+    stack = np.empty((3, runs + 1), np.int64)
+    found = 0
+    at = 0
+    for g in range(start.size - 1):
+        leaf = max(LEAF, (start[g + 1] - start[g]) // parts)
+        depth = 0
+        stack[0, 0] = start[g]
+        stack[1, 0] = start[g + 1]
+        stack[2, 0] = 0
+        while depth >= 0:
+            a, b, side = stack[0, depth], stack[1, depth], stack[2, depth]
+            depth -= 1
+            c = a
+            if b - a > leaf and after[a] < b:
+                half = (a + b) // 2
+                c = np.int64(first[half])
+                if c == a or (after[half] < b and after[half] - half < half - c):
+                    c = np.int64(after[half])
+            nodes[0, found] = a
+            nodes[1, found] = c
+            nodes[2, found] = b
+            nodes[3, found] = side
+            nodes[4, found] = at
+            found += 1
+            if c > a:
+                at += b - a
+                for lo, hi in ((c, b), (a, c)):
+                    depth += 1
+                    stack[0, depth] = lo
+                    stack[1, depth] = hi
+                    stack[2, depth] = 1 - side
+    return nodes[:, :found].copy(), at
+
+
+@njit(cache=True, nogil=True)
+def margins(
+    order: Any, group: Any, start: Any, place: Any, p: Any, rows: Any, z: Any, above: Any, below: Any
+) -> None:
+    """From the rows in ``order`` of score: ``rows`` and their places ``z`` by list and score, and their margins.
+
+    ``above`` is how many rows of the list score less than ``p_i + 1``, ``below`` how many score at most ``p_i - 1``.
+    Both come from the one test ``p_j - p_i < 1``, so that a pair is active seen from either of its rows.
+    """
+    head = start.copy()
+    for k in range(order.size):
+        i = order[k]
+        rows[head[group[i]]] = i
+        head[group[i]] += 1
+    q = p[rows]
+    for g in range(start.size - 1):
+        a, b = start[g], start[g + 1]
+        c = a
+        for k in range(a, b):
+            z[k] = place[rows[k]]
+            while c < b and q[c] - q[k] < 1.0:
+                c += 1
+            above[k] = c - a
+        c = a
+        for k in range(a, b):
+            while c < k and above[c] <= k - a:
+                c += 1
+            below[k] = c - a
+
+
+@njit(cache=True, nogil=True)
+def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, ends: Any, ones: Any) -> None:
+    """Split the ``z.size`` rows of one node at place ``c``; its lower half has ``h`` rows.
+
+    ``to`` are the ranges of the other buffers.  ``bits`` get 1 for rows of the upper half, ``ends``, by new position,
+    how many rows of the other half come before the last partner of a lower row, or the first one of an upper row.
+    """
+    z_to, above_to, below_to = to
+    count = 0
+    for k in range(z.size):
+        ones[k] = count
+        bit = z[k] >= c
+        bits[k] = bit
+        count += bit
+    ones[z.size] = count
+    left, right = np.int64(0), np.int64(h)
+    for k in range(z.size):
+        bit = np.int64(bits[k])
+        over_1, under_1 = np.int64(ones[above[k]]), np.int64(ones[below[k]])
+        over_0, under_0 = np.int64(above[k]) - over_1, np.int64(below[k]) - under_1
+        new = np.uint32(left + bit * (right - left))
+        ends[new] = over_1 + bit * (under_0 - over_1)
+        z_to[new] = z[k]
+        above_to[new] = over_0 + bit * (over_1 - over_0)
+        below_to[new] = under_0 + bit * (under_1 - under_0)
+        right += bit
+        left += 1 - bit
+
+
+@njit(cache=True, nogil=True)
+def counts(nodes: Any, first: Any, z: Any, above: Any, below: Any, v: Any, sums: Any) -> Any:
+    """For every row, ``sum v[0]`` over partners above, over partners below, and ``sum v[1]`` over all partners.
+
+    Everything is used up: ``z``, ``above`` and ``below`` (2, m) hold what :func:`margins` found in their first row,
+    ``v`` (2, 2, m) both vectors by list and score in ``v[0]``, ``sums`` (2, 3, m) zeros in ``sums[0]``.  The sums
+    end in ``sums[0]``; returned are the places of the rows they belong to.
+    """
+    m = first.size
+    ones, bits, ends = np.empty(m + 1, np.uint32), np.empty(m, np.uint8), np.empty(m, np.uint32)
+    prefix = np.empty((2, m + 2))
+    last = np.empty(m, np.uint32)
+    for n in range(nodes.shape[1]):
+        a, c, b, s = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n]
+        if c > a:
+            to = (z[1 - s, a:b], above[1 - s, a:b], below[1 - s, a:b])
+            split(c, c - a, z[s, a:b], above[s, a:b], below[s, a:b], to, bits, ends, ones)
+            _carry(c - a, bits, ends, _five(v, sums, s, a, b), _five(v, sums, 1 - s, a, b), prefix)
+            continue
+        if first[b - 1] > a:
+            _count_leaf(first, z[s, a:b], above[s, a:b], *_five(v, sums, s, a, b))
+        for k in range(a, b):
+            last[k] = z[s, k]
+            for i in range(3):
+                sums[0, i, k] = sums[s, i, k]
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _five(v: Any, sums: Any, s: int, a: int, b: int) -> Any:
+    """The range of a node in one buffer, as contiguous rows."""
+    return v[s, 0, a:b], v[s, 1, a:b], sums[s, 0, a:b], sums[s, 1, a:b], sums[s, 2, a:b]
+
+
+@njit(cache=True, nogil=True)
+def _carry(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any) -> None:
+    """Take vectors and sums to the halves of a node and add what each half is to the other."""
+    w, q, up, down, both = here
+    w_to, q_to, up_to, down_to, both_to = there
+    P, Q = prefix[0], prefix[1]
+    n = w.size
+    left, right = np.int64(0), np.int64(h)
+    w_left, w_right, q_left, q_right = 0.0, 0.0, 0.0, 0.0
+    for k in range(n):
+        bit = np.int64(bits[k])
+        share = np.float64(bit)
+        new = np.uint32(left + bit * (right - left))
+        x, y = w[k], q[k]
+        w_to[new], q_to[new] = x, y
+        up_to[new], down_to[new], both_to[new] = up[k], down[k], both[k]
+        P[np.uint32(new + bit)] = w_left + share * (w_right - w_left)
+        Q[np.uint32(new + bit)] = q_left + share * (q_right - q_left)
+        w_right += share * x
+        w_left += x - share * x
+        q_right += share * y
+        q_left += y - share * y
+        right += bit
+        left += 1 - bit
+    P[h], Q[h], P[n + 1], Q[n + 1] = w_left, q_left, w_right, q_right
+    for k in range(h):
+        e = np.uint32(ends[k] + h + 1)
+        up_to[k] += P[e]
+        both_to[k] += Q[e]
+    for k in range(h, n):
+        down_to[k] += w_left - P[ends[k]]
+        both_to[k] += q_left - Q[ends[k]]
+
+
+@njit(cache=True, nogil=True)
+def _count_leaf(first: Any, z: Any, above: Any, w: Any, q: Any, up: Any, down: Any, both: Any) -> None:
+    for k in range(z.size):
+        run = first[z[k]]
+        for j in range(np.int64(above[k])):
+            hit = 1.0 if first[z[j]] > run else 0.0
+            up[k] += hit * w[j]
+            both[k] += hit * q[j]
+            down[j] += hit * w[k]
+            both[j] += hit * q[k]
