@@ -137,7 +137,7 @@ def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("short_rounds")
 def test_the_bound_falls_and_the_value_rises_until_they_meet() -> None:
-    s = search(noisy_problem(60, 4, "auc", 0.35, 1))
+    s = search(noisy_problem(80, 5, "auc", 0.35, 1))
     seen: list[tuple[float, float]] = []
     assert Rounds(s, 1).run(np.inf, lambda now: seen.append((now.value, now.open_bound())))
     values, bounds = np.array(seen).T

@@ -19,12 +19,14 @@ from numba import njit
 
 from rerank.search.levels import LEVELS, descend, first_level, settle
 from rerank.search.places import count_lost, count_runs, importance, matters, total_value
+from rerank.search.relaxation import HOPE, must_lose, scratch
 from rerank.search.sides import heaviest, impose
 from rerank.search.stack import copied, longer, put, room
 from rerank.search.vector import copy, lost_weight, moved, norms, reach, undecided
 
 STUCK = 5  # idle splits a feature after which a box is handed over for an exact answer,
 FEW = 16  # if no more pairs than this are undecided in it
+WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
 @njit(cache=True, nogil=True)
@@ -102,6 +104,7 @@ def explore(
     M = np.empty(P)
     R = np.empty(P)
     keep = np.empty(P + 1, np.int32)
+    relaxed = scratch(k, P if linear else 1)
     chosen = np.zeros(instance.n_groups + 1, np.int32)
     forward = np.zeros(instance.n_groups + 1)
     backward = np.zeros(instance.n_groups + 1)
@@ -176,6 +179,18 @@ def explore(
             copy(c, best)
         if bound <= found + slack:
             continue
+        # ---- what the undecided pairs must lose together; a proof holds splits that the plain bound settles
+        if linear and not record:
+            need = instance.total - gone - found - slack
+            if instance.integral:
+                need = np.ceil(need) - 1.0 + WHOLE
+            if need < HOPE * (instance.total - gone - value):
+                more = must_lose(D, a, h, M[:n], R[:n], W[a : a + n], instance.tolerance, need, relaxed)
+                if instance.integral:
+                    more = np.ceil(more - WHOLE)
+                bound = min(bound, instance.total - gone - more)
+                if bound <= found + slack:
+                    continue
         # ---- the pairs that the children have to look at
         kept = undecided(M[:n], R[:n], spread, keep)
         if not linear:

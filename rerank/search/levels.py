@@ -25,6 +25,7 @@ class Instance(NamedTuple):
     n_groups: int
     single: bool
     linear: bool
+    integral: bool
     total: float
     epsilon: float
     tolerance: float

@@ -88,7 +88,8 @@ def instance(t: Tables, support: Support) -> Any:
         slack = framed_tolerance(slack, features.size)
     parts: tuple[Any, ...] = (
         pairs, np.empty((0, 0)) if frame is None else frame, t.slot, t.span, t.weight, lines.group, lines.count,
-        t.single, t.linear, t.total, t.epsilon, slack, t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef,
+        t.single, t.linear, t.integral, t.total, t.epsilon, slack, t.unit_start, t.unit_slots, t.unit_of, t.coef_start,
+        t.coef,
     )  # fmt: skip
     # Backends with processes hand over read-only maps of large arrays; the kernel is compiled for plain ones.
     plain = [np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in parts]
