@@ -130,3 +130,10 @@ def test_simplex_program_against_its_linear_certificate(seed):
 def test_hinges_of_the_twin_are_zero_at_the_margin():
     h, active = hinges(np.array([0.0, 1.0]))
     assert h[0, 1] == 0 and not active[0, 1] and active[1, 0]
+
+
+def test_cutting_planes_do_not_stall_where_many_rows_are_equal():
+    """A search that ends beyond the minimum of the model, no better than before, must not repeat itself."""
+    X = np.repeat([[1.0, 3.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]], 4, axis=0)
+    fitted = RankSVM(loss="hinge", max_iter=50).fit(X, np.repeat([1, 2, 1, 2], 4))
+    assert fitted.gap_ <= 1e-4

@@ -13,6 +13,7 @@ from rerank.scorers.ranksvm_simplex import descend
 IDLE = 30
 FLAT = 0.7
 TRIES = 4
+LIFT = 0.1
 
 
 class Planes:
@@ -61,22 +62,32 @@ def bundle(rows: Rows, pairs: Pairs, alpha: float, w: Floats, tol: float, max_it
     """
     planes = Planes(rows.size, alpha)
     here = pairs.at(rows.scores(w))
-    there, (loss, slope) = here, here.hinge()
-    J, lower, gap = loss + alpha * float(w @ w), -np.inf, np.inf
+    J, lower, gap = here.hinge()[0] + alpha * float(w @ w), -np.inf, np.inf
+    _cut(planes, rows, here)
     for step in range(1, max_iter + 1):
-        planes.add(rows.back(slope), loss - float(slope @ there.p))
         target, found = planes.solve(0.05 * max(tol * J, min(J - lower, J)))
         lower = max(lower, found)
         gap = (J - lower) / J
         if gap <= tol or step == max_iter:
             break
-        s, u = target - w, rows.scores(target) - here.p
-        t, there = _search(pairs, here, w, s, u, alpha)
+        s, p = target - w, rows.scores(target)
+        t, there = _search(pairs, here, w, s, p - here.p, alpha)
         loss, slope = there.hinge()
-        value = loss + alpha * float(np.sum((w + t * s) ** 2))
-        if value < J:
-            w, here, J = w + t * s, there, value
+        tried = [(w + t * s, there)]
+        # Without a plane that lifts the model at its minimum the next target could be the same.
+        if loss + float(slope @ (p - there.p)) + alpha * float(target @ target) < found + LIFT * (J - found):
+            tried.append((target, pairs.at(p)))
+        for at, there in tried:
+            _cut(planes, rows, there)
+            value = there.hinge()[0] + alpha * float(at @ at)
+            if value < J:
+                w, here, J = at, there, value
     return Solution(rows.expand(w), J, step, gap <= tol, gap, advice="Raise max_iter, tol or alpha.")
+
+
+def _cut(planes: Planes, rows: Rows, active: ActivePairs) -> None:
+    loss, slope = active.hinge()
+    planes.add(rows.back(slope), loss - float(slope @ active.p))
 
 
 def _search(
