@@ -50,6 +50,14 @@ def test_the_gap_bounds_the_distance_to_the_optimum(tol):
     assert np.isnan(minimise(X, loss, alpha, None, tol, 1000, convex=False).gap)
 
 
+def test_the_gap_is_exact_where_only_the_penalty_bends():
+    b, w, alpha = np.array([1.0, -2.0]), np.array([-0.5, 0.3]), 0.4
+    found = minimise(np.eye(2), lambda f: (float(b @ f), b), alpha, w, 100.0, 10, convex=True)
+    assert found.n_iter == 0 and found.objective < 0
+    above = found.objective + float(b @ b) / (2 * alpha)
+    assert found.gap * abs(found.objective) == pytest.approx(above, rel=1e-12)
+
+
 def test_the_optimum_as_a_start_needs_no_step():
     X, loss, alpha, best, _ = ridge()
     found = minimise(X, loss, alpha, best, 1e-6, 1000, convex=True)

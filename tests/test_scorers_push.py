@@ -105,6 +105,12 @@ def test_the_gap_is_a_bound():
     assert 0 < (rough.objective_ - fine.objective_) / abs(fine.objective_) <= rough.gap_
 
 
+def test_a_start_at_the_solution_saves_the_way_there():
+    ranker = PNormPush(warm_start=True).fit(*bipartite())
+    cold = ranker.n_iter_
+    assert ranker.fit(*bipartite()).n_iter_ == 1 < cold
+
+
 def test_p_of_1_is_the_exponential_push():
     X, y = bipartite()
     np.testing.assert_array_equal(

@@ -127,6 +127,15 @@ def test_starts_are_kept_and_the_best_is_taken():
     assert (again.coef_ == many.coef_).all()
 
 
+def test_a_start_at_the_solution_saves_the_way_there():
+    X, y, qid = utilities(n=120, d=4, lists=6, levels=3, seed=2)
+    ranker = RoBiRank(0.1, warm_start=True).fit(X, y, qid)
+    cold = ranker.n_iter_
+    assert ranker.fit(X, y, qid).n_iter_ == 1 < cold
+    path = RoBiRank().path(X, y, [1.0, 0.99], qid)
+    assert path.n_iters[1] < RoBiRank(0.99).fit(X, y, qid).n_iter_
+
+
 def test_it_learns_to_rank():
     X, y, qid = utilities(n=600, d=5, lists=20, levels=4, seed=1)
     ranker = RoBiRank().fit(X[:400], y[:400], qid[:400])

@@ -9,6 +9,7 @@ from rerank.scorers.robirank_chebyshev import nodes_for
 from rerank.scorers.robirank_kernels import objective
 
 PRODUCTS, PAIRS, INTERPOLATION = 1, 2, 3
+WEIGHTS = st.sampled_from([1.0, 0.3, 5.0, "any"])
 
 
 def naive(f, start, relevant, a, c):
@@ -26,12 +27,13 @@ def naive(f, start, relevant, a, c):
     return value, slope
 
 
-def case(seed, sizes, spread=4.0, weighted=False):
+def case(seed, sizes, spread=4.0, weight=1.0):
+    """Lists of random scores; ``weight`` is that of every row, or "any"."""
     rng = np.random.default_rng(seed)
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     n = int(start[-1])
     relevant = np.array([rng.integers(1, size + 1) for size in sizes], dtype=np.int64)
-    a = rng.uniform(0.2, 3, n) if weighted else np.ones(n)
+    a = rng.uniform(0.2, 3, n) if weight == "any" else np.full(n, weight)
     return rng.standard_normal(n) * spread, start, relevant, a, rng.uniform(0, 1, n)
 
 
@@ -44,20 +46,20 @@ def both(way, *given):
     st.integers(0, 10_000),
     st.lists(st.integers(1, 30), min_size=1, max_size=4),
     st.sampled_from([0.0, 1e-6, 1.0, 20.0, 300.0, 5000.0]),
-    st.booleans(),
+    WEIGHTS,
     st.sampled_from([0, PRODUCTS, PAIRS]),
 )
 @settings(deadline=None, max_examples=60)
-def test_products_and_pairs_are_exact(seed, sizes, spread, weighted, way):
-    (value, slope), (wanted, right) = both(way, *case(seed, sizes, spread, weighted))
+def test_products_and_pairs_are_exact(seed, sizes, spread, weight, way):
+    (value, slope), (wanted, right) = both(way, *case(seed, sizes, spread, weight))
     assert value == pytest.approx(wanted, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(slope, right, rtol=1e-10, atol=1e-12)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 400), st.sampled_from([0.0, 0.3, 3.0, 12.0]), st.booleans())
+@given(st.integers(0, 10_000), st.integers(1, 400), st.sampled_from([0.0, 0.3, 3.0, 12.0]), WEIGHTS)
 @settings(deadline=None, max_examples=40)
-def test_interpolation_keeps_its_promise(seed, n, spread, weighted):
-    (value, slope), (wanted, right) = both(INTERPOLATION, *case(seed, [n], spread, weighted))
+def test_interpolation_keeps_its_promise(seed, n, spread, weight):
+    (value, slope), (wanted, right) = both(INTERPOLATION, *case(seed, [n], spread, weight))
     assert value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
     assert np.abs(slope - right).max() <= 1e-8 * max(np.abs(right).max(), 1e-3)
 

@@ -57,6 +57,16 @@ def test_entries_stored_twice_count_once(kind):
     assert X.nnz == 3
 
 
+@EVERY
+def test_stored_zeros_are_zeros(kind):
+    X = np.array([[0.0, 1.0], [0.0, -1.0], [2.0, 0.0], [3.0, 5.0]])
+    # Of the two zeros of the first column one is stored; so is none of the second.
+    stored = csc_array(([0.0, 2.0, 3.0, 1.0, -1.0, 5.0], [0, 2, 3, 0, 1, 3], [0, 3, 6]), shape=(4, 2))
+    assert stored.nnz == 6 and (stored.toarray() == X).all()
+    mapped = MonotoneTransform(kind).fit(stored).transform(X)
+    np.testing.assert_array_equal(mapped, MonotoneTransform(kind).fit_transform(X))
+
+
 def test_the_signed_logarithm_is_log_of_x_plus_offset_moved():
     x = np.linspace(0, 5, 20)[:, None]
     mapped = MonotoneTransform(offset=0.1).fit_transform(x)
