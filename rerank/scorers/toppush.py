@@ -1,0 +1,166 @@
+"""TopPush as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rerank.errors import InputError
+from rerank.scorers.base import LinearRanker, Path, Solution
+from rerank.scorers.data import RankingData
+from rerank.scorers.toppush_losses import loss_of
+from rerank.scorers.toppush_problem import TopPushProblem, problem_of
+from rerank.scorers.toppush_solve import Settings, solve
+from rerank.scorers.toppush_threshold import check_threshold
+
+MAX_ITER = {"newton": 500, "accelerated": 10_000}
+
+
+class TopPush(LinearRanker):
+    r"""Rank positives above the highest negative.
+
+    Minimises, over the lists g that hold both kinds and their positives i,
+
+    .. math:: P(w) = \frac{\alpha}{2} |w|^2
+              + \frac{1}{\sum_i v_i} \sum_i v_i\, l\bigl(t_{g(i)}(w) - w \cdot x_i\bigr),
+              \qquad t_g(w) = \max_{j \in g} w \cdot x_j
+
+    where j runs over the negatives and v are sample weights.  Lists without a positive or without a negative, and
+    rows of weight 0, are left out.  A weight of a negative other than 0 does not move a maximum.
+
+    Parameters
+    ----------
+    alpha : float
+        Regularisation, the paper's lambda.
+    loss : "squared_hinge", "logistic" or "exponential"
+        ``l(z)`` = ``max(0, 1 + z)^2``, ``log(1 + e^z)`` or ``e^z``.
+    solver : "newton" or "accelerated"
+        Quadratic models under cuts, for every loss and threshold; or the paper's projected gradient method, for the
+        squared hinge and ``threshold="max"``, many thousand times slower to the same gap.
+    tol : float
+        Relative duality gap at which a fit is done, or see ``stop``.
+    max_iter : int, optional
+        500 Newton steps or 10,000 accelerated ones.
+    threshold : "max", "topk" or "quantile"
+        ``t_g`` is the largest score of a negative, the mean of the k largest, or of the share k of them (rounded up).
+    k : float, optional
+        10 for "topk", 0.05 for "quantile".  A negative of weight v counts v times.
+    stop : "gap" or "authors"
+        "authors", for ``solver="accelerated"``, stops as the authors' program does: ``g / m`` changed by at most
+        ``tol`` of itself (they take 1e-4) after ten iterations, or a step no longer than 1e-6.  Such weights are not
+        an optimum and are reproduced for comparison.
+    warm_start : bool
+        Start a fit from the one before.
+
+    Attributes
+    ----------
+    coef_ : array (d,)
+    objective_ : float
+        ``P(coef_)``, computed anew from the rows.
+    gap_ : float
+        At least ``(objective_ - optimum) / optimum``.
+    dual_coef_ : array (n,)
+        The dual point that proves the gap: ``c_i a_i`` of the positives, ``-beta_j`` of the negatives.
+    degenerate_ : bool
+        Zero weights are optimal whatever ``alpha`` is.
+    certificate_ : HullCertificate or None
+        Why, if so: weights of the negatives whose mean is the mean of the positives.
+    n_iter_ : int
+
+    References
+    ----------
+    N. Li, R. Jin and Z.-H. Zhou, "Top rank optimization in linear time", NIPS 2014, equation (6).
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        loss: str = "squared_hinge",
+        solver: str = "newton",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        threshold: str = "max",
+        k: float | None = None,
+        stop: str = "gap",
+        warm_start: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.threshold = threshold
+        self.k = k
+        self.stop = stop
+        self.warm_start = warm_start
+
+    _prepared: tuple[RankingData, TopPushProblem] | None = None
+
+    def fit(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> TopPush:
+        """Learn weights; see :meth:`LinearRanker.fit`."""
+        try:
+            super().fit(X, y, qid, sample_weight)
+        finally:
+            self._prepared = None
+        return self
+
+    def path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        alphas: Iterable[float],
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Path:
+        """Solve for every ``alpha``; see :meth:`LinearRanker.path`."""
+        try:
+            return super().path(X, y, alphas, qid, sample_weight)
+        finally:
+            self._prepared = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        loss_of(self.loss)
+        check_threshold(self.threshold, self.k)
+        if self.solver not in MAX_ITER:
+            raise InputError(f"solver is {self.solver!r}; choose newton or accelerated.")
+        if self.stop not in ("gap", "authors"):
+            raise InputError(f"stop is {self.stop!r}; choose gap or authors.")
+        if not (np.isfinite(self.tol) and self.tol > 0):
+            raise InputError(f"tol is {self.tol!r}; it must be a number > 0.")
+        if self.max_iter is not None and self.max_iter < 1:
+            raise InputError(f"max_iter is {self.max_iter!r}; it must be at least 1.")
+        if self.solver == "newton" and self.stop == "authors":
+            raise InputError(
+                "stop='authors' is the rule of solver='accelerated'; choose that solver or stop='gap'."
+            )
+        if self.solver == "accelerated" and (self.loss != "squared_hinge" or self.threshold != "max"):
+            raise InputError(
+                f"solver='accelerated' takes loss='squared_hinge' and threshold='max', not {self.loss!r} and "
+                f"{self.threshold!r}; choose solver='newton'."
+            )
+
+    def _problem(self, data: RankingData) -> TopPushProblem:
+        """The rows split once for all alphas of a path."""
+        held = self._prepared
+        if held is None or held[0] is not data:
+            held = (data, problem_of(data, loss_of(self.loss), self.threshold, self.k))
+            self._prepared = held
+        return held[1]
+
+    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
+        problem = self._problem(data)
+        max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
+        settings = Settings(self.solver, float(self.tol), max_iter, self.stop)
+        found = solve(problem, alpha, settings, start, data.y.size)
+        self.degenerate_ = found.hull is not None
+        self.certificate_ = found.hull
+        self.dual_coef_ = np.zeros(data.y.size)
+        self.dual_coef_[problem.positive_rows] = problem.share * found.a
+        self.dual_coef_[problem.negative_rows] = -found.beta
+        return found.solution

@@ -1,0 +1,20 @@
+"""Compiled loop for the weighted Gram matrix of the columns of a CSR matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_gram(indptr: Any, indices: Any, data: Any, weight: Any, H: Any) -> None:
+    """``H += X' diag(weight) X``, the lower triangle only; the indices of each row are sorted."""
+    for i in range(weight.size):
+        if weight[i] == 0.0:
+            continue
+        for a in range(indptr[i], indptr[i + 1]):
+            row = H[indices[a]]
+            x = data[a] * weight[i]
+            for b in range(indptr[i], a + 1):
+                row[indices[b]] += x * data[b]

@@ -1,0 +1,141 @@
+"""The curvature of TopPush's mean loss, in three forms: over the features, over the positives, and from past steps.
+
+At given second derivatives ``D_i`` the loss has, in the weights w and the thresholds t_g, the Hessian::
+
+    [ alpha I + X'DX    -sum_i D_i x_i ]         S_g = sum_{i in g} D_i
+    [       ...            diag(S)     ]      mean_g = sum_{i in g} D_i x_i / S_g
+
+Without t (its Schur complement) it is ``H = alpha I + X'DX - sum_g S_g mean_g mean_g'``, and a vertex of list g
+with row b becomes ``n = b - mean_g``.  What the Newton step needs is ``H^-1 v`` and the matrix
+``K_uv = n_u.H^-1 n_v + [same list] / S_g``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+
+from rerank.scorers.toppush_gram_kernel import add_gram
+from rerank.scorers.toppush_pool import Pool
+from rerank.scorers.toppush_problem import TopPushProblem
+
+Floats = NDArray[np.float64]
+
+# Where no positive of a list is curved, its threshold gets this share of the curvature at 0.
+FLOOR = 1e-3
+
+
+class Metric(ABC):
+    """What all three forms share: the curvature of the thresholds and the matrix K, grown with the pool."""
+
+    def __init__(self, problem: TopPushProblem, alpha: float) -> None:
+        self.problem, self.alpha = problem, alpha
+        self.floor = FLOOR * problem.loss.curvature(np.zeros(1))[0] * problem.per_list(problem.share)
+
+    def refresh(self, D: Floats) -> None:
+        """Take new second derivatives (m,), shares included."""
+        p = self.problem
+        self.D = D
+        self.S = np.maximum(p.per_list(D), self.floor)
+        average = csr_matrix(
+            (D / self.S[p.list_of], (p.list_of, np.arange(D.size))), shape=(p.n_lists, D.size)
+        )
+        self.mean: Any = average @ p.positives
+        self.forget()
+        self._factor()
+
+    def forget(self) -> None:
+        """Start K afresh: the pool has changed other than at its end."""
+        self._K = np.zeros((0, 0))
+
+    def gram(self, pool: Pool) -> Floats:
+        """The matrix K of the vertices in the pool (k, k)."""
+        k = self._K.shape[0]
+        if k < pool.size:
+            new = self._block(pool, k)
+            K = np.empty((pool.size, pool.size))
+            K[:k, :k] = self._K
+            K[:, k:] = new
+            K[k:, :k] = new[:k].T
+            self._K = K
+        return self._K + (pool.lists[:, None] == pool.lists) / self.S[pool.lists]
+
+    def rows_times(self, pool: Pool, v: Floats) -> Floats:
+        """``n_u.v`` for every vertex (k,)."""
+        return np.asarray(pool.rows @ v - (self.mean @ v)[pool.lists])
+
+    def rows_sum(self, pool: Pool, q: Floats) -> Floats:
+        """``sum_u q_u n_u`` (d,)."""
+        pull = np.bincount(pool.lists, q, self.problem.n_lists)
+        return np.asarray(pool.rows.T @ q - self.mean.T @ pull)
+
+    def learn(self, step: Floats, scores: Floats) -> None:  # noqa: B027 - two of three forms have nothing to learn
+        """Note a step and the change of the positives' scores; only the form made of past steps needs it."""
+
+    @abstractmethod
+    def solve(self, v: Floats) -> Floats:
+        """``H^-1 v``."""
+
+    @abstractmethod
+    def _factor(self) -> None: ...
+
+    @abstractmethod
+    def _block(self, pool: Pool, k: int) -> Floats:
+        """``n_u.H^-1 n_v`` for all vertices u and those v from k on."""
+
+
+class FeatureMetric(Metric):
+    """H itself (d, d), for few features."""
+
+    def __init__(self, problem: TopPushProblem, alpha: float) -> None:
+        super().__init__(problem, alpha)
+        d = problem.positives.shape[1]
+        self._gram = np.zeros((d, d))
+        self._weights = np.zeros(problem.share.size)
+
+    def _factor(self) -> None:
+        X, change = self.problem.positives, self.D - self._weights
+        # Second derivatives that jump between two values change in few rows from one step to the next.
+        rows = np.flatnonzero(change)
+        if issparse(X):
+            add_gram(X.indptr, X.indices, X.data, change, self._gram)
+        elif rows.size:
+            part = X if rows.size == change.size else X[rows]
+            self._gram += (part.T * change[rows]) @ part
+        self._weights = self.D.copy()
+        mean = self.mean.toarray() if issparse(X) else self.mean
+        H = self._gram - (mean.T * self.S) @ mean
+        H.flat[:: H.shape[0] + 1] += self.alpha
+        self._L = scipy.linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+        self._mean = mean
+        self._T = np.zeros((H.shape[0], 0))
+
+    def solve(self, v: Floats) -> Floats:
+        """``H^-1 v``."""
+        return np.asarray(scipy.linalg.cho_solve((self._L, True), v, check_finite=False))
+
+    def _block(self, pool: Pool, k: int) -> Floats:
+        new = pool.rows[k:]
+        N = (new.toarray() if issparse(new) else new) - self._mean[pool.lists[k:]]
+        T = scipy.linalg.solve_triangular(self._L, N.T, lower=True, check_finite=False)
+        self._T = T if k == 0 else np.hstack([self._T, T])
+        return np.asarray(self._T.T @ T)
+
+
+def inner_products(metric: Metric, pool: Pool, k: int) -> Floats:
+    """``n_u.n_v`` for all vertices u and those v from k on."""
+    new, lists = pool.rows[k:], pool.lists[k:]
+    to_mean = dense(pool.rows @ metric.mean.T)
+    among = dense(metric.mean @ metric.mean.T)
+    found = dense(pool.rows @ new.T) - to_mean[:, lists] - to_mean[k:][:, pool.lists].T
+    return np.asarray(found + among[np.ix_(pool.lists, lists)])
+
+
+def dense(M: Any) -> Floats:
+    """A product of two sparse matrices, or of dense ones, as an array."""
+    return np.asarray(M.toarray() if issparse(M) else M)

@@ -1,0 +1,90 @@
+"""The vertices of the thresholds seen so far that the Newton method works with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse, vstack
+
+from rerank.scorers.toppush_problem import TopPushProblem
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Pool:
+    """Vertices of the thresholds, a row each.
+
+    Attributes
+    ----------
+    vertices : CSR matrix (k, n)
+        Coefficients over the negatives.
+    rows : float64 array or CSR matrix (k, d)
+        ``vertices @ negatives``.
+    lists : int64 (k,)
+        List of each.
+    """
+
+    def __init__(self, problem: TopPushProblem) -> None:
+        self.problem = problem
+        self.vertices = csr_matrix((0, problem.negatives.shape[0]))
+        self.rows: Any = self.vertices @ problem.negatives
+        self.lists = np.zeros(0, np.int64)
+        self._names: list[bytes] = []
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return len(self._names)
+
+    def add(self, vertices: Any) -> int:
+        """Take in what is new among the rows of ``vertices``; how many that is."""
+        known = set(self._names)
+        names = [_name(vertices, i) for i in range(vertices.shape[0])]
+        new = [i for i, name in enumerate(names) if name not in known]
+        if not new:
+            return 0
+        taken = vertices[new]
+        rows = taken @ self.problem.negatives
+        self.vertices = vstack([self.vertices, taken], format="csr")
+        self.rows = (
+            vstack([self.rows, rows], format="csr") if issparse(rows) else np.concatenate([self.rows, rows])
+        )
+        self.lists = np.concatenate(
+            [self.lists, self.problem.negative_list[taken.indices[taken.indptr[:-1]]]]
+        )
+        self._names += [names[i] for i in new]
+        return len(new)
+
+    def keep(self, which: NDArray[np.bool_]) -> None:
+        """Forget the others."""
+        kept = np.flatnonzero(which)
+        self.vertices, self.rows, self.lists = self.vertices[kept], self.rows[kept], self.lists[kept]
+        self._names = [self._names[i] for i in kept]
+
+    def spread(self, q: Floats) -> Floats:
+        """Multipliers of the negatives (n,) from those of the vertices (k,)."""
+        return np.asarray(self.vertices.T @ q)
+
+
+def feasible(problem: TopPushProblem, vertices: Any) -> Any:
+    """Those rows of ``vertices``, kept from an earlier problem, that are points of this one's ``P_g``."""
+    if vertices.shape[1] != problem.negatives.shape[0] or not vertices.shape[0]:
+        return csr_matrix((0, problem.negatives.shape[0]))
+    first, last = vertices.indptr[:-1], vertices.indptr[1:] - 1
+    lists = problem.negative_list[vertices.indices]
+    owner = np.repeat(np.arange(vertices.shape[0]), np.diff(vertices.indptr))
+    out = (lists != lists[first][owner]) | (
+        vertices.data > problem.threshold.caps()[vertices.indices] * (1 + 1e-12)
+    )
+    good = (np.bincount(owner, out, vertices.shape[0]) == 0) & (last >= first)
+    return vertices[np.flatnonzero(good)]
+
+
+def _name(vertices: Any, i: int) -> bytes:
+    a, b = vertices.indptr[i], vertices.indptr[i + 1]
+    order = np.argsort(vertices.indices[a:b])
+    name = vertices.indices[a:b][order].astype(np.int64).tobytes()
+    return bytes(name + vertices.data[a:b][order].tobytes())

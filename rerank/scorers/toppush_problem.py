@@ -1,0 +1,155 @@
+"""The problem of TopPush, its value and the bound that a dual point proves; knows nothing of how it is solved.
+
+With lists g, positives i of share ``c_i = weight_i / sum of weights of the positives`` and thresholds ``t_g``
+(:mod:`rerank.scorers.toppush_threshold`)::
+
+    P(w) = alpha / 2 |w|^2 + sum_i c_i l(t_g(i)(X- w) - w.x_i)
+
+For ``a_i`` in the domain of ``l*`` and ``beta >= 0`` with ``sum_{j in g} beta_j = A_g = sum_{i in g} c_i a_i`` and
+``beta_j <= A_g cap_j``::
+
+    P(w) >= D(a, beta) = -|nu|^2 / (2 alpha) - sum_i c_i l*(a_i),    nu = sum_i c_i a_i x_i - sum_j beta_j x_j
+
+Li, Jin and Zhou, "Top rank optimization in linear time", NIPS 2014, equations (6) to (9), where a list is the whole
+table, ``cap_j = 1`` and their dual variables are ``m c_i a_i`` and ``m beta_j``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from rerank.errors import InputError
+from rerank.scorers.data import RankingData
+from rerank.scorers.toppush_losses import Loss
+from rerank.scorers.toppush_threshold import Threshold, threshold_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TopPushProblem:
+    """Positives and negatives of the lists that hold both, sorted by list.
+
+    Attributes
+    ----------
+    positives, negatives : float64 array or CSR matrix (m, d), (n, d)
+    positive_rows, negative_rows : int64 (m,), (n,)
+        Their rows in the data.
+    list_of, negative_list : int64 (m,), (n,)
+        List of each positive and of each negative, 0 to G - 1.
+    share : float64 (m,)
+        ``c_i``; they sum to 1.
+    weight : float64 (m,)
+        Weights of the positives.
+    threshold : Threshold
+    loss : Loss
+    """
+
+    positives: Any
+    negatives: Any
+    positive_rows: Ints
+    negative_rows: Ints
+    list_of: Ints
+    negative_list: Ints
+    weight: Floats
+    threshold: Threshold
+    loss: Loss
+
+    @cached_property
+    def share(self) -> Floats:
+        """Share of each positive in the mean loss."""
+        return np.asarray(self.weight / self.weight.sum())
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists that hold both kinds."""
+        return int(self.list_of[-1]) + 1
+
+    @cached_property
+    def loss_at_zero(self) -> float:
+        """``P(0) = l(0)``."""
+        return float(self.loss.value(np.zeros(1))[0])
+
+    def per_list(self, values: Floats) -> Floats:
+        """Sum over the positives of each list (G,)."""
+        return np.bincount(self.list_of, values, self.n_lists).astype(np.float64, copy=False)
+
+    def primal(self, w: Floats, alpha: float) -> float:
+        """``P(w)``, from the rows."""
+        t = self.threshold.values(np.asarray(self.negatives @ w))
+        z = t[self.list_of] - self.positives @ w
+        return float(alpha / 2 * (w @ w) + self.share @ self.loss.value(z))
+
+    def residual(self, a: Floats, beta: Floats) -> Floats:
+        """``nu`` (d,)."""
+        return np.asarray(self.positives.T @ (self.share * a) - self.negatives.T @ beta)
+
+    def dual(self, a: Floats, beta: Floats, alpha: float) -> float:
+        """``D(a, beta)``; minus infinity if the point is not feasible."""
+        pull = self.per_list(self.share * a)
+        got = np.bincount(self.negative_list, beta, self.n_lists)
+        slack = 1e-12 * max(1.0, float(pull.max()))
+        over = beta > pull[self.negative_list] * self.threshold.caps() * (1 + 1e-9) + slack
+        if (beta < 0).any() or over.any() or np.abs(got - pull).max() > slack:
+            return -np.inf
+        nu = self.residual(a, beta)
+        return float(-(nu @ nu) / (2 * alpha) - self.share @ self.loss.conjugate(a))
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """``(primal - dual) / dual``, at least ``(primal - optimum) / optimum``; infinite where the bound is not > 0."""
+    return max(primal - dual, 0.0) / dual if dual > 0 else float("inf")
+
+
+def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -> TopPushProblem:
+    """Split the rows; those of weight 0 and lists of one kind only are left out.
+
+    Products are taken in float64 on a copy of the rows, since a gap of 1e-6 is below what float32 can tell.
+
+    Raises
+    ------
+    InputError
+        If no list holds both a positive and a negative of positive weight.
+    """
+    some = data.weight > 0
+    positive = some & (data.y > data.y[some].min())
+    negative = some & ~positive
+    both = (np.bincount(data.group[positive], minlength=data.n_groups) > 0) & (
+        np.bincount(data.group[negative], minlength=data.n_groups) > 0
+    )
+    if not both.any():
+        raise InputError(
+            "No list holds both a positive and a negative of weight > 0; TopPush compares them inside each list."
+        )
+    rows = data.order[both[data.group[data.order]]]
+    up, down = rows[positive[rows]], rows[negative[rows]]
+    number = np.cumsum(both) - 1
+    list_of, negative_list = number[data.group[up]], number[data.group[down]]
+    start = np.concatenate([[0], np.cumsum(np.bincount(negative_list))]).astype(np.int64)
+    return TopPushProblem(
+        _rows(data.X, up),
+        _rows(data.X, down),
+        up,
+        down,
+        list_of,
+        negative_list,
+        data.weight[up],
+        threshold_of(threshold, k, start, data.weight[down]),
+        loss,
+    )
+
+
+def _rows(X: Any, rows: Ints) -> Any:
+    part = X[rows].astype(np.float64, copy=False)
+    if not issparse(part):
+        return np.ascontiguousarray(part)
+    part = part.tocsr()
+    part.sum_duplicates()
+    return part

@@ -1,0 +1,135 @@
+"""The threshold a positive has to pass: the largest score of the negatives, or the mean of the k largest.
+
+Both are support functions, ``t_g(s) = max { p.s : p in P_g }`` with
+``P_g = { p : 0 <= p_j <= cap_j, sum_j p_j = 1 }`` over the negatives j of list g.  A point of ``P_g`` that attains
+the maximum is called a vertex here: its row ``sum_j p_j x_j`` cuts off ``t_g >= row.w``, and enough of such cuts
+describe the threshold completely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from rerank.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DEFAULT_K = {"topk": 10.0, "quantile": 0.05}
+
+
+@dataclass(frozen=True, eq=False)
+class MaxThreshold:
+    """``t_g = max_j s_j``: ``cap_j = 1``.
+
+    Attributes
+    ----------
+    start : int64 (G + 1,)
+        Where the negatives of each list begin; no list is empty.
+    """
+
+    start: Ints
+
+    def values(self, scores: Floats) -> Floats:
+        """Threshold of each list (G,)."""
+        if self.start.size == 2:
+            return np.array([scores.max()])
+        return np.asarray(np.maximum.reduceat(scores, self.start[:-1]))
+
+    def caps(self) -> Floats:
+        """Largest coefficient of each negative in a point of ``P_g``."""
+        return np.ones(int(self.start[-1]))
+
+    def above(self, scores: Floats, level: Floats, most: int) -> Any:
+        """Vertices of value above ``level`` (G,), a row each: the best of each list, then the ``most`` best."""
+        excess = scores - np.repeat(level, np.diff(self.start))
+        tops = np.repeat(self.values(scores), np.diff(self.start)) == scores
+        first = np.flatnonzero(tops & (excess > 0))
+        lists = np.searchsorted(self.start, first, side="right") - 1
+        first = first[np.unique(lists, return_index=True)[1]]
+        more = np.argpartition(-excess, most)[:most] if excess.size > most else np.arange(excess.size)
+        chosen = np.union1d(first, more[excess[more] > 0])
+        k = chosen.size
+        return csr_matrix((np.ones(k), chosen, np.arange(k + 1)), shape=(k, scores.size))
+
+
+@dataclass(frozen=True, eq=False)
+class TopThreshold:
+    """``t_g`` = mean of the ``k_g`` largest scores, a row of weight v counted v times: ``cap_j = v_j / k_g``.
+
+    Attributes
+    ----------
+    start : int64 (G + 1,)
+    weight : float64 (n,)
+        Positive.
+    k : float64 (G,)
+        At most the total weight of the list.
+    """
+
+    start: Ints
+    weight: Floats
+    k: Floats
+
+    def values(self, scores: Floats) -> Floats:
+        """Threshold of each list (G,)."""
+        found = (self._vertex(scores, g) for g in range(self.k.size))
+        return np.array([p @ scores[rows] for rows, p in found])
+
+    def caps(self) -> Floats:
+        """Largest coefficient of each negative in a point of ``P_g``."""
+        return self.weight / np.repeat(self.k, np.diff(self.start))
+
+    def above(self, scores: Floats, level: Floats, most: int) -> Any:
+        """The best vertex of each list whose value is above ``level`` (G,), a row each."""
+        found = [self._vertex(scores, g) for g in range(self.k.size)]
+        kept = [(rows, p) for g, (rows, p) in enumerate(found) if p @ scores[rows] > level[g]]
+        sizes = [rows.size for rows, _ in kept]
+        rows = np.concatenate([rows for rows, _ in kept]) if kept else np.zeros(0, np.int64)
+        p = np.concatenate([p for _, p in kept]) if kept else np.zeros(0)
+        return csr_matrix((p, rows, np.concatenate([[0], np.cumsum(sizes)])), shape=(len(kept), scores.size))
+
+    def _vertex(self, scores: Floats, g: int) -> tuple[Ints, Floats]:
+        """Rows of list g, the best first, and their coefficients, none of them 0."""
+        a, b = int(self.start[g]), int(self.start[g + 1])
+        k = self.k[g]
+        rows = np.arange(a, b)
+        enough = int(np.ceil(k / self.weight[a:b].min()))
+        if enough < rows.size:
+            rows = a + np.argpartition(-scores[a:b], enough - 1)[:enough]
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
+        before = np.cumsum(self.weight[rows]) - self.weight[rows]
+        p = np.clip(k - before, 0, self.weight[rows])
+        some = p > 0
+        return rows[some], p[some] / p.sum()
+
+
+Threshold = MaxThreshold | TopThreshold
+
+
+def threshold_of(name: str, k: float | None, start: Ints, weight: Floats) -> Threshold:
+    """Build the threshold called ``max``, ``topk`` or ``quantile`` over negatives of these weights."""
+    check_threshold(name, k)
+    if name == "max":
+        return MaxThreshold(start)
+    total = np.add.reduceat(weight, start[:-1])
+    wanted = DEFAULT_K[name] if k is None else float(k)
+    # The slack keeps tau * n from being lifted to the next integer by rounding: 0.07 * 100 > 7.
+    counts = np.ceil(wanted * total * (1 - 1e-12)) if name == "quantile" else np.full(total.size, wanted)
+    return TopThreshold(start, weight, np.minimum(counts, total))
+
+
+def check_threshold(name: str, k: float | None) -> None:
+    """Raise :class:`InputError` unless ``name`` is known and ``k`` suits it."""
+    if name not in ("max", *DEFAULT_K):
+        raise InputError(f"threshold is {name!r}; choose max, topk or quantile.")
+    if name == "max" and k is not None:
+        raise InputError(f"k is {k!r} but threshold='max' has none; leave k out or choose topk or quantile.")
+    if name == "topk" and k is not None and not (np.isfinite(k) and k >= 1):
+        raise InputError(f"k is {k!r}; threshold='topk' needs a number of negatives >= 1.")
+    if name == "quantile" and k is not None and not 0 < k <= 1:
+        raise InputError(f"k is {k!r}; threshold='quantile' needs a share of the negatives in (0, 1].")
