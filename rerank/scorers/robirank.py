@@ -46,7 +46,7 @@ class RoBiRank(LinearRanker):
     ----------
     coef_ : float64 (d,)
     objective_ : float
-        With every ``v`` of exponential gains in the same units as ``1/c_x``, so free of them.
+        ``c_x`` takes the unit of the gains out: gains that are all twice as large give the same value.
     objectives_ : float64 (n_init,)
         Where each start ended.
     n_iter_ : int
@@ -57,6 +57,10 @@ class RoBiRank(LinearRanker):
     Integer weights equal repeated rows: ``m`` copies of a row compete with one another, each with ``s(0) = 1``, and
     the ideal DCG has ``m`` places for them.  Rows of weight 0 are as good as removed.  Grades are >= 0; lists without
     a gain say nothing and are left out.
+
+    A value and its gradient cost one pass over the pairs of relevant rows and rows of their list, without storing
+    any; in long lists the sums over competitors are interpolated to about 1e-11 instead, at a cost that grows with the
+    rows alone.
     """
 
     takes_grades: ClassVar[bool] = True
