@@ -324,3 +324,15 @@ def test_topk_agrees_with_a_smooth_solver():
     )
     model = TopPush(alpha=0.1, threshold="topk", k=6).fit(X, y)
     assert model.objective_ == pytest.approx(found.fun, rel=1e-5)
+
+
+def test_empty_columns_are_left_out_and_put_back():
+    X, y = sparse(60, 40, 6, seed=1), np.arange(60) % 3 == 0
+    place = np.sort(np.random.default_rng(0).permutation(1000)[:40])
+    wide = csr_matrix((X.data, place[X.indices], X.indptr), shape=(60, 1000))
+    narrow, model = TopPush(alpha=0.01, tol=1e-10).fit(X, y), TopPush(alpha=0.01, tol=1e-10).fit(wide, y)
+    assert model.coef_.shape == (1000,)
+    np.testing.assert_allclose(model.coef_[place], narrow.coef_, rtol=1e-6, atol=1e-9)
+    assert np.count_nonzero(model.coef_) == np.count_nonzero(narrow.coef_)
+    warm = TopPush(alpha=0.01, warm_start=True).fit(wide, y)
+    assert warm.fit(wide[:, ::-1], y).gap_ <= 1e-6

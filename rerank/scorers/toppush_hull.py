@@ -64,7 +64,7 @@ def certificate_of(problem: TopPushProblem, n_rows: int, beta: Floats) -> HullCe
         return None
     weights = np.zeros(n_rows)
     weights[problem.negative_rows] = p
-    return HullCertificate(weights, np.asarray(problem.positives.T @ problem.share), residual)
+    return HullCertificate(weights, problem.full(problem.positives.T @ problem.share), residual)
 
 
 def _size(problem: TopPushProblem) -> float:

@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rerank.scorers.toppush_metric import Metric, inner_products
-from rerank.scorers.toppush_pool import Pool
+from rerank.scorers.toppush_pool import Pool, dense
 from rerank.scorers.toppush_problem import TopPushProblem
 
 Floats = NDArray[np.float64]
@@ -65,4 +65,7 @@ class LimitedMetric(Metric):
     def _block(self, pool: Pool, k: int) -> Floats:
         new = pool.rows[k:] @ self._W.T - (self.mean @ self._W.T)[pool.lists[k:]]
         self._V = new if k == 0 else np.vstack([self._V, new])
-        return np.asarray(inner_products(self, pool, k) / self._gamma + self._V @ self._C @ new.T)
+        return np.asarray(
+            inner_products(self, pool, k, dense(pool.rows @ self.mean.T)) / self._gamma
+            + self._V @ self._C @ new.T
+        )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from rerank.scorers.toppush_gram_kernel import add_gram
-from rerank.scorers.toppush_pool import Pool
+from rerank.scorers.toppush_pool import Pool, dense
 from rerank.scorers.toppush_problem import TopPushProblem
 
 Floats = NDArray[np.float64]
@@ -42,10 +42,9 @@ class Metric(ABC):
         p = self.problem
         self.D = D
         self.S = np.maximum(p.per_list(D), self.floor)
-        average = csr_matrix(
-            (D / self.S[p.list_of], (p.list_of, np.arange(D.size))), shape=(p.n_lists, D.size)
-        )
-        self.mean: Any = average @ p.positives
+        place = (D / self.S[p.list_of], (p.list_of, np.arange(D.size)))
+        self.average = csr_matrix(place, shape=(p.n_lists, D.size))
+        self.mean: Any = self.average @ p.positives
         self.forget()
         self._factor()
 
@@ -94,9 +93,9 @@ class FeatureMetric(Metric):
 
     def __init__(self, problem: TopPushProblem, alpha: float) -> None:
         super().__init__(problem, alpha)
-        d = problem.positives.shape[1]
-        self._gram = np.zeros((d, d))
-        self._weights = np.zeros(problem.share.size)
+        m, d = problem.positives.shape
+        # X'DX and its D, kept up to date along a path: alpha is no part of them.
+        self._gram, self._weights = problem.workspace.setdefault("gram", (np.zeros((d, d)), np.zeros(m)))
 
     def _factor(self) -> None:
         X, change = self.problem.positives, self.D - self._weights
@@ -107,7 +106,7 @@ class FeatureMetric(Metric):
         elif rows.size:
             part = X if rows.size == change.size else X[rows]
             self._gram += (part.T * change[rows]) @ part
-        self._weights = self.D.copy()
+        self._weights[:] = self.D
         mean = self.mean.toarray() if issparse(X) else self.mean
         H = self._gram - (mean.T * self.S) @ mean
         H.flat[:: H.shape[0] + 1] += self.alpha
@@ -127,15 +126,9 @@ class FeatureMetric(Metric):
         return np.asarray(self._T.T @ T)
 
 
-def inner_products(metric: Metric, pool: Pool, k: int) -> Floats:
-    """``n_u.n_v`` for all vertices u and those v from k on."""
-    new, lists = pool.rows[k:], pool.lists[k:]
-    to_mean = dense(pool.rows @ metric.mean.T)
+def inner_products(metric: Metric, pool: Pool, k: int, to_mean: Floats) -> Floats:
+    """``n_u.n_v`` for all vertices u and those v from k on; ``to_mean`` (all, G) holds ``b_u.mean_g``."""
+    lists = pool.lists[k:]
     among = dense(metric.mean @ metric.mean.T)
-    found = dense(pool.rows @ new.T) - to_mean[:, lists] - to_mean[k:][:, pool.lists].T
+    found = pool.gram()[:, k:] - to_mean[:, lists] - to_mean[k:][:, pool.lists].T
     return np.asarray(found + among[np.ix_(pool.lists, lists)])
-
-
-def dense(M: Any) -> Floats:
-    """A product of two sparse matrices, or of dense ones, as an array."""
-    return np.asarray(M.toarray() if issparse(M) else M)

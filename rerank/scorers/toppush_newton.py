@@ -83,10 +83,14 @@ def minimise(
     """
     metric = metric_of(problem, alpha) if metric is None else metric
     pool, active = Pool(problem), np.zeros(0, np.bool_)
+    held = problem.workspace.get("pool")
     w = np.zeros(problem.positives.shape[1])
-    if start is not None:
+    if start is not None and start.w.size == w.size:
         w = start.w
-        pool.add(feasible(problem, start.vertices))
+        if held is not None and held.vertices is start.vertices:
+            pool = held
+        else:
+            pool.add(feasible(problem, start.vertices))
         active = start.active if start.active.size == pool.size else np.zeros(pool.size, np.bool_)
     here = Point(w, problem.positives @ w, problem.negatives @ w)
     best, gap, stalled, n_iter = _Best(), np.inf, 0, 0
@@ -104,6 +108,7 @@ def minimise(
                 break
         metric.learn(step.w, step.up)
         active = _prune(pool, active, metric)
+    problem.workspace["pool"] = pool
     return Found(here.w, best.a, best.beta, gap, n_iter, pool.vertices, active)
 
 

@@ -33,6 +33,8 @@ class Pool:
         self.rows: Any = self.vertices @ problem.negatives
         self.lists = np.zeros(0, np.int64)
         self._names: list[bytes] = []
+        self._gram = np.zeros((0, 0))
+        self._across = np.zeros((0, problem.positives.shape[0]))
 
     @property
     def size(self) -> int:
@@ -63,6 +65,24 @@ class Pool:
         kept = np.flatnonzero(which)
         self.vertices, self.rows, self.lists = self.vertices[kept], self.rows[kept], self.lists[kept]
         self._names = [self._names[i] for i in kept]
+        known = kept[kept < self._gram.shape[0]]
+        self._gram = self._gram[np.ix_(known, known)]
+        self._across = self._across[kept[kept < self._across.shape[0]]]
+
+    def gram(self) -> Floats:
+        """Inner products of the rows (k, k), each computed once."""
+        k = self._gram.shape[0]
+        if k < self.size:
+            new = dense(self.rows @ self.rows[k:].T)
+            self._gram = np.block([[self._gram, new[:k]], [new.T]])
+        return self._gram
+
+    def across(self) -> Floats:
+        """Inner products of the rows and the positives (k, m), each computed once."""
+        k = self._across.shape[0]
+        if k < self.size:
+            self._across = np.vstack([self._across, dense(self.rows[k:] @ self.problem.positives.T)])
+        return self._across
 
     def spread(self, q: Floats) -> Floats:
         """Multipliers of the negatives (n,) from those of the vertices (k,)."""
@@ -81,6 +101,11 @@ def feasible(problem: TopPushProblem, vertices: Any) -> Any:
     )
     good = (np.bincount(owner, out, vertices.shape[0]) == 0) & (last >= first)
     return vertices[np.flatnonzero(good)]
+
+
+def dense(M: Any) -> Floats:
+    """A product of two sparse matrices, or of dense ones, as an array."""
+    return np.asarray(M.toarray() if issparse(M) else M)
 
 
 def _name(vertices: Any, i: int) -> bytes:

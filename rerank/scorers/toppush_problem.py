@@ -16,13 +16,13 @@ table, ``cap_j = 1`` and their dual variables are ``m c_i a_i`` and ``m beta_j``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
@@ -50,6 +50,11 @@ class TopPushProblem:
         Weights of the positives.
     threshold : Threshold
     loss : Loss
+    n_features : int
+    columns : int64 array, optional
+        Which features the columns of the rows are; all of them without it.
+    workspace : dict
+        What a solver wants to find again at another alpha.
     """
 
     positives: Any
@@ -61,6 +66,9 @@ class TopPushProblem:
     weight: Floats
     threshold: Threshold
     loss: Loss
+    n_features: int
+    columns: Ints | None
+    workspace: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def share(self) -> Floats:
@@ -76,6 +84,14 @@ class TopPushProblem:
     def loss_at_zero(self) -> float:
         """``P(0) = l(0)``."""
         return float(self.loss.value(np.zeros(1))[0])
+
+    def full(self, v: Floats) -> Floats:
+        """A vector over the columns as one over all features."""
+        if self.columns is None:
+            return v
+        found = np.zeros(self.n_features)
+        found[self.columns] = v
+        return found
 
     def per_list(self, values: Floats) -> Floats:
         """Sum over the positives of each list (G,)."""
@@ -133,9 +149,10 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
     number = np.cumsum(both) - 1
     list_of, negative_list = number[data.group[up]], number[data.group[down]]
     start = np.concatenate([[0], np.cumsum(np.bincount(negative_list))]).astype(np.int64)
+    X, columns = _used(data.X, data.X.shape[1])
     return TopPushProblem(
-        _rows(data.X, up),
-        _rows(data.X, down),
+        _rows(X, up),
+        _rows(X, down),
         up,
         down,
         list_of,
@@ -143,7 +160,21 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
         data.weight[up],
         threshold_of(threshold, k, start, data.weight[down]),
         loss,
+        data.X.shape[1],
+        columns,
     )
+
+
+def _used(X: Any, d: int) -> tuple[Any, Ints | None]:
+    """Drop the columns of a sparse X that hold nothing, if most do: long vectors cost more than short rows."""
+    if not issparse(X) or X.nnz > 10 * d:
+        return X, None
+    some = np.bincount(X.indices, minlength=d) > 0
+    columns = np.flatnonzero(some)
+    if 2 * columns.size > d or not columns.size:
+        return X, None
+    place = (np.cumsum(some) - 1).astype(X.indices.dtype)
+    return csr_matrix((X.data, place[X.indices], X.indptr), shape=(X.shape[0], columns.size)), columns
 
 
 def _rows(X: Any, rows: Ints) -> Any:

@@ -7,8 +7,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rerank.scorers.toppush_metric import Metric, dense, inner_products
-from rerank.scorers.toppush_pool import Pool
+from rerank.scorers.toppush_metric import Metric, inner_products
+from rerank.scorers.toppush_pool import Pool, dense
 from rerank.scorers.toppush_problem import TopPushProblem
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,9 @@ class RowMetric(Metric):
 
     def __init__(self, problem: TopPushProblem, alpha: float) -> None:
         super().__init__(problem, alpha)
-        self._XX = dense(problem.positives @ problem.positives.T)
+        if "products" not in problem.workspace:
+            problem.workspace["products"] = dense(problem.positives @ problem.positives.T)
+        self._XX = problem.workspace["products"]
 
     def _factor(self) -> None:
         self._on = np.flatnonzero(self.D)
@@ -33,6 +35,7 @@ class RowMetric(Metric):
         self._lists = g
         share = held / self.S
         self._tau = ((1 - np.sqrt(np.maximum(1 - share, 0))) / np.where(held > 0, held, 1))[g]
+        self._mean_across = self.average @ self._XX
         G = self._centred(self._centred(self._XX[np.ix_(self._on, self._on)]).T)
         G.flat[:: G.shape[0] + 1] += self.alpha
         self._L = scipy.linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
@@ -62,10 +65,10 @@ class RowMetric(Metric):
         return np.asarray(self._root * (y - self._root * self._tau * self._sums(y)[self._lists]))
 
     def _block(self, pool: Pool, k: int) -> Floats:
-        new, lists = pool.rows[k:], pool.lists[k:]
-        across = dense(new @ self.problem.positives.T) - dense(self.mean @ self.problem.positives.T)[lists]
+        every = pool.across()
+        across = every[k:] - self._mean_across[pool.lists[k:]]
         Z = scipy.linalg.solve_triangular(
             self._L, self._centred(across[:, self._on].T), lower=True, check_finite=False
         )
         self._Z = Z if k == 0 else np.hstack([self._Z, Z])
-        return (inner_products(self, pool, k) - self._Z.T @ Z) / self.alpha
+        return (inner_products(self, pool, k, (self.average @ every.T).T) - self._Z.T @ Z) / self.alpha

@@ -146,5 +146,5 @@ def _report(
     advice = (
         f"The relative gap is {gap:.1e}. Raise max_iter or tol, raise alpha, or standardise the features."
     )
-    solution: Any = Solution(w, objective, n_iter, bool(met), gap, state, advice)
+    solution: Any = Solution(problem.full(w), objective, n_iter, bool(met), gap, state, advice)
     return Answer(solution, a, beta, None)
