@@ -33,14 +33,11 @@ def plan(first: Any, after: Any, start: Any, parts: int) -> Any:
         runs += 1 if first[k] == k else 0
     nodes = np.empty((5, 2 * runs), np.int64)
     stack = np.empty((3, runs + 1), np.int64)
-    found = 0
-    at = 0
+    found, at = 0, 0
     for g in range(start.size - 1):
         leaf = max(LEAF, (start[g + 1] - start[g]) // parts)
         depth = 0
-        stack[0, 0] = start[g]
-        stack[1, 0] = start[g + 1]
-        stack[2, 0] = 0
+        stack[0, 0], stack[1, 0], stack[2, 0] = start[g], start[g + 1], 0
         while depth >= 0:
             a, b, side = stack[0, depth], stack[1, depth], stack[2, depth]
             depth -= 1
@@ -60,9 +57,7 @@ def plan(first: Any, after: Any, start: Any, parts: int) -> Any:
                 at += b - a
                 for lo, hi in ((c, b), (a, c)):
                     depth += 1
-                    stack[0, depth] = lo
-                    stack[1, depth] = hi
-                    stack[2, depth] = 1 - side
+                    stack[0, depth], stack[1, depth], stack[2, depth] = lo, hi, 1 - side
     return nodes[:, :found].copy(), at
 
 

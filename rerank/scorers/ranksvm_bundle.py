@@ -13,6 +13,7 @@ from rerank.scorers.ranksvm_simplex import descend
 IDLE = 30
 FLAT = 0.7
 TRIES = 4
+CLOSE = 0.05
 LIFT = 0.1
 
 
@@ -65,7 +66,7 @@ def bundle(rows: Rows, pairs: Pairs, alpha: float, w: Floats, tol: float, max_it
     J, lower, gap = here.hinge()[0] + alpha * float(w @ w), -np.inf, np.inf
     _cut(planes, rows, here)
     for step in range(1, max_iter + 1):
-        target, found = planes.solve(0.05 * max(tol * J, min(J - lower, J)))
+        target, found = planes.solve(CLOSE * max(tol * J, min(J - lower, J)))
         lower = max(lower, found)
         gap = (J - lower) / J
         if gap <= tol or step == max_iter:
