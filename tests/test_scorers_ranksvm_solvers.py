@@ -82,6 +82,14 @@ def test_the_proven_gap_holds_at_every_tolerance(loss):
         assert rough.objective_ - best <= rough.gap_ * rough.objective_ * (1 + 1e-9)
 
 
+def test_the_gap_of_the_squared_hinge_is_that_of_its_gradient():
+    X, y, qid = utilities(n=80, lists=2)
+    for tol in (0.3, 1e-3):
+        rough = RankSVM(1e-2, tol=tol).fit(X, y, qid)
+        value, gradient = objective(X, y, qid, rough.coef_, 1e-2, "squared", "queries")
+        assert rough.gap_ == pytest.approx(gradient @ gradient / (4e-2 * value), rel=1e-6)
+
+
 def test_separable_utilities_are_ranked_without_a_mistake():
     X = np.random.default_rng(0).standard_normal((60, 3))
     y = X @ [1.0, -2.0, 0.5]
