@@ -273,3 +273,13 @@ def test_too_few_steps_are_told():
     X, y = clear(400, 12, seed=7)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         TopPush(alpha=1e-4, max_iter=1, loss="exponential").fit(X, y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("alpha", [1e-8, 1e3])
+def test_separable_rows_and_extreme_regularisation(loss, alpha):
+    X, y = clear(60, 40, seed=11)
+    model = TopPush(alpha=alpha, loss=loss, max_iter=100).fit(X, y)
+    assert model.gap_ <= 1e-6
+    s = X @ model.coef_
+    assert s[y == 1].min() > s[y == 0].max() or alpha == 1e3

@@ -26,8 +26,9 @@ from rerank.scorers.toppush_problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 
-# Where no positive of a list is curved, its threshold gets this share of the curvature at 0.
-FLOOR = 1e-3
+# Where no positive of a list is curved, its threshold gets this share of the curvature at 0; where the curvature
+# dies out exponentially it keeps what it has, down to the smaller share.
+FLAT, FAINT = 1e-3, 1e-12
 
 
 class Metric(ABC):
@@ -35,13 +36,14 @@ class Metric(ABC):
 
     def __init__(self, problem: TopPushProblem, alpha: float) -> None:
         self.problem, self.alpha = problem, alpha
-        self.floor = FLOOR * problem.loss.curvature(np.zeros(1))[0] * problem.per_list(problem.share)
+        self.ordinary = problem.loss.curvature(np.zeros(1))[0] * problem.per_list(problem.share)
 
     def refresh(self, D: Floats) -> None:
         """Take new second derivatives (m,), shares included."""
         p = self.problem
         self.D = D
-        self.S = np.maximum(p.per_list(D), self.floor)
+        held = p.per_list(D)
+        self.S = np.where(held > 0, np.maximum(held, FAINT * self.ordinary), FLAT * self.ordinary)
         place = (D / self.S[p.list_of], (p.list_of, np.arange(D.size)))
         self.average = csr_matrix(place, shape=(p.n_lists, D.size))
         self.mean: Any = self.average @ p.positives
