@@ -44,11 +44,21 @@ def roots(d: int, lines: Lines) -> Any:
 def explored(t: Tables, work: float, smallest: float = 2.0**-30, record: bool = False, S: Any = None) -> Any:
     """The support, and what exploring the faces of its cube brought."""
     from rerank.search.kernel import explore
+    from rerank.search.room import room
 
     d = t.pairs.shape[0]
     every = Support(np.arange(d), S, opposite(t, np.arange(d)))
+    given, todo = instance(t, every), roots(d, every.lines)
     return every, explore(
-        instance(t, every), roots(d, every.lines), 0.0, t.slack, work, smallest, record, 1000
+        given,
+        room(given, 2 * d, todo.force.shape[1], record),
+        todo,
+        0.0,
+        t.slack,
+        work,
+        smallest,
+        record,
+        1000,
     )
 
 

@@ -63,8 +63,11 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
 
 
 def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
+    n, at, who, value, lost = line_kernel.ends(
+        t.pairs, t.slot, t.span, t.weight, w, u, -u, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
+    )
     return line_kernel.sweep(
-        t.pairs, t.slot, t.span, t.weight, w, u, low, high, t.epsilon, t.linear, t.total,
+        np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
         t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
     )  # fmt: skip
 
@@ -105,7 +108,8 @@ def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: boo
 def test_the_envelope_is_the_largest_size(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     w, u = rng.integers(-3, 4, size=k).astype(float), rng.integers(-3, 4, size=k).astype(float)
-    breaks, slopes, levels = line_kernel._envelope(w, u)
+    pieces, breaks, slopes, levels = line_kernel._envelope(w, u)
+    breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
     assert (np.diff(breaks) >= 0).all() and (np.diff(slopes) > 0).all() and slopes.size == breaks.size + 1
     for tau in [*np.linspace(-5, 5, 41), *breaks]:
         piece = np.searchsorted(breaks, tau)
@@ -119,11 +123,12 @@ def test_a_pair_is_won_from_its_left_end_on(seed: int, k: int) -> None:
     w, u = rng.integers(-3, 4, size=k) / 2, rng.integers(-3, 4, size=k) / 2
     if not u.any():
         return  # no line
-    breaks, slopes, levels = line_kernel._envelope(w, u)
+    pieces, breaks, slopes, levels = line_kernel._envelope(w, u)
+    breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
     A, B, epsilon = rng.integers(-4, 5) / 4, rng.integers(-4, 5) / 4, 0.25
     grid = np.linspace(-12, 12, 961)
     won = A + B * grid - epsilon * np.abs(w[:, None] + grid * u[:, None]).max(axis=0) >= 0
-    left = line_kernel._won_from(A, B, epsilon, breaks, slopes, levels)
+    left = line_kernel._won_from(A, B, epsilon, pieces, breaks, slopes, levels)
     if won.any():
         first = grid[np.argmax(won)]
         assert first - 0.025 - 1e-9 <= left <= first + 1e-9 or (left < -12 and won[0])

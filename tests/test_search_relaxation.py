@@ -32,7 +32,7 @@ class Box(NamedTuple):
 
     def must_lose(self, need: float = 1e-9) -> float:
         n = self.M.size
-        room = relaxation.scratch(self.h.size, n + 2)
+        room = relaxation.Scratch(*(np.empty(size) for size in (n + 2, n + 2, n + 2, *2 * [self.h.size])))
         D = np.hstack([np.full((self.h.size, BEFORE), np.nan), self.D])
         return relaxation.must_lose(D, BEFORE, self.h, self.M, self.R, self.W, TOLERANCE, need, room)
 

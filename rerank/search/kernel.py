@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.search.levels import LEVELS, descend, first_level, settle
+from rerank.search.levels import LEVELS, descend, settle
 from rerank.search.places import count_lost, count_runs, importance, matters, total_value
-from rerank.search.relaxation import HOPE, must_lose, scratch
+from rerank.search.relaxation import HOPE, must_lose
 from rerank.search.sides import heaviest, impose
-from rerank.search.stack import copied, longer, put, room
+from rerank.search.stack import copied, longer, put
 from rerank.search.vector import copy, lost_weight, moved, norms, reach, undecided
 
 STUCK = 5  # idle splits a feature after which a box is handed over for an exact answer,
@@ -48,6 +48,7 @@ def _coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) ->
 @njit(cache=True, nogil=True)
 def explore(
     instance: Any,
+    room: Any,
     todo: Any,
     incumbent: float,
     slack: float,
@@ -61,6 +62,8 @@ def explore(
     Parameters
     ----------
     instance : Instance
+    room : Room
+        Fresh, see :func:`rerank.search.room.room`.
     todo : Boxes
     incumbent, slack : float
         A box is given up when its bound is at most their sum.
@@ -85,40 +88,24 @@ def explore(
     boxes, work : int, float
         Number of boxes looked at, and of pairs.
     """
-    k, P = instance.pairs.shape
-    levels = first_level(instance)
+    k = instance.pairs.shape[0]
+    levels, desk = room.levels, room.desk
     D, W, S, Q, G = levels.D, levels.W, levels.S, levels.Q, levels.G
+    count, lost, central, slope, mark = desk.count, desk.lost, desk.central, desk.slope, desk.mark
+    M, R, keep = desk.M, desk.R, desk.keep
+    chosen, forward, backward = desk.chosen, desk.forward, desk.backward
+    c, h, f, best, splits = desk.c, desk.h, desk.f, desk.best, desk.splits
     linear = instance.linear
     safe = 2.0 * instance.tolerance
     spread = 0.0
     margin = instance.epsilon
     framed = instance.frame.size > 0
-    places = 1
-    for u in range(instance.unit_start.size - 1):
-        places = max(places, instance.coef_start[u + 1] - instance.coef_start[u])
-    count = np.zeros(places + 1, np.int64)
-    lost = np.zeros(instance.unit_of.size, np.int32)
-    central = np.zeros(instance.unit_of.size, np.int32)
-    slope = np.zeros(instance.unit_of.size)
-    mark = np.zeros(instance.unit_start.size, np.bool_)
-    M = np.empty(P)
-    R = np.empty(P)
-    keep = np.empty(P + 1, np.int32)
-    relaxed = scratch(k, P if linear else 1)
-    chosen = np.zeros(instance.n_groups + 1, np.int32)
-    forward = np.zeros(instance.n_groups + 1)
-    backward = np.zeros(instance.n_groups + 1)
-    n_forces = todo.force.shape[1]
-    c = np.empty(k)
-    h = np.empty(k)
-    f = np.zeros(n_forces, np.int32)
-    best = np.zeros(k)
-    splits = np.empty((1024 if record else 1, 3), np.int64)
+    n_forces = f.size
     n_splits = 0
     # Of each box: its level, splits in a row that decided nothing, whether the last split was by a line.
-    notes = np.zeros((todo.bound.size, 3), np.int64)
-    small = room(1, k, n_forces)
+    notes = desk.notes
     n_small = np.int64(0)
+    small = copied(todo, n_small, n_small + 1)
     top = todo.bound.size
     stack = todo
     boxes = 0
@@ -185,7 +172,9 @@ def explore(
             if instance.integral:
                 need = np.ceil(need) - 1.0 + WHOLE
             if need < HOPE * (instance.total - gone - value):
-                more = must_lose(D, a, h, M[:n], R[:n], W[a : a + n], instance.tolerance, need, relaxed)
+                more = must_lose(
+                    D, a, h, M[:n], R[:n], W[a : a + n], instance.tolerance, need, desk.relaxation
+                )
                 if instance.integral:
                     more = np.ceil(more - WHOLE)
                 bound = min(bound, instance.total - gone - more)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numba import njit
 
 from rerank.search.places import find_runs, unit_value
@@ -52,47 +51,6 @@ class Levels(NamedTuple):
     n_active: Any
     ends: Any  # where runs of pairs of one slot end
     runs: Any
-
-
-@njit(cache=True, nogil=True)
-def first_level(instance: Any) -> Any:
-    """Room for all levels, with every pair of the instance on level 0."""
-    k, P = instance.pairs.shape
-    linear = instance.linear
-    room = 5 * P + 64
-    n_units = instance.unit_start.size - 1
-    depth = 1 if linear else LEVELS
-    slots = 1 if linear else room
-    made = Levels(
-        np.empty((k, room)),
-        np.empty(room),
-        np.empty(slots, np.int32),
-        np.empty(slots, np.int32),
-        np.empty(room if instance.n_groups > 0 else 1, np.int32),
-        np.zeros(LEVELS, np.int64),
-        np.zeros(LEVELS, np.int64),
-        np.zeros(LEVELS),
-        np.zeros((depth, instance.unit_of.size), np.int32),
-        np.zeros((depth, n_units), np.int32),
-        np.zeros(LEVELS, np.int64),
-        np.zeros((depth, instance.unit_of.size + 1), np.int64),
-        np.zeros(LEVELS, np.int64),
-    )
-    for j in range(k):
-        copy(instance.pairs[j], made.D[j])
-    copy(instance.weight, made.W)
-    if instance.n_groups > 0:
-        copy(instance.group, made.G)
-    if not linear:
-        copy(instance.slot, made.S)
-        copy(instance.span, made.Q)
-        if instance.single:
-            made.runs[0] = find_runs(instance.slot, made.ends[0])
-    made.size[0] = P
-    made.n_active[0] = n_units
-    for u in range(n_units):
-        made.active[0, u] = u
-    return made
 
 
 @njit(cache=True, nogil=True)

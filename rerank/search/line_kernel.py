@@ -16,7 +16,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _envelope(w: Any, u: Any) -> Any:
-    """Pieces of ``max_j |w_j + tau u_j|`` from left to right: break points, slopes, intercepts."""
+    """Pieces of ``max_j |w_j + tau u_j|`` from left to right: how many ends between them, ends, slopes, intercepts."""
     k = w.size
     lines = 2 * k
     slope = np.empty(lines)
@@ -52,13 +52,12 @@ def _envelope(w: Any, u: Any) -> Any:
         slopes[pieces] = slope[follow]
         levels[pieces] = level[follow]
         now = follow
-    return breaks[:pieces].copy(), slopes[: pieces + 1].copy(), levels[: pieces + 1].copy()
+    return pieces, breaks, slopes, levels
 
 
 @njit(cache=True, nogil=True)
-def _won_from(A: float, B: float, epsilon: float, breaks: Any, slopes: Any, levels: Any) -> float:
+def _won_from(A: float, B: float, epsilon: float, n: int, breaks: Any, slopes: Any, levels: Any) -> float:
     """Left end of the interval where ``A + B tau - epsilon N(tau) >= 0``; ``inf`` where it is empty."""
-    n = breaks.size
     if B - epsilon * slopes[0] < 0.0:
         return -np.inf
     for i in range(n):
@@ -75,35 +74,34 @@ def _won_from(A: float, B: float, epsilon: float, breaks: Any, slopes: Any, leve
 
 
 @njit(cache=True, nogil=True)
-def sweep(
+def ends(
     pairs: Any,
     slot: Any,
     span: Any,
     weight: Any,
     w: Any,
     u: Any,
+    backward: Any,
     lowest: float,
     highest: float,
     epsilon: float,
     linear: bool,
     total: float,
-    unit_start: Any,
-    unit_slots: Any,
-    unit_of: Any,
-    coef_start: Any,
-    coef: Any,
-    room_start: Any,
+    n_slots: int,
 ) -> Any:
-    """Best value on ``w + tau u``, ``lowest <= tau <= highest``, and the middle of the widest interval that has it.
+    """Ends of the intervals on which the pairs are won, between ``lowest`` and ``highest``.
 
-    ``room_start`` gives each unit's share of the cumulative counts: one more than its largest lost count,
-    plus one.
+    Returns
+    -------
+    n, at, who : int, float64 (2P,), int64 (2P,)
+        The first ``n`` entries: place of an end, and ``p + 1`` where pair ``p`` begins to be won or ``-(p + 1)``
+        where it ceases.
+    value, lost : float, int64 (n_slots,)
+        At ``lowest``: the value of linear problems, the lost pairs of each slot of the others.
     """
     k, P = pairs.shape
-    breaks, slopes, levels = _envelope(w, u)
-    back = -breaks[::-1].copy()
-    back_slopes = -slopes[::-1].copy()
-    back_levels = levels[::-1].copy()
+    n_left, left_breaks, left_slopes, left_levels = _envelope(w, u)
+    n_right, right_breaks, right_slopes, right_levels = _envelope(w, backward)
     A = np.zeros(P)
     B = np.zeros(P)
     for j in range(k):
@@ -112,34 +110,60 @@ def sweep(
         for p in range(P):
             A[p] += wj * pairs[j, p]
             B[p] += uj * pairs[j, p]
-    ends = np.empty(2 * P)
+    at = np.empty(2 * P)
     who = np.empty(2 * P, np.int64)
     n = 0
-    lost = np.zeros(unit_of.size, np.int64)
+    lost = np.zeros(n_slots, np.int64)
     value = total if linear else 0.0
     for p in range(P):
-        left = _won_from(A[p], B[p], epsilon, breaks, slopes, levels)
-        right = -_won_from(A[p], -B[p], epsilon, back, back_slopes, back_levels)
-        if not left < right or left > highest or right < lowest:
+        left = _won_from(A[p], B[p], epsilon, n_left, left_breaks, left_slopes, left_levels)
+        right = -_won_from(A[p], -B[p], epsilon, n_right, right_breaks, right_slopes, right_levels)
+        never = not left < right or left > highest or right < lowest
+        if never or left > lowest:
             if linear:
                 value -= weight[p]
             else:
                 for s in range(slot[p], slot[p] + span[p]):
                     lost[s] += np.int64(weight[p])
+        if never:
             continue
         if left > lowest:
-            ends[n] = left
+            at[n] = left
             who[n] = p + 1
             n += 1
-            if linear:
-                value -= weight[p]
-            else:
-                for s in range(slot[p], slot[p] + span[p]):
-                    lost[s] += np.int64(weight[p])
         if right < highest:
-            ends[n] = right
+            at[n] = right
             who[n] = -(p + 1)
             n += 1
+    return n, at, who, value, lost
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    order: Any,
+    at: Any,
+    who: Any,
+    value: float,
+    lost: Any,
+    slot: Any,
+    span: Any,
+    weight: Any,
+    lowest: float,
+    highest: float,
+    linear: bool,
+    unit_start: Any,
+    unit_slots: Any,
+    unit_of: Any,
+    coef_start: Any,
+    coef: Any,
+    room_start: Any,
+) -> Any:
+    """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
+
+    ``room_start`` gives each unit's share of the cumulative counts: one more than its largest lost count,
+    plus one.
+    """
+    n = order.size
     upto = np.zeros(room_start[room_start.size - 1], np.int64)
     if not linear:
         for v in range(unit_start.size - 1):
@@ -154,15 +178,14 @@ def sweep(
                         value += coef[coef_start[v] + i]
                     place += 1
                 upto[first + x] = place
-    order = np.argsort(ends[:n])
     best = -np.inf
     best_width = 0.0
     best_tau = 0.0
     previous = lowest
     for e in range(n + 1):
-        t = highest if e == n else ends[order[e]]
+        t = highest if e == n else at[order[e]]
         width = t - previous
-        wide = np.isinf(width) or width > 1e-12 * (1.0 + abs(t))
+        wide = width == np.inf or width > 1e-12 * (1.0 + abs(t))
         if wide and (value > best or (value == best and width > best_width)):
             best = value
             best_width = width
@@ -199,10 +222,10 @@ def sweep(
 
 @njit(cache=True, nogil=True)
 def _inside(a: float, b: float) -> float:
-    if np.isinf(a) and np.isinf(b):
+    if a == -np.inf and b == np.inf:
         return 0.0
-    if np.isinf(a):
+    if a == -np.inf:
         return b - 1.0 - abs(b)
-    if np.isinf(b):
+    if b == np.inf:
         return a + 1.0 + abs(a)
     return 0.5 * (a + b)

@@ -91,31 +91,20 @@ class LineSearch:
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
         """Best value on ``w + tau u`` and its point, brought back to the cube's surface; on ``features`` if given."""
-        from rerank.search.line_kernel import sweep
+        from rerank.search.line_kernel import ends, sweep
 
         t = self.tables
         cols = slice(None) if features is None else features
-        low, high = self._range(w[cols], u[cols], self.signed[cols])
+        w_, u_ = w[cols], u[cols]
+        low, high = self._range(w_, u_, self.signed[cols])
         pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
+        n, at, who, value, lost = ends(
+            pairs, t.slot, t.span, t.weight, w_, u_, -u_, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
+        )  # fmt: skip
         value, tau = sweep(
-            pairs,
-            t.slot,
-            t.span,
-            t.weight,
-            w[cols],
-            u[cols],
-            low,
-            high,
-            t.epsilon,
-            t.linear,
-            t.total,
-            t.unit_start,
-            t.unit_slots,
-            t.unit_of,
-            t.coef_start,
-            t.coef,
-            t.room_start,
-        )
+            np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
+            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
+        )  # fmt: skip
         self.lines += 1
         if not np.isfinite(value):
             return -np.inf, w

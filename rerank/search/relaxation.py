@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numba import njit
 
 from rerank.search.vector import copy
@@ -37,12 +36,6 @@ class Scratch(NamedTuple):
     margin: Any
     first: Any
     second: Any
-
-
-@njit(cache=True, nogil=True)
-def scratch(k: int, n: int) -> Any:
-    """Room for ``n`` pairs and ``k`` coordinates."""
-    return Scratch(np.empty(n), np.empty(n), np.empty(n), np.empty(k), np.empty(k))
 
 
 # Division by zero must not be looked for: the loop would not fill the vector unit.

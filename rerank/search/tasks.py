@@ -108,6 +108,7 @@ def explore_bundle(
 ) -> Findings:
     """Explore a bundle on its support; ``incumbent`` in the tables' unit."""
     from rerank.search.kernel import explore
+    from rerank.search.room import room
     from rerank.search.stack import Boxes
 
     forces = bundle.forces
@@ -115,8 +116,10 @@ def explore_bundle(
         forces = np.zeros((bundle.bounds.size, FORCES), np.int32)
     # The kernel writes into what it is given, and processes are handed read-only maps.
     todo = Boxes(*(np.array(x) for x in (bundle.centres, bundle.halves, bundle.bounds, bundle.names, forces)))
+    given = instance(t, support)
+    memory = room(given, bundle.bounds.size, forces.shape[1], record)
     found, best, open_, small, splits, boxes, done = explore(
-        instance(t, support), todo, incumbent, slack, work, SMALLEST, record, first_name
+        given, memory, todo, incumbent, slack, work, SMALLEST, record, first_name
     )
     weights = support.weights(best, t.pairs.shape[0]) if found > incumbent else None
     left = Bundle(bundle.support, *open_) if open_.bound.size else None
