@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, NotSupportedError
+from rerank.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -77,8 +77,8 @@ def fit_first_stage(
         ``"logistic"``, a scorer of this package, or any scikit-learn estimator. None gives None.
     X : float64 array (n, d)
     y : float64 array (n,)
-        0/1 or grades. Classifiers and this package's scorers learn ``y > min(y)``, which is ``y > 0`` as a rule;
-        regressors learn the grade itself.
+        0/1 or grades. Classifiers learn ``y > min(y)``, which is ``y > 0`` as a rule; regressors and scorers that
+        take grades learn the grade itself.
     qid, sample_weight : arrays (n,), optional
         Handed on to estimators whose ``fit`` takes them.
 
@@ -104,10 +104,12 @@ def fit_first_stage(
 
 
 def _named(name: str, random_state: Any) -> Any:
+    """The first stage that a name stands for, on standardised features."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     if name == "logistic":
         from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     if name not in SCORERS:
@@ -117,14 +119,10 @@ def _named(name: str, random_state: Any) -> Any:
         raise InputError(
             f"Unknown first stage {name!r}; did you mean {near!r}? Known: {', '.join(NAMES)}, none."
         )
-    try:
-        scorer = getattr(importlib.import_module("rerank.scorers"), SCORERS[name])
-    except (ImportError, AttributeError):
-        raise NotSupportedError(
-            f"The first stage {name!r} is not in this version; use 'logistic', None, or pass a scikit-learn estimator."
-        ) from None
-    takes_seed = "random_state" in scorer().get_params()
-    return scorer(random_state=random_state) if takes_seed else scorer()
+    scorer = getattr(importlib.import_module("rerank.scorers"), SCORERS[name])()
+    if "random_state" in scorer.get_params():
+        scorer.set_params(random_state=random_state)
+    return make_pipeline(StandardScaler(), scorer)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -149,9 +147,10 @@ def _fitted(
     from sklearn.utils.validation import has_fit_parameter
 
     fresh = clone(estimator)
-    target = y if is_regressor(fresh) else (y > y.min()).astype(np.int64)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
+    graded = is_regressor(fresh) or getattr(taker, "takes_grades", False)
+    target = y if graded else (y > y.min()).astype(np.int64)
     extra: dict[str, Any] = {}
     for key, values in (("sample_weight", sample_weight), ("qid", qid)):
         if values is not None and has_fit_parameter(taker, key):

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from rerank import Reranker
-from rerank.errors import CertificateError, InputError, NotSupportedError
+from rerank.errors import CertificateError, InputError
 from rerank.first_stage import fit_first_stage
 from rerank.ranks import evaluate
 from rerank.statistics import DCG
@@ -186,13 +186,30 @@ def test_everything_fits_in_the_time_limit():
 # -- first stages -----------------------------------------------------------------------------------------------------
 
 
-def test_first_stages_that_come_later_say_so():
-    X, y = table(0)
-    for name in ("toppush", "ranksvm", "robirank"):
-        try:
-            fit_first_stage(name, X, y)
-        except NotSupportedError as error:
-            assert "not in this version" in str(error)
+@pytest.mark.parametrize("name", ["toppush", "ranksvm", "robirank"])
+def test_our_own_scorers_are_first_stages_by_name(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3)) * [1, 100, 0.01] + [0, 5, 1]
+    s = X @ [1, -0.01, 50] + 0.3 * rng.normal(size=150)
+    y = np.digitize(s, np.quantile(s, [0.7, 0.9])).astype(float)
+    qid = rng.integers(0, 5, 150)
+    stage = fit_first_stage(name, X, y, qid, random_state=0)
+    assert stage.name == name and stage.coef is not None
+    assert evaluate("auc", (y > 0).astype(float), stage.scores(X)) > 0.8
+    est = Reranker(stat="ndcg@5", first_stage=name, n_candidates=10, solver="search", time_limit=1.0)
+    est.fit(X, y.astype(int), qid=qid)
+    assert est.result_.value >= 0.0 and est.first_stage_ is not None
+
+
+def test_scorers_that_take_grades_learn_them():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 2))
+    y = np.where(
+        X[:, 0] > 1, 2.0, np.where(X[:, 1] > 0, 1.0, 0.0)
+    )  # the best rows differ in the first column
+    graded = fit_first_stage("ranksvm", X, y).coef
+    binary = fit_first_stage("ranksvm", X, (y > 0).astype(float)).coef
+    assert graded[0] / abs(graded[1]) > binary[0] / abs(binary[1])
 
 
 def test_unknown_first_stage_names_the_nearest():
