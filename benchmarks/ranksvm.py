@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks.exact_data import arrays, folder
 from benchmarks.ranksvm_peers import Floats, Run, dlib_planes, liblinear, logistic, survival, svm_rank
