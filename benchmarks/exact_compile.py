@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 COLD = """
-import json, time
+import json, resource, time
 from numba.core import event
 import rerank.search
 stack, own, count = [], {}, {}
@@ -28,7 +28,8 @@ with event.install_listener("numba:compile", Listener()):
     cpu = time.process_time()
     wall = rerank.search.compile_kernels()
     cpu = time.process_time() - cpu
-print(json.dumps([wall, cpu, own, count]))
+helper = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([wall, cpu, helper.ru_utime + helper.ru_stime, own, count]))
 """
 
 WARM = """
@@ -51,9 +52,9 @@ print(json.dumps(seconds))
 def report() -> int:
     """Print both; the exit code is 1 where a goal was missed (15 s cold, 1 s over the second call when cached)."""
     with tempfile.TemporaryDirectory() as cache:
-        wall, cpu, own, count = _run(COLD, cache)
+        wall, cpu, helper, own, count = _run(COLD, cache)
         print(
-            f"Empty cache: {wall:.1f} s ({cpu:.1f} s of processor) for {sum(count.values())} functions; goal 15 s."
+            f"Empty cache: {wall:.1f} s (of processor {cpu:.1f} s here, {helper:.1f} s in a second process); goal 15 s."
         )
         for name in sorted(own, key=lambda n: -own[n])[:12]:
             print(
@@ -65,7 +66,7 @@ def report() -> int:
     first_wall, first, second_wall, second = (min(values) for values in zip(*runs, strict=True))
     print(f"Full cache, fresh process: first solve {first_wall:.2f} s ({first:.2f} s of processor),")
     print(f"    second {second_wall:.3f} s; goal at most 1 s more.")
-    return int(cpu > 15 or first - second > 1)
+    return int(wall > 15 or first - second > 1)
 
 
 def _run(script: str, cache: str) -> list:

@@ -35,6 +35,24 @@ def test_supports_too_many_to_list_are_left_out_and_said_so(monkeypatch: pytest.
     assert left == 3 and len(some) == 10 + 45
 
 
+def test_any_stretch_of_the_supports_is_computed_from_its_place() -> None:
+    some, _ = supports(7, 4, priced=True)
+    every = list(some)
+    assert [tuple(some[i]) for i in range(len(some))] == [tuple(x) for x in every] and tuple(some[-1]) == (
+        3,
+        4,
+        5,
+        6,
+    )
+    assert some.sizes.tolist() == [x.size for x in every]
+    for begin in range(0, len(some), 5):
+        rows = some.rows(begin, begin + 12)
+        assert [tuple(x) for x in rows] == [tuple(x) for x in every[begin : begin + len(rows)]]
+        assert len(rows) == 12 or begin + len(rows) in (7, 28, 63, 98)
+    with pytest.raises(IndexError):
+        some[len(some)]
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6))
 def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from rerank.search.opposite import NO_LINES, Lines, opposite
 from rerank.search.supports import faces
 from rerank.search.tables import Tables
 from rerank.search.tasks import NAMES, Bundle, Findings, Support, run_task
+from rerank.search.waiting import Waiting
 from rerank.search.workers import Job
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ class BoxSearch:
     Parameters
     ----------
     tables : Tables
-    columns : list of intp arrays
+    columns : sequence of intp arrays
         The supports.
     prices : float64 (number of supports,)
         What each support costs, in the tables' unit (0 without a price on features).
@@ -48,7 +49,7 @@ class BoxSearch:
     """
 
     tables: Tables
-    columns: list[NDArray[np.intp]]
+    columns: Sequence[NDArray[np.intp]]
     prices: Floats
     signed: NDArray[np.bool_]
     value: float
@@ -64,11 +65,14 @@ class BoxSearch:
     frames: dict[int, Floats | None] = field(default_factory=dict)
     _count: int = 0
     _task: int = 0
-    _opened: int = field(default=0, init=False)  # supports looked at
+    _waiting: Waiting = field(init=False)  # supports not looked at
     _named: int = field(default=0, init=False)  # faces named
 
     def __post_init__(self) -> None:
         self._task = 1
+        # A proof holds the splits of every support, and a single one has no others to share the sieve with.
+        sieved = len(self.columns) > 1 and not self.record
+        self._waiting = Waiting(self.tables, self.columns, self.prices, self.signed, sieved)
         if len(self.columns) == 1:  # shared out from the start
             whole = self._root()
             for part in np.array_split(np.arange(whole.bounds.size), min(SHARES, whole.bounds.size)):
@@ -77,20 +81,20 @@ class BoxSearch:
     @property
     def waiting(self) -> int:
         """Number of supports that have not been looked at; smaller and cheaper ones come first."""
-        return len(self.columns) - self._opened
+        return len(self._waiting)
 
     def _waiting_bound(self) -> float:
         """Bound (minus price) of the next support, which no later one exceeds; -inf if none waits."""
         if not self.waiting:
             return -np.inf
-        return self.tables.ideal + self.tables.slack - float(self.prices[self._opened])
+        return self.tables.ideal + self.tables.slack - float(self.prices[self._waiting.first])
 
     def _root(self) -> Bundle:
         """The faces of the next support's cube."""
-        s = self._opened
+        s = self._waiting.take()
         centres, halves = faces(self.columns[s].size, self.signed[self.columns[s]])
         names = np.arange(self._named, self._named + len(centres), dtype=np.int64)
-        self._opened, self._named = s + 1, self._named + len(centres)
+        self._named += len(centres)
         bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
         return Bundle(s, centres, halves, bounds, names, np.zeros((len(centres), 0), np.int32))
 
@@ -127,16 +131,30 @@ class BoxSearch:
         if self.heap and -self.heap[0][0] <= limit:
             self.heap.clear()
         if self._waiting_bound() <= limit:
-            self._opened = len(self.columns)
+            self._waiting.clear()
         self.stubborn = [b for b in self.stubborn if b.bound - self.prices[b.support] > limit]
         return bool(self.heap or self.waiting)
+
+    def _new_first(self) -> bool:
+        return not self.heap or self._waiting_bound() >= -self.heap[0][0]
+
+    def sieving(self, shares: int) -> list[Job]:
+        """Jobs that settle many supports at a time, if it is the turn of supports that nobody has looked at."""
+        # Without any point to beat nothing would be settled; a first look at some supports brings one.
+        if self.weights is None or not self.weights.any() or not self._new_first():
+            return []
+        return self._waiting.jobs(self.value + self.slack, shares)
+
+    def sieved(self, results: Iterable[tuple[NDArray[np.bool_], int]]) -> None:
+        """Take what came of them."""
+        self.boxes += self._waiting.sort(results)
 
     def pick(self, shares: int) -> list[Bundle]:
         """Take the bundles of largest bound; supports that wait come before what is left of others."""
         picked: list[Bundle] = []
         most = shares * (BUNDLES if len(self.columns) == 1 else SUPPORTS)
         while len(picked) < most and (self.heap or self.waiting):
-            fresh = not self.heap or self._waiting_bound() >= -self.heap[0][0]
+            fresh = self._new_first()
             picked.append(self._root() if fresh else heapq.heappop(self.heap)[2])
         return picked
 

@@ -69,10 +69,20 @@ class Rounds:
                 left = deadline - time.perf_counter()
                 if left <= 0 or self.done >= work:
                     return False
-                self._round(workers, left)
+                if not self._sieve(workers):
+                    self._round(workers, left)
                 if progress is not None:
                     progress(self.search)
         return True
+
+    def _sieve(self, workers: Workers) -> bool:
+        """Settle many supports at a time; False if it is not their turn."""
+        began = time.perf_counter()
+        jobs = self.search.sieving(JOBS)
+        if jobs:
+            self.search.sieved(workers.run(jobs, alone=self._busy < ALONE))
+            self._busy += time.perf_counter() - began
+        return bool(jobs)
 
     def _round(self, workers: Workers, left: float) -> None:
         s = self.search

@@ -56,7 +56,7 @@ class Run:
         self.report = progress
         self.small: set[int] = set()  # names of the boxes settled exactly
         columns, self.left_out = supports(problem.n_features, problem.max_features, problem.C > 0)
-        prices = self.price * np.array([c.size for c in columns], dtype=np.float64)
+        prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         zero = self._inner(np.zeros(problem.n_features))
         self.search = BoxSearch(
             self.tables,

@@ -7,16 +7,69 @@ sides of a larger).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 400_000  # supports enumerated; beyond, the sizes left out are bounded together
+MOST = 5_000_000  # supports enumerated; beyond, the sizes left out are bounded together
 
 
-def supports(d: int, limit: int | None, priced: bool) -> tuple[list[NDArray[np.intp]], int | None]:
+class Supports(Sequence[NDArray[np.intp]]):
+    """All subsets of some sizes, each size in lexicographic order; nothing is stored but their numbers.
+
+    Parameters
+    ----------
+    d : int
+        Number of features.
+    sizes : sequence of int
+    """
+
+    def __init__(self, d: int, sizes: Sequence[int]) -> None:
+        self._d = d
+        self._sizes = np.array(sizes, dtype=np.int64)
+        self._many = np.array([comb(d, s) for s in sizes], dtype=np.int64)
+        self._ends = np.cumsum(self._many)
+
+    def __len__(self) -> int:
+        return int(self._many.sum())
+
+    def __iter__(self) -> Iterator[NDArray[np.intp]]:
+        for s in self._sizes:
+            yield from (np.array(chosen, dtype=np.intp) for chosen in combinations(range(self._d), s))
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        if not -len(self) <= i < len(self):
+            raise IndexError(i)
+        i %= len(self)
+        return self.rows(i, i + 1)[0].astype(np.intp)
+
+    def rows(self, begin: int, end: int) -> NDArray[np.int32]:
+        """Supports of one size as rows, from ``begin`` on and before ``end``."""
+        b = int(np.searchsorted(self._ends, begin, side="right"))
+        last = self._ends[b] - 1
+        # Counted from the end, the n-th subset has n = C(x_1, s) + C(x_2, s - 1) + ... with d > x_1 > x_2 > ...
+        left = last - np.arange(begin, min(end, last + 1))
+        out = np.empty((left.size, self._sizes[b]), np.int32)
+        for j, k in enumerate(range(self._sizes[b], 0, -1)):
+            many = np.array([min(comb(x, k), 2**62) for x in range(self._d)], dtype=np.int64)
+            x = np.searchsorted(many, left, side="right") - 1
+            left = left - many[x]
+            out[:, j] = self._d - 1 - x
+        return out
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of features of each."""
+        return np.repeat(self._sizes, self._many)
+
+
+def supports(d: int, limit: int | None, priced: bool) -> tuple[Supports, int | None]:
     """Supports to search, small ones first, and the smallest size that was left out (None where nothing is).
 
     Parameters
@@ -30,12 +83,12 @@ def supports(d: int, limit: int | None, priced: bool) -> tuple[list[NDArray[np.i
     """
     largest = d if limit is None else min(limit, d)
     sizes = range(1, largest + 1) if priced else [largest]
-    out: list[NDArray[np.intp]] = []
-    for size in sizes:
-        if len(out) + comb(d, size) > MOST:
-            return out, size
-        out.extend(np.array(s, dtype=np.intp) for s in combinations(range(d), size))
-    return out, None
+    total = 0
+    for n, size in enumerate(sizes):
+        total += comb(d, size)
+        if total > MOST:
+            return Supports(d, sizes[:n]), size
+    return Supports(d, sizes), None
 
 
 def faces(k: int, signed: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

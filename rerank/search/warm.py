@@ -7,12 +7,20 @@ for a version of the package, of numba and of Python on a machine.
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
 import sys
 import time
 from contextlib import suppress
-from itertools import product
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rerank.problem import Problem
 
 _asked = False
 logger = logging.getLogger(__name__)
@@ -30,12 +38,12 @@ def is_compiled() -> bool:
 
 def _indices() -> list[Path]:
     """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
-    from rerank.search import kernel, line_kernel
+    from rerank.search import kernel, line_kernel, sieve_kernel
 
     where = Path(kernel.explore.stats.cache_path)
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = []
-    for module in _called(kernel) | _called(line_kernel):
+    for module in _called(kernel) | _called(line_kernel) | _called(sieve_kernel):
         # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
         changed = max(_changed(part) for part in _called(module))
         for index in where.glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
@@ -91,18 +99,77 @@ def compile_kernels(verbose: bool = False) -> float:
     verbose : bool
         Announce compiling on standard error even if that is no terminal.
     """
-    from rerank.problem import problem_of
     from rerank.search.solver import solve
-    from rerank.statistics import parse
 
     global _asked
     _asked = True  # the solves below must not come back here
     began = time.perf_counter()
-    announce(verbose)
-    X, gains = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0]
-    for statistic, limit in product(("auc", "dcg"), (None, 1)):
-        solve(problem_of(X, gains, parse(statistic), max_features=limit), time_limit=None, n_jobs=1)
+    helper = _helper() if announce(verbose) else None
+    try:
+        compile_boxes()
+    finally:
+        if helper is not None:
+            helper.wait()
+    for (
+        problem
+    ) in _small():  # loads what the helper left in the cache, or compiles it where there was no helper
+        for limit in (None, 1):
+            solve(replace(problem, max_features=limit), time_limit=None, n_jobs=1)
     return time.perf_counter() - began
+
+
+def compile_boxes() -> None:
+    """The kernels of the box search: a good half of what there is to compile."""
+    from rerank.search.boxes import BoxSearch
+    from rerank.search.rounds import Rounds
+    from rerank.search.tables import tables
+
+    for problem in _small():
+        search = BoxSearch(tables(problem), [np.arange(2)], np.zeros(1), np.zeros(2, bool), 0.0)
+        Rounds(search, 1).run(np.inf)
+
+
+def compile_lines_and_sieve() -> None:
+    """The other half."""
+    from rerank.search.sieve import layout, settled
+    from rerank.search.solver import line_search
+    from rerank.search.supports import Supports
+    from rerank.search.tables import tables
+
+    global _asked
+    _asked = True
+    for problem in _small():
+        line_search(problem, time_limit=1e-3)
+        t = tables(problem)
+        some = Supports(2, [1]).rows(0, 2)
+        settled(layout(t, 1), some, np.full(2, t.ideal), np.zeros(2, bool))
+
+
+def _small() -> list[Problem]:
+    """One problem of each kind that the kernels tell apart, though they serve both with one signature."""
+    from rerank.problem import problem_of
+    from rerank.statistics import parse
+
+    X, gains = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0]
+    return [problem_of(X, gains, parse(statistic)) for statistic in ("auc", "dcg")]
+
+
+def _helper() -> subprocess.Popen[bytes] | None:
+    """A second process that compiles its half into the cache meanwhile; None where that is not to be had."""
+    if not sys.executable or (os.cpu_count() or 1) < 2:
+        return None
+    command = "from rerank.search.warm import compile_lines_and_sieve; compile_lines_and_sieve()"
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", command],
+            env=os.environ | {"PYTHONPATH": paths},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
 
 
 def ready() -> float:
