@@ -20,6 +20,7 @@ from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 MOST_VERTICES = 20_000
+MOST_PAIRS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +74,23 @@ class Exact:
         middle, radius = centre @ D - t.epsilon, half @ np.abs(D) + t.tolerance
         open_ = np.flatnonzero(np.abs(middle) <= radius)
         free = np.flatnonzero(half > 0)
-        if comb(open_.size + 2 * free.size, free.size) > MOST_VERTICES:
+        if open_.size > MOST_PAIRS:
             return None
-        exact = {int(p): [self.difference(int(p))[j] for j in features] for p in open_}
-        points = _vertices(list(exact.values()), centre, half, free, Fraction(t.epsilon))
+        alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
+        for p in open_:
+            alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
+        if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
+            return None
+        points = _vertices(list(alike), centre, half, free, Fraction(t.epsilon))
         best = -np.inf
         at: list[Floats] = []
         seen: dict[bytes, float] = {}
         for x in points:
             won = middle > radius
-            for p, row in exact.items():
-                won[p] = sum((a * b for a, b in zip(x, row, strict=True)), Fraction(0)) >= Fraction(t.epsilon)
+            for row, same in alike.items():
+                won[same] = sum((a * b for a, b in zip(x, row, strict=True)), Fraction(0)) >= Fraction(
+                    t.epsilon
+                )
             key = won[open_].tobytes()
             if key not in seen:
                 seen[key] = inner_value(t, won)
@@ -117,29 +124,29 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
 
 
 def _vertices(
-    rows: list[list[Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
+    rows: list[tuple[Fraction, ...]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
 ) -> list[list[Fraction]]:
-    """Vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box."""
+    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box."""
     base = [Fraction(float(c)) for c in centre]
     ends = [
         (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
     ]
-    planes: list[tuple[list[Fraction], Fraction]] = []
+    planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
     for row in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes.append(([row[j] for j in free], epsilon - fixed))
+        planes[tuple(row[j] for j in free), epsilon - fixed] = None
     for i, j in enumerate(free):
-        unit = [Fraction(int(i == m)) for m in range(free.size)]
-        planes += [(unit, ends[j][0]), (unit, ends[j][1])]
-    out: list[list[Fraction]] = []
+        unit = tuple(Fraction(int(i == m)) for m in range(free.size))
+        planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
+    out: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for chosen in combinations(planes, free.size):
         x = _solved([[*row, rhs] for row, rhs in chosen])
         if x is not None and all(ends[j][0] <= v <= ends[j][1] for j, v in zip(free, x, strict=True)):
             point = list(base)
             for j, v in zip(free, x, strict=True):
                 point[j] = v
-            out.append(point)
-    return out
+            out[tuple(x)] = point
+    return list(out.values())
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
