@@ -66,6 +66,10 @@ def supports(where: Path | None) -> list[Row]:
             )
     for statistic in ("auc", "mrr"):
         rows.append(Row("4 of 30, n = 100", statistic, "35 %", 60.0, _noisy(100, 30, statistic, 0.35, 4)))
+    for statistic in ("auc", "mrr"):
+        rows.append(
+            Row("4 of 60, n = 100", statistic, "35 %", None, _noisy(100, 60, statistic, 0.35, 4), limit=180.0)
+        )
     return rows
 
 
