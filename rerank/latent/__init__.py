@@ -1,0 +1,26 @@
+"""Latent collaborative retrieval: users and items as vectors, learnt from a log for the top of the list.
+
+Nothing compiled is imported before :class:`LatentRoBiRank` is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "LatentRoBiRank": "rerank.latent.model",
+    "evaluate": "rerank.latent.evaluation",
+    "split_log": "rerank.latent.log",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'rerank.latent' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

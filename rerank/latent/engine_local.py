@@ -1,0 +1,91 @@
+"""The engine of one machine: a thread a shard, in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rerank.latent.blocks import shards_of
+from rerank.latent.engine import Collected, Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.log import Log
+from rerank.latent.shard import Shard, dealt
+
+
+class LocalEngine:
+    """Shards on threads; the kernels hold no lock of the interpreter.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads; None for one a core.  Changes no bit of the result.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs or os.cpu_count() or 1
+        self._report = Report()
+        self._blocks: list[ItemBlock] = []
+
+    def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
+        """Cut users into shards."""
+        self._settings = settings
+        self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
+        self._V, self._GV = start.V.copy(), start.GV.copy()
+        self._shards = [
+            Shard(q, log.of(users), start.U[users], start.GU[users], settings)
+            for q, users in enumerate(self._users)
+        ]
+        self._pool = ThreadPoolExecutor(min(self.n_jobs, settings.n_shards))
+
+    def xi_step(self, step: Step) -> None:
+        """Renew ``xi`` for the blocks in hand."""
+        self._everywhere(step, Shard.xi_step)
+
+    def sub_epoch(self, step: Step) -> None:
+        """Visit the records in the blocks in hand."""
+        self._everywhere(step, Shard.run)
+
+    def collect(self) -> Collected:
+        """Factors in their own order."""
+        self._gather()
+        U = np.empty((sum(map(len, self._users)), self._V.shape[1]), dtype=np.float32)
+        GU = np.empty(U.shape[0], dtype=np.float32)
+        for users, shard in zip(self._users, self._shards):
+            U[users], GU[users] = shard.U, shard.GU
+        report, self._report = self._report, Report()
+        return Collected(Factors(U, self._V.copy(), GU, self._GV.copy()), report)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def _everywhere(self, step: Step, work: Callable[[Shard, Step, ItemBlock], Report]) -> None:
+        if not self._blocks or self._blocks[0].epoch != step.epoch:
+            self._gather()
+            self._deal(step.epoch)
+        p = len(self._shards)
+        with threadpool_limits(1, "blas"):
+            tasks = [
+                self._pool.submit(work, shard, step, self._blocks[(q + step.sub_epoch) % p])
+                for q, shard in enumerate(self._shards)
+            ]
+            for task in tasks:
+                self._report += task.result()
+
+    def _deal(self, epoch: int) -> None:
+        self._items = dealt(self._V.shape[0], self._V.shape[1], self._settings, epoch)
+        for q in range(self._settings.n_shards):
+            low, high = self._items.bounds(q)
+            mine = self._items.order[low:high]
+            self._blocks.append(ItemBlock(epoch, q, self._V[mine], self._GV[mine]))
+
+    def _gather(self) -> None:
+        """Bring the blocks home."""
+        for block in self._blocks:
+            low, high = self._items.bounds(block.index)
+            mine = self._items.order[low:high]
+            self._V[mine], self._GV[mine] = block.V, block.GV
+        self._blocks = []

@@ -1,0 +1,138 @@
+"""Logs of users and items: what is accepted, in which form it is kept, and how a part is held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Which items each user chose; counts are not kept, as in [YunRamanVishwanathan2014, sec. 4.2].
+
+    Attributes
+    ----------
+    indptr : int64 (n_users + 1,)
+        The items of user x are ``items[indptr[x] : indptr[x + 1]]``.
+    items : int32 (n_records,)
+        Ascending within a user, none twice.
+    n_items : int
+    """
+
+    indptr: Ints
+    items: NDArray[np.int32]
+    n_items: int
+
+    @property
+    def n_users(self) -> int:
+        """Rows of the log."""
+        return self.indptr.size - 1
+
+    @property
+    def n_records(self) -> int:
+        """Pairs of user and item."""
+        return self.items.size
+
+    def of(self, users: Ints) -> Log:
+        """The rows of some users, in the order given."""
+        sizes = np.diff(self.indptr)[users]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        take = np.repeat(self.indptr[users] - indptr[:-1], sizes)
+        take += np.arange(take.size)
+        return Log(indptr, self.items[take], self.n_items)
+
+    def matrix(self) -> Any:
+        """The log as a CSR matrix of ones (n_users, n_items)."""
+        ones = np.ones(self.n_records, dtype=np.float32)
+        return sp.csr_matrix((ones, self.items, self.indptr), shape=(self.n_users, self.n_items))
+
+
+def log_of(log: Any, name: str = "log") -> Log:
+    """Check a users x items matrix.
+
+    Parameters
+    ----------
+    log : sparse matrix or array (n_users, n_items)
+        Counts or ones, >= 0; stored zeros mean nothing. Never made dense, and not changed.
+
+    Raises
+    ------
+    InputError
+        For another shape, counts that are negative, infinite or NaN, or 2^31 items or more.
+    """
+    if isinstance(log, Log):
+        return log
+    if not sp.issparse(log):
+        log = np.asarray(log)
+        if log.ndim != 2 or log.dtype.kind not in "biuf":
+            raise InputError(
+                f"{name} is of type {log.dtype} with {log.ndim} axes; give a sparse matrix users x items of counts."
+            )
+    X = sp.csr_matrix(log)
+    if X.shape[1] >= 2**31:
+        raise InputError(f"{name} has {X.shape[1]} items; at most {2**31 - 1} are possible.")
+    bad = ~(np.isfinite(X.data) & (X.data >= 0))
+    if bad.any():
+        raise InputError(
+            f"{name} holds {int(bad.sum())} counts that are negative, infinite or NaN; counts must be numbers >= 0."
+        )
+    indptr = X.indptr.astype(np.int64)
+    kept = _wanted(X)
+    if kept is not None:
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        indptr, items = ends[indptr], X.indices[kept]
+    else:
+        items = X.indices
+    return Log(indptr, items.astype(np.int32), int(X.shape[1]))
+
+
+def _wanted(X: Any) -> NDArray[np.bool_] | None:
+    """Entries to keep, or None for all; sorts a copy of the matrix in place where it must be sorted."""
+    if not X.has_canonical_format:
+        same = X.indices.copy(), X.data.copy(), X.indptr.copy()
+        X.indices, X.data, X.indptr = same
+        X.sum_duplicates()
+    return None if X.data.all() else X.data != 0
+
+
+def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) -> tuple[Any, ...]:
+    """Cut a log at random into parts, the same shares of the records of every user.
+
+    Parameters
+    ----------
+    log : sparse matrix (n_users, n_items)
+    fractions : tuple of float
+        Share of each part but the last, which takes the rest; rounded to whole records for each user, in order.
+    random_state : int or None
+
+    Returns
+    -------
+    tuple of CSR matrices (n_users, n_items)
+        One more than ``fractions``.
+    """
+    whole = log_of(log)
+    if not fractions or min(fractions) < 0 or not sum(fractions) <= 1:
+        raise InputError(f"fractions is {fractions!r}; give shares >= 0 that sum to 1 at most.")
+    sizes = np.diff(whole.indptr)
+    user = np.repeat(np.arange(whole.n_users), sizes)
+    drawn = np.random.default_rng(random_state).random(whole.n_records)
+    order = np.lexsort((drawn, user))
+    place = np.empty(whole.n_records, dtype=np.int64)
+    place[order] = np.arange(whole.n_records)
+    place -= whole.indptr[user]
+    ends = np.rint(np.outer(np.cumsum(fractions), sizes)).astype(np.int64)
+    part = (place >= ends[:, user]).sum(axis=0)
+    return tuple(_part(whole, part == k) for k in range(len(fractions) + 1))
+
+
+def _part(log: Log, kept: NDArray[np.bool_]) -> Any:
+    ends = np.concatenate([[0], np.cumsum(kept)])
+    return Log(ends[log.indptr], log.items[kept], log.n_items).matrix()
