@@ -13,6 +13,7 @@ import importlib.util
 import resource
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def bipartite_table(data: dict[str, Any], title: str, alpha: float, peers: bool,
     table(f"{title}, {X.shape}, alpha {alpha:g}", runs, repeats)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--peers", action="store_true", help="scikit-survival and dlib, where installed")
@@ -135,7 +136,7 @@ def main() -> None:
     options.add_argument("--liblinear", help="path of the program train of LIBLINEAR-rankSVM")
     options.add_argument("--svm-rank", help="path of the program svm_rank_learn")
     options.add_argument("--data", help="folder of data sets")
-    chosen = options.parse_args()
+    chosen = options.parse_args(arguments)
     with threadpool_limits(1):
         if chosen.sizes:
             sparse_tables(chosen)

@@ -19,8 +19,13 @@ from rerank.errors import InputError
 
 Floats = NDArray[np.float64]
 
-# Scorers of this package, by the name a user types.
-SCORERS = {"toppush": "TopPush", "ranksvm": "RankSVM", "robirank": "RoBiRank"}
+# Scorers of this package, by the name a user types. TopPush as published answers zero on most real tables; against the
+# mean of the upper half of the irrelevant rows it seldom does (docs/decisions/0055).
+SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "toppush": ("TopPush", {"alpha": 0.01, "threshold": "quantile", "k": 0.5}),
+    "ranksvm": ("RankSVM", {}),
+    "robirank": ("RoBiRank", {}),
+}
 NAMES = ("logistic", *SCORERS)
 
 
@@ -98,6 +103,12 @@ def fit_first_stage(
         )
     if isinstance(first_stage, str) or not _is_fitted(estimator):
         estimator = _fitted(estimator, X, y, qid, sample_weight)
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if getattr(last, "degenerate_", False):
+        raise InputError(
+            f"The first stage {name} orders nothing: zero weights are its optimum on these rows; use 'logistic', "
+            "other columns, or TopPush with threshold='quantile' and a larger k."
+        )
     scores = _estimator_scores(estimator, X)
     coef, intercept = _affine_part(estimator, X, scores)
     return FirstStage(name, estimator, coef, intercept)
@@ -119,7 +130,8 @@ def _named(name: str, random_state: Any) -> Any:
         raise InputError(
             f"Unknown first stage {name!r}; did you mean {near!r}? Known: {', '.join(NAMES)}, none."
         )
-    scorer = getattr(importlib.import_module("rerank.scorers"), SCORERS[name])()
+    scorer_class, options = SCORERS[name]
+    scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():
         scorer.set_params(random_state=random_state)
     return make_pipeline(StandardScaler(), scorer)

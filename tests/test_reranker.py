@@ -201,6 +201,15 @@ def test_our_own_scorers_are_first_stages_by_name(name):
     assert est.result_.value >= 0.0 and est.first_stage_ is not None
 
 
+def test_a_first_stage_that_orders_nothing_is_refused():
+    from rerank.scorers import TopPush
+
+    X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5], [0.4, 0.6]])
+    y = np.array([0.0, 0, 0, 0, 1, 1])  # relevant rows in the middle of the others
+    with pytest.warns(UserWarning, match="weights are 0"), pytest.raises(InputError, match="orders nothing"):
+        fit_first_stage(TopPush(), X, y)
+
+
 def test_scorers_that_take_grades_learn_them():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 2))
