@@ -110,12 +110,12 @@ def zero(where: Path) -> int:
         X, y = bipartite(where, name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted = TopPush(alpha=0.1).fit(X, y)
+            found = TopPush(alpha=0.1).fit(X, y).degenerate_
+            by_share = [TopPush(alpha=0.1, threshold="quantile", k=k).fit(X, y).degenerate_ for k in SHARES]
         expected = name in IN_HULL
-        wrong += fitted.degenerate_ != expected
-        print(
-            f"{name:12} zero weights optimal: {fitted.degenerate_!s:5}  expected: {expected!s:5}", flush=True
-        )
+        wrong += found != expected
+        cells = "  ".join(f"{answer!s:5}" for answer in by_share)
+        print(f"{name:12} {found!s:5}  expected {expected!s:5}   by share: {cells}", flush=True)
     return wrong
 
 
