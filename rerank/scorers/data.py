@@ -53,8 +53,8 @@ class RankingData:
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:
-        """Rows above the smallest label."""
-        return self.y > self.y.min()
+        """Rows above the smallest label of a row that has weight."""
+        return self.y > self.y[self.weight > 0].min()
 
 
 def groups_of(qid: Any, n: int) -> NDArray[np.int64]:
