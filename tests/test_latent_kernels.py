@@ -12,7 +12,7 @@ from rerank.latent.kernels import _odds, robirank
 from rerank.latent.log import log_of
 from rerank.latent.rows import draw
 from rerank.latent.shard import Shard, visit_starts
-from rerank.latent.warp import phi
+from rerank.latent.warp import phi, warp
 from rerank.latent.xi_kernels import LANES, user_sums
 from tests.latent_cases import gradient, linearised, random_factors, random_log, sigma, sums_over_others
 
@@ -34,7 +34,7 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
     """Steps too small to disturb one another, summed over an epoch, whose draws differ: no constant is left over."""
     log = random_log(6, 9, 0.4, seed=1)
     start = random_factors(6, 9, 2)
-    alpha, rate, repeats = 0.3, 1e-4, 1000
+    alpha, rate, repeats = 0.3, 1e-4, 600
     xi = 1 / sums_over_others(log, start.U, start.V)
     U, V = start.U.astype(np.float64), start.V.astype(np.float64)
     wanted = [gradient(lambda: linearised(log, U, V, xi, alpha), M) for M in (U, V)]
@@ -192,3 +192,61 @@ def test_draws_are_even():
     seen = np.bincount([draw(state, 6) for _ in range(6000)], minlength=6)
     # Chi-square with 5 degrees of freedom: 30 is passed once in 70,000 seeds.
     assert ((seen - 1000) ** 2 / 1000).sum() < 30
+
+
+def slow_warp(who, where, starts, U, V, n, rate, alpha, size, m, seed):
+    """WARP's steps of plain SGD; the number of draws."""
+    state = np.array([seed], dtype=np.uint64)
+    draws = 0
+    for low in starts:
+        x = who[low]
+        for r in [r for r in range(low, min(low + size, who.size)) if who[r] == x]:
+            y = where[r]
+            for tries in range(1, m + 1):
+                draws += 1
+                z = draw(state, len(V))
+                if z != y and U[x] @ V[z] > U[x] @ V[y] - 1:
+                    force = sum(1 / k for k in range(1, max((n - 1) // tries, 1) + 1))
+                    u, vy, vz = U[x].copy(), V[y].copy(), V[z].copy()
+                    U[x] -= rate * (alpha * u + force * (vz - vy))
+                    V[y] -= rate * (alpha * vy - force * u)
+                    V[z] -= rate * (alpha * vz + force * u)
+                    break
+    return draws
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6))
+def test_warp_takes_the_step_of_the_formula(seed, size, m):
+    log = log_of(random_log(5, 8, 0.5, seed=seed))
+    start = random_factors(5, 8, 3, seed=seed)
+    who = np.repeat(np.arange(5, dtype=np.int32), np.diff(log.indptr))
+    starts = visit_starts(who, size, np.random.default_rng(seed))
+    U, V = start.U.astype(np.float64), start.V.astype(np.float64)
+    wanted = slow_warp(who, log.items, starts, U, V, 20, 1e-3, 0.1, size, m, seed)
+    f = np.float32
+    draws = warp(
+        who, log.items, np.ones(who.size, f), starts, start.U, start.GU, start.V, start.GV, 20, f(1e-3), f(0.1), False,
+        size, m, 0.0, np.uint64(seed),
+    )  # fmt: skip
+    assert draws == wanted
+    np.testing.assert_allclose(start.U, U, atol=1e-5)
+    np.testing.assert_allclose(start.V, V, atol=1e-5)
+
+
+def test_adagrad_bounds_the_first_step_and_shortens_the_later_ones():
+    log = log_of(random_log(5, 8, 0.5, seed=2))
+    start = random_factors(5, 8, 3, seed=2)
+    moves = []
+    shard = Shard(
+        0, log, start.U, start.GU, Settings(learning_rate=0.1, alpha=0.0, visit_size=99, n_negatives=4)
+    )
+    for epoch in range(1, 60):
+        _, block = one_block(shard, epoch)
+        before = shard.U.copy()
+        shard.xi_step(Step(epoch, 0), block(start.V, start.GV))
+        shard.run(Step(epoch, 0), block(start.V, start.GV))
+        moves.append(np.sqrt(((shard.U - before) ** 2).mean(axis=1)))
+    # With one visit a user and epoch, the first step is the rate itself, and no later one is longer.
+    np.testing.assert_allclose(moves[0], 0.1, rtol=1e-3)
+    assert np.max(moves[1:]) < 0.1 and np.median(moves[-1]) < 0.05

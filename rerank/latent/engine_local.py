@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -28,6 +28,7 @@ class LocalEngine:
         self.n_jobs = n_jobs or os.cpu_count() or 1
         self._report = Report()
         self._blocks: list[ItemBlock] = []
+        self._tasks: list[Future[Report]] = []
 
     def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
         """Cut users into shards."""
@@ -49,7 +50,9 @@ class LocalEngine:
         self._everywhere(step, Shard.run)
 
     def collect(self) -> Collected:
-        """Factors in their own order."""
+        """Factors in their own order; after an interruption, as soon as the shards are through."""
+        for task in self._tasks:
+            task.result()
         self._gather()
         U = np.empty((sum(map(len, self._users)), self._V.shape[1]), dtype=np.float32)
         GU = np.empty(U.shape[0], dtype=np.float32)
@@ -68,11 +71,11 @@ class LocalEngine:
             self._deal(step.epoch)
         p = len(self._shards)
         with threadpool_limits(1, "blas"):
-            tasks = [
+            self._tasks = [
                 self._pool.submit(work, shard, step, self._blocks[(q + step.sub_epoch) % p])
                 for q, shard in enumerate(self._shards)
             ]
-            for task in tasks:
+            for task in self._tasks:
                 self._report += task.result()
 
     def _deal(self, epoch: int) -> None:

@@ -35,7 +35,7 @@ def shrink_and_add(keep: Any, c: Any, a: Any, b: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def draw(state: Any, n: int) -> int:
+def draw(state: Any, n: int) -> Any:
     """A number 0 .. n - 1; ``state`` is a uint64 array (1,), stepped as in SplitMix64 [SteeleLeaFlood2014]."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -43,4 +43,4 @@ def draw(state: Any, n: int) -> int:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
     # The high half times n, shifted down: without a division, and off by n / 2^32 at most.
-    return int(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

@@ -76,7 +76,9 @@ def renew(
     chunk = max(1, CHUNK_BYTES // (4 * m))
     for low in range(0, users.size, chunk):
         some = users[low : low + chunk]
-        scores = U[some] @ V[:m].T
+        # Steps that are too long end here first; they are reported, not warned of.
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = U[some] @ V[:m].T
         refresh(
             scores, some, U, V, indptr, items, part_of, place, *parts, first, float(others),
             METHODS[settings.xi], cursor, xi, report,

@@ -1,0 +1,151 @@
+"""How good recommendations are: the best items of many users at once, and measures for each user.
+
+All measures look at the first ``k`` recommended items; ``h_l`` is 1 where the l-th is one of the ``r`` held-out
+items of the user, else 0.
+
+=========  =======================================================================
+precision  ``sum_l h_l / k``
+recall     ``sum_l h_l / r``
+ndcg       ``sum_l h_l / log2(l + 1)``, over the same for ``min(k, r)`` hits in front
+mrr        ``1 / l`` of the first hit, 0 without one
+=========  =======================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.latent.log import Log, log_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Scores = Callable[[Ints], Any]
+
+CHUNK = 2**23  # scores held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Measures of each user with held-out items, so that models can be compared user by user.
+
+    Attributes
+    ----------
+    users : int64 (n,)
+        Those with at least one held-out item.
+    k : int
+    precision, recall, ndcg, mrr : float64 (n,)
+    """
+
+    users: Ints
+    k: int
+    precision: Floats
+    recall: Floats
+    ndcg: Floats
+    mrr: Floats
+
+    def means(self) -> dict[str, float]:
+        """Mean of each measure over the users."""
+        named = {"precision": self.precision, "recall": self.recall, "ndcg": self.ndcg, "mrr": self.mrr}
+        return {name: float(values.mean()) if values.size else float("nan") for name, values in named.items()}
+
+
+def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | None = None) -> tuple[Ints, Any]:
+    """The best items of each user and their scores, best first; ties go to the lower index.
+
+    Parameters
+    ----------
+    scores : function
+        From users (b,) to scores (b, n_items), which may be overwritten.
+    users : int64 (n,)
+    k : int
+        1 .. n_items.
+    seen : Log, optional
+        Items to leave out.  Where fewer than ``k`` are left, the row ends with items -1 and scores -inf.
+
+    Returns
+    -------
+    items : int64 (n, k)
+    values : float (n, k)
+    """
+    if not 1 <= k <= n_items:
+        raise InputError(f"k is {k!r}, but the catalogue has {n_items} items; ask for 1 to {n_items}.")
+    items = np.empty((users.size, k), dtype=np.int64)
+    values = np.empty((users.size, k), dtype=np.float32)
+    chunk = max(1, CHUNK // n_items)
+    for low in range(0, users.size, chunk):
+        some = users[low : low + chunk]
+        S = np.asarray(scores(some))
+        if seen is not None:
+            own = seen.of(some)
+            S[np.repeat(np.arange(some.size), np.diff(own.indptr)), own.items] = -np.inf
+        items[low : low + chunk], values[low : low + chunk] = _best(S, k)
+    items[np.isneginf(values)] = -1
+    return items, values
+
+
+def _best(S: Any, k: int) -> tuple[Ints, Any]:
+    n = S.shape[1]
+    if k < n:
+        least = np.partition(S, n - k, axis=1)[:, n - k, None]
+        inside = least <= S
+        for row in np.flatnonzero(inside.sum(axis=1) > k):
+            tied = np.flatnonzero(S[row] == least[row])
+            inside[row, tied[k - int((S[row] > least[row]).sum()) :]] = False
+        items = np.nonzero(inside)[1].reshape(-1, k)
+    else:
+        items = np.broadcast_to(np.arange(n), S.shape)
+    values = np.take_along_axis(S, items, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(items, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Evaluation:
+    """Measure recommendations against held-out items.
+
+    Parameters
+    ----------
+    scores : function
+        From users (b,) to a float array (b, n_items) that may be overwritten, such as
+        ``LatentRoBiRank.score_items``.
+    held_out : sparse matrix (n_users, n_items)
+        What the user chose later.
+    k : int, default 10
+    seen : sparse matrix (n_users, n_items), optional
+        Items not to be recommended again, as a rule the training log.
+
+    Raises
+    ------
+    InputError
+        For logs of different shapes, or ``k`` larger than the catalogue.
+    """
+    wanted = log_of(held_out, "held_out")
+    known = None if seen is None else log_of(seen, "seen")
+    if known is not None and (known.n_users, known.n_items) != (wanted.n_users, wanted.n_items):
+        raise InputError(
+            f"seen has shape {known.n_users, known.n_items} but held_out {wanted.n_users, wanted.n_items}; "
+            "give two logs of the same users and items."
+        )
+    sizes = np.diff(wanted.indptr)
+    users = np.flatnonzero(sizes)
+    items, _ = top_items(scores, users, k, wanted.n_items, known)
+    return _measures(users, items, wanted.of(users), k)
+
+
+def _measures(users: Ints, items: Ints, wanted: Log, k: int) -> Evaluation:
+    sizes = np.diff(wanted.indptr)
+    # Both sides as one ascending key each: a hit is a key that is found.
+    keys = np.repeat(np.arange(users.size), sizes) * wanted.n_items + wanted.items
+    asked = np.arange(users.size)[:, None] * wanted.n_items + items
+    at = np.minimum(np.searchsorted(keys, asked), max(keys.size - 1, 0))
+    hits = (keys[at] == asked) & (items >= 0) if keys.size else np.zeros(items.shape, dtype=bool)
+    count = hits.sum(axis=1)
+    worth = 1.0 / np.log2(np.arange(2, k + 2))
+    ideal = np.cumsum(worth)[np.minimum(sizes, k) - 1]
+    first = np.where(count > 0, hits.argmax(axis=1) + 1, 1)
+    return Evaluation(users, k, count / k, count / sizes, hits @ worth / ideal, (count > 0) / first)

@@ -1,0 +1,219 @@
+"""RoBiRank without features: vectors of users and items, from a log."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from rerank.errors import InputError, SolverError
+from rerank.latent.blocks import VALIDATION, seed_of
+from rerank.latent.engine import Factors
+from rerank.latent.log import Log, log_of, split_log
+from rerank.latent.options import check, plan_of, settings_of, shards_for
+from rerank.latent.recommender import Recommender
+from rerank.latent.start import check_logs, engine_of, grown
+from rerank.latent.training import Outcome, train
+
+
+class LatentRoBiRank(Recommender, BaseEstimator):
+    r"""Users and items as vectors whose products rank a user's items at the top [YunRamanVishwanathan2014, sec. 4].
+
+    Over the records (x, y) of the log, with scores ``f_xy = U_x . V_y`` and ``s(t) = log2(1 + 2^-t)``, fitting lowers
+
+        sum log2(1 + sum_{y' != y} s(f_xy - f_xy')) + alpha/2 sum (|U_x|^2 + |V_y|^2 + mean_{y' != y} |V_y'|^2).
+
+    Parameters
+    ----------
+    n_factors : int, default 32
+    loss : {"robirank", "warp"}, default "robirank"
+        "warp" takes the steps of Weston et al. instead, see :mod:`rerank.latent.warp`.
+    alpha : float, default 0.1
+        Strength of the penalty; it grows with the number of records, as the loss does.
+    learning_rate : float, default 0.1
+        Root mean square of a row's first step, with AdaGrad.
+    optimizer : {"adagrad", "sgd"}, default "adagrad"
+        "sgd" takes steps of fixed length, which are easily too long.
+    n_epochs : int, default 40
+        Each visits every record ``n_passes`` times.
+    n_negatives : int, default 200
+        Items y' that the records of a visit share; "warp" gives up a record after as many draws.
+    visit_size : int, default 8
+        Records of a user that are visited together.
+    popular : float, default 0.7
+        Share of the items y' drawn by popularity, >= 0 and < 1; weights make up for it.
+    init_scale : float, default 0.02
+        Standard deviation of the first vectors.
+    n_passes : int, default 1
+        Visits of a record for each xi-step.
+    xi : {"auto", "exact", "chebyshev", "sampled"}, default "auto"
+        Sum over items of the xi-step, see :mod:`rerank.latent.xi`; "auto" samples large catalogues and takes
+        polynomials for users with many records.
+    xi_samples : int, default 2000
+        Items of a sample.
+    block_bytes : int, default 2 ** 21
+        Item vectors that are worked on together; they should fit into the cache of a core.
+    n_shards : int, optional
+        Shards of users, and blocks of items. Another number gives other random steps, so the default depends on
+        the log alone: up to 4.
+    engine : {"local", "ray"}, default "local"
+        Threads of this process, or actors of a Ray cluster. Neither changes a bit of the result.
+    n_jobs : int, optional
+        Threads of the local engine; one a core without it.
+    validation_fraction : float, default 0.0
+        Share of each user's records that is held out to stop early. None are without it, unless ``fit`` is given some.
+    evaluate_every, patience : int, default 5 and 3
+        Epochs between looks at the validation's precision, and looks without a better one before training ends.
+    validation_k : int, default 10
+        Items that the precision looks at.
+    random_state : int, RandomState or None
+    verbose : int, default 0
+        1 writes a line to standard error at each look.
+
+    Attributes
+    ----------
+    user_factors_ : float32 (n_users, n_factors)
+        Users without records have the mean of the others.
+    item_factors_ : float32 (n_items, n_factors)
+    n_epochs_ : int
+        At which the factors that were kept were found.
+    history_ : list of dict
+        :class:`rerank.latent.training.Look` by look.
+    stopped_ : str
+        "epochs", "validation", "interrupted" or "diverged".
+
+    Notes
+    -----
+    For one seed and ``n_shards`` the result has the same bits whatever ``n_jobs`` and ``engine``, on the same machine.
+    """
+
+    def __init__(
+        self,
+        n_factors: int = 32,
+        *,
+        loss: str = "robirank",
+        alpha: float = 0.1,
+        learning_rate: float = 0.1,
+        optimizer: str = "adagrad",
+        n_epochs: int = 40,
+        n_negatives: int = 200,
+        visit_size: int = 8,
+        popular: float = 0.7,
+        init_scale: float = 0.02,
+        n_passes: int = 1,
+        xi: str = "auto",
+        xi_samples: int = 2000,
+        block_bytes: int = 2**21,
+        n_shards: int | None = None,
+        engine: str = "local",
+        n_jobs: int | None = None,
+        validation_fraction: float = 0.0,
+        evaluate_every: int = 5,
+        patience: int = 3,
+        validation_k: int = 10,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_factors = n_factors
+        self.loss = loss
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.n_epochs = n_epochs
+        self.n_negatives = n_negatives
+        self.visit_size = visit_size
+        self.popular = popular
+        self.init_scale = init_scale
+        self.n_passes = n_passes
+        self.xi = xi
+        self.xi_samples = xi_samples
+        self.block_bytes = block_bytes
+        self.n_shards = n_shards
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.validation_fraction = validation_fraction
+        self.evaluate_every = evaluate_every
+        self.patience = patience
+        self.validation_k = validation_k
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, log: Any, validation: Any = None) -> LatentRoBiRank:
+        """Learn from a log.
+
+        Parameters
+        ----------
+        log : sparse matrix (n_users, n_items)
+            Counts or ones.
+        validation : sparse matrix (n_users, n_items), optional
+            Records to stop early by, none of them in ``log``.
+
+        Raises
+        ------
+        InputError
+            For options out of range, or a log without records or with negative or NaN counts.
+        SolverError
+            Where a vector grew beyond all bounds before the first look; after that, a warning says so.
+        """
+        self._begin()
+        known = log_of(log)
+        if validation is None and self.validation_fraction > 0:
+            parts = split_log(known, (self.validation_fraction,), seed_of(self._seed, VALIDATION))
+            validation, known = parts[0], log_of(parts[1])
+        return self._train(known, validation, self.n_epochs)
+
+    def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> LatentRoBiRank:
+        """Go on for some epochs, from the factors as they are, with a log that takes the place of the old one.
+
+        The log may have more users and items than before, behind those of before. With the same log, epochs add up:
+        one call with 4 leaves the same bits as two calls with 2.
+        """
+        if n_epochs < 1:
+            raise InputError(f"n_epochs is {n_epochs!r}; it must be a whole number, at least 1.")
+        if not hasattr(self, "_factors"):
+            self._begin()
+        check(self)
+        return self._train(log_of(log), validation, n_epochs)
+
+    def _begin(self) -> None:
+        check(self)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._n_shards: int | None = None
+        self.n_epochs_ = 0
+        self.history_: list[dict[str, Any]] = []
+        nobody, nothing = np.empty((0, self.n_factors), np.float32), np.empty(0, np.float32)
+        self._factors = Factors(nobody, nobody, nothing, nothing)
+
+    def _train(self, log: Log, validation: Any, n_epochs: int) -> LatentRoBiRank:
+        held_out = None if validation is None else log_of(validation, "validation")
+        check_logs(log, held_out, self._factors)
+        self._n_shards = self._n_shards or self.n_shards or shards_for(log.n_records, log.n_items)
+        if log.n_items < 2 * self._n_shards:
+            raise InputError(
+                f"log has {log.n_items} items for n_shards={self._n_shards}; give two items a shard at least."
+            )
+        settings = settings_of(self, self._n_shards, self._seed)
+        start = grown(self._factors, log.n_users, log.n_items, self.init_scale, self._seed)
+        engine = engine_of(self.engine, self.n_jobs)
+        found = train(engine, log, start, settings, plan_of(self, n_epochs), self.n_epochs_ + 1, held_out)
+        self._keep(found, log)
+        return self
+
+    def _keep(self, found: Outcome, log: Log) -> None:
+        if found.stopped == "diverged":
+            advice = f"learning_rate={self.learning_rate} is too large for {self.optimizer!r}; lower it."
+            if found.epoch == 0:
+                raise SolverError(f"Vectors grew beyond all bounds before the first look: {advice}")
+            warnings.warn(
+                f"Vectors grew beyond all bounds; those of epoch {found.epoch} are kept: {advice}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self._factors, self._seen = found.factors, log
+        self.n_epochs_, self.stopped_ = found.epoch, found.stopped
+        self.history_ = self.history_ + found.looks
+        self._show()

@@ -1,0 +1,151 @@
+"""What a fitted model of vectors is for: recommendations, scores, neighbours, and a folder to live in."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rerank.errors import InputError
+from rerank.latent import files
+from rerank.latent.engine import Factors
+from rerank.latent.evaluation import top_items
+from rerank.latent.log import Log
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+class Recommender:
+    """Methods of a model that keeps ``_factors``, ``_seen`` (its log) and the attributes written by :meth:`save`."""
+
+    _factors: Factors
+    _seen: Log
+    _seed: int
+    _n_shards: int | None
+    n_epochs_: int
+    history_: list[dict[str, Any]]
+    stopped_: str
+
+    def recommend(self, users: ArrayLike, k: int = 10, exclude_seen: bool = True) -> tuple[Ints, Floats]:
+        """The best items of some users.
+
+        Parameters
+        ----------
+        users : int array (n,)
+            Rows of the log.
+        k : int, default 10
+        exclude_seen : bool, default True
+            Leave out what the training log holds.
+
+        Returns
+        -------
+        items : int64 (n, k)
+            Best first; -1 at the end where a user has fewer than ``k`` items left.
+        scores : float32 (n, k)
+            -inf for items -1.
+
+        Raises
+        ------
+        InputError
+            For users that the model does not know, or ``k`` larger than the catalogue.
+        """
+        check_is_fitted(self, "user_factors_")
+        known = self._known(users, len(self.user_factors_), "users")
+        seen = self._seen if exclude_seen else None
+        return top_items(self.score_items, known, k, len(self.item_factors_), seen)
+
+    def score_items(self, users: ArrayLike) -> Floats:
+        """Scores of all items for some users (n,): float32 (n, n_items), larger is better."""
+        check_is_fitted(self, "user_factors_")
+        known = self._known(users, len(self.user_factors_), "users")
+        scores: Floats = self.user_factors_[known] @ self.item_factors_.T
+        return scores
+
+    def similar_items(self, items: ArrayLike, k: int = 10) -> tuple[Ints, Floats]:
+        """The nearest other items by the cosine of their vectors: items (n, k) and cosines (n, k), best first."""
+        check_is_fitted(self, "user_factors_")
+        V = self.item_factors_
+        known = self._known(items, len(V), "items")
+        unit = V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), np.float32(1e-12))
+        own = Log(np.arange(len(V) + 1, dtype=np.int64), np.arange(len(V), dtype=np.int32), len(V))
+        return top_items(lambda some: unit[some] @ unit.T, known, k, len(V), own)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model to a folder, whole or not at all; without a pickle."""
+        check_is_fitted(self, "user_factors_")
+        params = self.get_params()  # type: ignore[attr-defined]
+        if not isinstance(params["random_state"], int | None):
+            params["random_state"] = None
+        fields = {
+            "params": {name: _plain(value) for name, value in params.items()},
+            "state": {
+                "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
+                "n_epochs": self.n_epochs_,
+            },
+            "history": [{name: _plain(value) for name, value in look.items()} for look in self.history_],
+        }  # fmt: skip
+        f, log = self._factors, self._seen
+        arrays: dict[str, NDArray[Any]] = {
+            "U": f.U,
+            "V": f.V,
+            "GU": f.GU,
+            "GV": f.GV,
+            "log_indptr": log.indptr,
+            "log_items": log.items,
+        }
+        files.write(folder, fields, arrays)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote; it can be trained further, and gives the same bits.
+
+        Raises
+        ------
+        InputError
+            For a folder without a model, of another version, or damaged.
+        """
+        fields, arrays = files.read(folder)
+        try:
+            model = cls(**fields["params"])
+            state = fields["state"]
+            model._factors = Factors(*(arrays[name] for name in ("U", "V", "GU", "GV")))
+            model._seen = Log(arrays["log_indptr"], arrays["log_items"], int(state["n_items"]))
+            model._seed, model._n_shards = int(state["seed"]), int(state["n_shards"])
+            model.n_epochs_, model.stopped_ = int(state["n_epochs"]), str(state["stopped"])
+            model.history_ = list(fields["history"])
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{folder} holds a model that lacks something; save it again.") from None
+        model._show()
+        return model
+
+    def _show(self) -> None:
+        """Set the public factors: those of training, but users without records have the mean of the others."""
+        sizes = np.diff(self._seen.indptr)
+        self.user_factors_: Floats = self._factors.U.copy()
+        self.user_factors_[sizes == 0] = self._factors.U[sizes > 0].mean(axis=0)
+        self.item_factors_: Floats = self._factors.V
+
+    def _known(self, given: ArrayLike, n: int, name: str) -> Ints:
+        found = np.asarray(given)
+        if found.ndim > 1 or (found.size and found.dtype.kind not in "iu"):
+            raise InputError(
+                f"{name} is of type {found.dtype} with {found.ndim} axes; give whole numbers, one axis."
+            )
+        found = np.atleast_1d(found).astype(np.int64)
+        if found.size and (found.min() < 0 or found.max() >= n):
+            raise InputError(
+                f"{name} holds {int(found.max()) if found.max() >= n else int(found.min())}, but the model knows 0 to "
+                f"{n - 1}; train it with a log that has them."
+            )
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """A number as JSON knows it; NaN, which JSON does not know, as None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value

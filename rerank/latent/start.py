@@ -1,0 +1,64 @@
+"""Before training: whether there is anything to learn, the first vectors, and the engine."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+from rerank.errors import InputError
+from rerank.latent.blocks import START, seed_of
+from rerank.latent.engine import Engine, Factors
+from rerank.latent.log import Log
+
+
+def check_logs(log: Log, validation: Log | None, known: Factors) -> None:
+    """Raise :class:`InputError` where there is nothing to learn from, or shapes do not fit."""
+    if log.n_records == 0 or log.n_items < 2:
+        raise InputError(
+            f"log has {log.n_records} records of {log.n_items} items; learning takes one record and two items at least."
+        )
+    shape = (log.n_users, log.n_items)
+    if validation is not None and (validation.n_users, validation.n_items) != shape:
+        raise InputError(
+            f"validation has shape {validation.n_users, validation.n_items}, the log {shape}; "
+            "give the same users and items."
+        )
+    if log.n_users < len(known.U) or log.n_items < len(known.V):
+        raise InputError(
+            f"log has shape {shape}, the model knows {len(known.U), len(known.V)}; keep all users and items that it "
+            "knows and add new ones behind them."
+        )
+
+
+def grown(known: Factors, n_users: int, n_items: int, scale: float, seed: int) -> Factors:
+    """Factors with normal rows for the users and items that are new."""
+    rng = np.random.default_rng(seed_of(seed, START, len(known.U), len(known.V)))
+    d = known.U.shape[1]
+    users, items = n_users - len(known.U), n_items - len(known.V)
+    return Factors(
+        np.concatenate(
+            [known.U, scale * rng.standard_normal((users, d), dtype=np.float32)], dtype=np.float32
+        ),
+        np.concatenate(
+            [known.V, scale * rng.standard_normal((items, d), dtype=np.float32)], dtype=np.float32
+        ),
+        np.concatenate([known.GU, np.zeros(users, np.float32)]),
+        np.concatenate([known.GV, np.zeros(items, np.float32)]),
+    )
+
+
+def engine_of(name: str, n_jobs: int | None) -> Engine:
+    """The engine of a name."""
+    if name == "local":
+        from rerank.latent.engine_local import LocalEngine
+
+        return LocalEngine(n_jobs)
+    try:
+        module = importlib.import_module("rerank.latent.ray_engine")
+    except ImportError:
+        raise InputError(
+            "engine is 'ray', which needs the package ray; install exact-rerank[ray] or use engine='local'."
+        ) from None
+    engine: Engine = module.RayEngine()
+    return engine

@@ -1,0 +1,264 @@
+"""The model: what it learns, that runs can be repeated, continued, stopped and stored, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from rerank.errors import InputError, SolverError
+from rerank.latent import LatentRoBiRank, evaluate
+from rerank.latent.engine_local import LocalEngine
+from rerank.latent.log import split_log
+from tests.latent_cases import clustered_log, sums_over_others
+
+SMALL = dict(n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, random_state=0)
+
+
+def small(**options):
+    return LatentRoBiRank(**{**SMALL, **options})
+
+
+@pytest.fixture(scope="module")
+def logs():
+    return split_log(clustered_log(), (0.25,), 0)[::-1]
+
+
+def same(a, b):
+    return (a.user_factors_ == b.user_factors_).all() and (a.item_factors_ == b.item_factors_).all()
+
+
+@pytest.mark.parametrize("loss", ["robirank", "warp"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
+def test_it_finds_the_groups_of_a_clustered_log(logs, loss, optimizer):
+    rate = {"adagrad": 0.1, "sgd": 0.01}[optimizer]
+    train, test = logs
+    model = small(loss=loss, optimizer=optimizer, learning_rate=rate, n_epochs=40, alpha=0.01).fit(train)
+    found = evaluate(model.score_items, test, k=5, seen=train).means()
+    popular = np.asarray(train.sum(axis=0)).ravel()
+    chance = evaluate(lambda users: np.tile(popular, (len(users), 1)), test, k=5, seen=train).means()
+    # A fourth of the items is of a user's group, so knowing the groups is worth about four times popularity.
+    assert found["precision"] > 2 * chance["precision"]
+
+
+def test_training_lowers_the_loss_it_reports(logs):
+    model = small(n_shards=1, block_bytes=2**20, n_epochs=20, evaluate_every=1, alpha=1e-3, xi="exact").fit(
+        logs[0]
+    )
+    losses = [look["loss"] for look in model.history_]
+    assert losses[-1] < losses[10] < losses[0]
+    again = small(n_shards=1, block_bytes=2**20, n_epochs=19, alpha=1e-3, xi="exact").fit(logs[0])
+    A = sums_over_others(logs[0], again.user_factors_.astype(float), again.item_factors_.astype(float))
+    assert losses[-1] == pytest.approx(np.log2(A).mean(), rel=1e-5)
+
+
+def test_xi_ways_end_in_the_same_place(logs):
+    exact, polynomial = (small(n_epochs=10, n_shards=1, xi=xi).fit(logs[0]) for xi in ("exact", "chebyshev"))
+    np.testing.assert_allclose(exact.item_factors_, polynomial.item_factors_, atol=0.02)
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 4])
+def test_threads_change_no_bit_and_the_seed_does(logs, n_shards):
+    one, two = (small(n_epochs=3, n_shards=n_shards, n_jobs=n_jobs).fit(logs[0]) for n_jobs in (1, 3))
+    assert same(one, two)
+    assert not same(one, small(n_epochs=3, n_shards=n_shards, random_state=1).fit(logs[0]))
+
+
+def test_epochs_add_up(logs):
+    whole = small(n_epochs=4).fit(logs[0])
+    apart = small(n_epochs=1).fit(logs[0]).partial_fit(logs[0], 2).partial_fit(logs[0])
+    assert same(whole, apart) and apart.n_epochs_ == 4
+    assert same(whole, small().partial_fit(logs[0], 4))
+
+
+def test_new_users_and_items_come_behind_the_old(logs):
+    model = small(n_epochs=5).fit(logs[0])
+    more = sp.csr_matrix(sp.block_diag([logs[0], np.ones((3, 4))]))
+    model.partial_fit(more, 40)
+    assert model.user_factors_.shape == (123, 8) and model.item_factors_.shape == (84, 8)
+    # The three new users choose the four new items and nothing else does.
+    items, _ = model.recommend([120, 121, 122], k=4, exclude_seen=False)
+    assert (np.sort(items, axis=1) == np.arange(80, 84)).all()
+    with pytest.raises(InputError, match="behind them"):
+        model.partial_fit(logs[0])
+
+
+def test_a_model_lives_on_in_its_folder(logs, tmp_path):
+    model = small(n_epochs=2, validation_fraction=0.2).fit(logs[0])
+    model.save(tmp_path / "model")
+    model.partial_fit(logs[0], 2).save(tmp_path / "model")
+    again = LatentRoBiRank.load(tmp_path / "model")
+    assert (
+        same(model, again) and again.get_params() == model.get_params() and again.history_ == model.history_
+    )
+    for a, b in zip(model.recommend([0, 5], 7), again.recommend([0, 5], 7)):
+        np.testing.assert_array_equal(a, b)
+    assert same(model.partial_fit(logs[0]), again.partial_fit(logs[0]))
+    # Of the model that was overwritten nothing is left.
+    assert len(list((tmp_path / "model").iterdir())) == 7
+
+
+def test_a_save_that_fails_leaves_the_old_model(logs, tmp_path, monkeypatch):
+    model = small(n_epochs=1).fit(logs[0])
+    model.save(tmp_path / "model")
+    later = small(n_epochs=2).fit(logs[0])
+    monkeypatch.setattr("rerank.latent.files.json.dump", lambda *a, **k: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        later.save(tmp_path / "model")
+    assert same(model, LatentRoBiRank.load(tmp_path / "model"))
+
+
+def damage(folder, name):
+    document = json.loads((folder / "model.json").read_text())
+    if name == "schema":
+        document["schema"] = 99
+    elif name == "format":
+        document["format"] = "something else"
+    elif name == "state":
+        del document["state"]["seed"]
+    elif name == "arrays":
+        del document["arrays"]
+    if name == "array":
+        np.save(folder / document["arrays"]["U"]["file"], np.zeros((120, 8), np.float32))
+    elif name == "missing":
+        (folder / document["arrays"]["V"]["file"]).unlink()
+    elif name == "json":
+        (folder / "model.json").write_text("{")
+    else:
+        (folder / "model.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("schema", "schema 99"), ("format", "save"), ("state", "lacks"), ("arrays", "damaged"),
+        ("array", "not the array"),
+        ("missing", "missing"), ("json", "readable"),
+    ],
+)  # fmt: skip
+def test_a_damaged_folder_is_refused(logs, tmp_path, name, words):
+    small(n_epochs=1).fit(logs[0]).save(tmp_path / "model")
+    damage(tmp_path / "model", name)
+    with pytest.raises(InputError, match=words):
+        LatentRoBiRank.load(tmp_path / "model")
+
+
+def test_folders_of_others_are_left_alone(logs, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="folder of its own"):
+        small(n_epochs=1).fit(logs[0]).save(tmp_path)
+    with pytest.raises(InputError, match="another path"):
+        small(n_epochs=1).fit(logs[0]).save(tmp_path / "mine.txt" / "model")
+
+
+def test_validation_ends_training_and_the_best_look_is_kept(logs, capsys):
+    model = small(n_epochs=500, evaluate_every=1, patience=2, validation_k=5, verbose=1).fit(*logs)
+    precisions = [look["precision"] for look in model.history_]
+    best = int(np.argmax(precisions))
+    assert model.stopped_ == "validation" and len(precisions) == best + 3 < 500
+    assert model.n_epochs_ == best + 1
+    found = evaluate(model.score_items, logs[1], k=5, seen=logs[0]).means()["precision"]
+    assert found == pytest.approx(precisions[best])
+    out = capsys.readouterr()
+    assert out.out == "" and len(out.err.splitlines()) == len(precisions) and "precision" in out.err
+    assert {"loss", "pairs_per_second"} <= set(model.history_[0])
+
+
+def interrupting(monkeypatch, epoch):
+    """Ctrl-C in the last sub-epoch of ``epoch``, after the work is handed out."""
+    run = LocalEngine.sub_epoch
+
+    def sub_epoch(self, step):
+        run(self, step)
+        if step == (epoch, 1):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalEngine, "sub_epoch", sub_epoch)
+
+
+def test_ctrl_c_keeps_what_was_found(logs, monkeypatch):
+    whole = small(n_epochs=3).fit(logs[0])
+    interrupting(monkeypatch, 3)
+    stopped = small(n_epochs=50, evaluate_every=10).fit(logs[0])
+    assert stopped.stopped_ == "interrupted" and stopped.n_epochs_ == 3 and same(whole, stopped)
+
+
+def test_ctrl_c_with_validation_keeps_the_best_look(logs, monkeypatch):
+    interrupting(monkeypatch, 6)
+    stopped = small(n_epochs=50, evaluate_every=2, learning_rate=0.01).fit(*logs)
+    assert stopped.stopped_ == "interrupted" and stopped.n_epochs_ in (2, 4)
+
+
+def test_divergence_is_an_error_at_once_and_a_warning_later(logs):
+    with pytest.raises(SolverError, match="lower it"):
+        small(optimizer="sgd", learning_rate=1e6, n_epochs=10).fit(logs[0])
+    model = small(n_epochs=3, evaluate_every=1).fit(logs[0]).set_params(optimizer="sgd", learning_rate=1e6)
+    kept = model.user_factors_.copy()
+    with pytest.warns(ConvergenceWarning, match="epoch 3 are kept"):
+        model.partial_fit(logs[0], 5)
+    np.testing.assert_array_equal(model.user_factors_, kept)
+
+
+def test_users_and_items_without_records(logs):
+    log = logs[0].tolil()
+    log[[3, 50]] = 0
+    log[:, [0, 79]] = 0
+    model = small(n_epochs=5).fit(sp.csr_matrix(log))
+    some = np.delete(np.arange(120), [3, 50])
+    np.testing.assert_allclose(
+        model.user_factors_[[3, 50]],
+        np.tile(model._factors.U[some].mean(axis=0), (2, 1)),
+        rtol=1e-5,
+        atol=1e-7,
+    )
+    assert np.isfinite(model.item_factors_).all()
+    items, _ = model.recommend([3], 80)
+    assert sorted(items[0]) == list(range(80))
+
+
+def test_what_cannot_be_learnt_or_asked_is_named(logs):
+    for bad, words in [(sp.csr_matrix((4, 5)), "0 records"), (sp.csr_matrix(np.ones((4, 1))), "two items")]:
+        with pytest.raises(InputError, match=words):
+            small(n_epochs=1, n_shards=1).fit(bad)
+    with pytest.raises(InputError, match="n_shards=41"):
+        small(n_shards=41).fit(logs[0])
+    with pytest.raises(InputError, match="same users and items"):
+        small().fit(logs[0], logs[1][:50])
+    model = small(n_epochs=1)
+    with pytest.raises(NotFittedError):
+        model.recommend([0])
+    model.fit(logs[0])
+    for users, words in [([120], "0 to 119"), ([-1], "holds -1"), ([0.5], "whole numbers")]:
+        with pytest.raises(InputError, match=words):
+            model.recommend(users)
+    with pytest.raises(InputError, match="80 items"):
+        model.recommend([0], k=81)
+    assert model.recommend([], 3)[0].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(loss="hinge"), dict(alpha=-1.0), dict(alpha=np.nan), dict(n_factors=0), dict(popular=1.0),
+        dict(n_shards=0),
+        dict(xi="guess"), dict(engine="spark"), dict(n_epochs=2.5), dict(learning_rate=0.0),
+        dict(validation_fraction=1.0),
+    ],
+)  # fmt: skip
+def test_options_out_of_range_are_named(logs, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        small(**options).fit(logs[0])
+
+
+def test_similar_items_are_of_the_same_group(logs):
+    model = small(n_epochs=40).fit(logs[0])
+    items, cosines = model.similar_items(np.arange(80), k=5)
+    assert (items != np.arange(80)[:, None]).all() and (np.diff(cosines, axis=1) <= 0).all()
+    assert (items // 20 == np.arange(80)[:, None] // 20).mean() > 0.8
+
+
+def test_parameters_are_kept_as_given():
+    model = small(alpha=0.3)
+    assert clone(model).get_params() == model.get_params()
