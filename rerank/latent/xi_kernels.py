@@ -38,12 +38,20 @@ def powers(row: Any) -> Any:
     return top
 
 
+@njit(cache=True, nogil=True)
+def _take_exponents(bits: Any, exponent: Any) -> None:
+    """Leave mantissas, 1 or more and below 2, in ``bits``."""
+    for l in range(LANES):
+        exponent[l] += (bits[l] >> 23) - 127
+        bits[l] = (bits[l] & 0x7FFFFF) | 0x3F800000
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def log_of_product(E: Any, e: Any, product: Any, bits: Any, exponent: Any) -> Any:
-    """``sum_j log2(1 + E_j / e)`` with a logarithm per lane only.
+    """``sum_j log2(1 + E_j / e)`` with one logarithm.
 
     ``product`` and ``bits`` are the same memory, float32 and int32 (LANES,): after two factors the exponent of a
-    product goes to ``exponent`` (int32), bit by bit, and its mantissa stays.
+    product goes to ``exponent`` (int32), and its mantissa stays.
     """
     inverse = np.float32(1.0) / e
     for l in range(LANES):
@@ -55,17 +63,20 @@ def log_of_product(E: Any, e: Any, product: Any, bits: Any, exponent: Any) -> An
         two = E[j + LANES : j + 2 * LANES]
         for l in range(LANES):
             product[l] *= (np.float32(1.0) + one[l] * inverse) * (np.float32(1.0) + two[l] * inverse)
-        for l in range(LANES):
-            exponent[l] += (bits[l] >> 23) - 127
-            bits[l] = (bits[l] & 0x7FFFFF) | 0x3F800000
+        _take_exponents(bits, exponent)
         j += 2 * LANES
-    total = 0.0
-    for l in range(LANES):
-        total += exponent[l] + math.log2(product[l])
     while j < E.size:
-        total += math.log2(1.0 + E[j] * inverse)
-        j += 1
-    return total
+        rest = E[j : min(j + LANES, E.size)]
+        for l in range(rest.size):
+            product[l] *= np.float32(1.0) + rest[l] * inverse
+        j += LANES
+    _take_exponents(bits, exponent)
+    total = 0.0
+    together = 1.0
+    for l in range(LANES):
+        total += exponent[l]
+        together *= product[l]
+    return total + math.log2(together)
 
 
 @njit(cache=True, nogil=True)

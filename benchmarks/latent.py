@@ -1,0 +1,57 @@
+"""Latent retrieval measured: ``python -m benchmarks.latent --quality``, ``--rates``, ``--xi`` and ``--curve``.
+
+``--quality`` tunes RoBiRank, WARP and implicit's ALS with as many trials each, and compares precision on test records.
+``--rates`` times the steps on a drawn log, of the Million Song log's shape with ``--scale 1``, against steps in random
+order.  ``--xi`` compares the ways of the xi-step.  ``--curve`` prints precision against seconds for one and two shards.
+Quality, xi and curve need a folder of data sets (``--data``); peers take part where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from benchmarks.exact_data import folder
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.latent", description=__doc__)
+    parser.add_argument("--quality", action="store_true", help="precision of all methods")
+    parser.add_argument("--rates", action="store_true", help="pairs per second")
+    parser.add_argument("--xi", action="store_true", help="time and precision of the ways of the xi-step")
+    parser.add_argument("--curve", action="store_true", help="precision against seconds")
+    parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
+    parser.add_argument("--sets", default="lastfm2k,citeulike_a,ml1m", help="data sets, between commas")
+    parser.add_argument("--methods", default="", help="--quality: names, between commas; all without")
+    parser.add_argument("--trials", type=int, default=20, help="--quality: settings tried for each method")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="--quality: splits, or starts where the split is given"
+    )
+    parser.add_argument("--scale", type=float, default=0.05, help="--rates: share of the users and items")
+    asked = parser.parse_args(arguments)
+    if asked.rates:
+        from benchmarks.latent_rates import report as rates
+
+        rates(asked.scale)
+    where = folder(asked.data)
+    if where is None and (asked.quality or asked.xi or asked.curve):
+        print("Quality, xi and curve are left out: there is no folder of data; give one with --data.")
+        return 0
+    if where is None:
+        return 0
+    from benchmarks.latent_quality import curve, quality, xi
+
+    for name in asked.sets.split(","):
+        if asked.quality:
+            quality(where, name, [m for m in asked.methods.split(",") if m], asked.trials, asked.seeds)
+        if asked.xi:
+            xi(where, name)
+        if asked.curve:
+            curve(where, name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
