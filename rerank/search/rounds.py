@@ -44,6 +44,8 @@ class Rounds:
         One for each job of a round that follows lines.
     offer : callable
         Takes a point that a line led to.
+    share : float
+        Work of a job that follows lines, in parts of what all boxes of the round before took.
     """
 
     search: BoxSearch
@@ -51,6 +53,7 @@ class Rounds:
     lines: LineSearch | None = None
     states: list[State] = field(default_factory=list)
     offer: Callable[[Floats], None] | None = None
+    share: float = 1 / 15
     done: float = 0.0
     _work: float = 0.0
     _busy: float = 0.0
@@ -101,12 +104,12 @@ class Rounds:
         self._take_lines(results[len(boxes) :])
         spent = time.perf_counter() - began
         self.done += explored
-        self._owed += explored / max(len(boxes), 1)
+        self._owed += explored * self.share
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
-        """Lines for as much work as the boxes of the last round took a job, once that is enough for one."""
+        """Lines for a share of the work that boxes have taken, once that is enough for one."""
         if self.lines is None:
             return []
         cost = LINE_ITSELF + LINE * self.lines.tables.pairs.shape[1]

@@ -25,8 +25,8 @@ from rerank.search.tables import Tables, tables
 Floats = NDArray[np.float64]
 OWN_AXES = 1e7  # visits of pairs on the features' own axes before a frame is tried
 MANY = 12  # features beyond which boxes prove nothing in practice
-LINES = 1  # jobs of a round that follow lines,
-LINES_OF_MANY = 13  # and beyond MANY features
+LINES = (1, 1 / 15)  # jobs of a round that follow lines and the work of each, in parts of that of all boxes;
+LINES_OF_MANY = (2, 2.0)  # beyond MANY features: two climbs that get far, not many that do not
 
 
 class Run:
@@ -67,9 +67,14 @@ class Run:
             np.zeros(problem.n_features),
             proof,
         )
-        series = 0 if self.limited else LINES if problem.n_features <= MANY else LINES_OF_MANY
+        series, share = LINES if problem.n_features <= MANY else LINES_OF_MANY
         self.rounds = Rounds(
-            self.search, n_jobs, self.lines, states(series, random_state), lambda w: self.offer(w)
+            self.search,
+            n_jobs,
+            self.lines,
+            states(0 if self.limited else series, random_state),
+            lambda w: self.offer(w),
+            share,
         )
 
     def solve(self, start: ArrayLike | None) -> SearchResult:
