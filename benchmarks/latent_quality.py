@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.exact_data import arrays
 from benchmarks.latent_methods import FACTORS, Method, Trial, methods, run
 from rerank.latent import LatentRoBiRank, evaluate, split_log
 
@@ -23,18 +22,19 @@ DRAWS = 2000
 
 def parts(where: Path, name: str, seed: int) -> tuple[Any, Any, Any]:
     """Training, validation and test part, as ones."""
-    found = arrays(where, name)
-    shape = tuple(int(n) for n in found["shape"])
-    if name != "ml1m":
+    with np.load(where / name / f"{name}.npz", allow_pickle=False) as found:
+        shape = tuple(int(n) for n in found["shape"])
         log = sp.csr_matrix(
-            (np.ones(found["data"].size, np.float32), found["indices"], found["indptr"]), shape=shape
+            (found["data"].astype(np.float32), found["indices"], found["indptr"]), shape=shape
         )
+        given = found["split"] if name == "ml1m" else None
+    if given is None:
         test, validation, train = split_log(log, (0.2, 0.1), seed)
         return train, validation, test
-    user = np.repeat(np.arange(shape[0]), np.diff(found["indptr"]))
-    picked = [found["split"] == k for k in range(3)]
+    user = np.repeat(np.arange(log.shape[0]), np.diff(log.indptr))
+    picked = [given == k for k in range(3)]
     made = [
-        sp.csr_matrix((np.ones(int(p.sum()), np.float32), (user[p], found["indices"][p])), shape=shape)
+        sp.csr_matrix((np.ones(int(p.sum()), np.float32), (user[p], log.indices[p])), shape=log.shape)
         for p in picked
     ]
     return made[0], made[1], made[2]

@@ -1,6 +1,8 @@
 """The model: what it learns, that runs can be repeated, continued, stopped and stored, and what it refuses."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -262,3 +264,11 @@ def test_similar_items_are_of_the_same_group(logs):
 def test_parameters_are_kept_as_given():
     model = small(alpha=0.3)
     assert clone(model).get_params() == model.get_params()
+
+
+def test_the_page_runs(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parent.parent / "docs" / "latent.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for block in re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S):
+        exec(compile(block, "latent.md", "exec"), {})
+    assert "precision" in capsys.readouterr().out

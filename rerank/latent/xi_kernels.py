@@ -123,8 +123,9 @@ def user_sums(row: Any, f: Any, method: int, scratch: Any, bits: Any, exponent: 
         high = max(high, f[i])
     if method > 0 and high - low < WIDEST:
         r = nodes(low, high, n)
-        # A product costs n steps for each record; a polynomial 2 n r and the table of r^2 logarithms.
-        if method == 1 or f.size * n > 3 * n * r + 150 * r * r:
+        # Steps of about a quarter of a nanosecond: a record's product takes n, a polynomial n r and the table of r^2
+        # logarithms 50 each.
+        if method == 1 or f.size * n > n * r + 50 * r * r:
             polynomial_sums(row, low, high, r, f, sums)
             return
     top = powers(row)
