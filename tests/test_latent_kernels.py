@@ -10,10 +10,11 @@ from rerank.latent.engine import ItemBlock, Settings, Step
 from rerank.latent.engine_local import LocalEngine
 from rerank.latent.kernels import _odds, robirank
 from rerank.latent.log import log_of
+from rerank.latent.products import LANES
 from rerank.latent.rows import draw
 from rerank.latent.shard import Shard, visit_starts
 from rerank.latent.warp import phi, warp
-from rerank.latent.xi_kernels import LANES, user_sums
+from rerank.latent.xi_kernels import user_sums
 from tests.latent_cases import gradient, linearised, random_factors, random_log, sigma, sums_over_others
 
 

@@ -16,7 +16,9 @@ from rerank.latent.engine_local import LocalEngine
 from rerank.latent.log import split_log
 from tests.latent_cases import clustered_log, sums_over_others
 
-SMALL = dict(n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, random_state=0)
+SMALL = dict(
+    n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, alpha=0.05, random_state=0
+)
 
 
 def small(**options):
@@ -259,6 +261,15 @@ def test_similar_items_are_of_the_same_group(logs):
     items, cosines = model.similar_items(np.arange(80), k=5)
     assert (items != np.arange(80)[:, None]).all() and (np.diff(cosines, axis=1) <= 0).all()
     assert (items // 20 == np.arange(80)[:, None] // 20).mean() > 0.8
+
+
+def test_the_penalty_is_found_from_the_log_where_none_is_given(logs):
+    whole = small(n_epochs=3, alpha=None).fit(logs[0])
+    assert whole.alpha_ == 0.2 < 4 * 120 / logs[0].nnz
+    assert small(n_epochs=1, alpha=None).fit(np.ones((9, 60))).alpha_ == pytest.approx(4 / 60)
+    assert same(whole, small(n_epochs=3, alpha=whole.alpha_).fit(logs[0]))
+    strong = small(n_epochs=3, alpha=10.0).fit(logs[0])
+    assert np.linalg.norm(strong.item_factors_) < np.linalg.norm(whole.item_factors_)
 
 
 def test_parameters_are_kept_as_given():

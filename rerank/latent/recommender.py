@@ -27,6 +27,7 @@ class Recommender:
     _seed: int
     _n_shards: int | None
     n_epochs_: int
+    alpha_: float
     history_: list[dict[str, Any]]
     stopped_: str
 
@@ -84,7 +85,7 @@ class Recommender:
             "params": {name: _plain(value) for name, value in params.items()},
             "state": {
                 "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
-                "n_epochs": self.n_epochs_,
+                "n_epochs": self.n_epochs_, "alpha": self.alpha_,
             },
             "history": [{name: _plain(value) for name, value in look.items()} for look in self.history_],
         }  # fmt: skip
@@ -116,6 +117,7 @@ class Recommender:
             model._seen = Log(arrays["log_indptr"], arrays["log_items"], int(state["n_items"]))
             model._seed, model._n_shards = int(state["seed"]), int(state["n_shards"])
             model.n_epochs_, model.stopped_ = int(state["n_epochs"]), str(state["stopped"])
+            model.alpha_ = float(state["alpha"])
             model.history_ = list(fields["history"])
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{folder} holds a model that lacks something; save it again.") from None

@@ -12,11 +12,15 @@ from rerank.latent.engine import Engine, Factors
 from rerank.latent.log import Log
 
 
-def check_logs(log: Log, validation: Log | None, known: Factors) -> None:
+def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) -> None:
     """Raise :class:`InputError` where there is nothing to learn from, or shapes do not fit."""
     if log.n_records == 0 or log.n_items < 2:
         raise InputError(
             f"log has {log.n_records} records of {log.n_items} items; learning takes one record and two items at least."
+        )
+    if log.n_items < 2 * n_shards:
+        raise InputError(
+            f"log has {log.n_items} items for n_shards={n_shards}; give two items a shard at least."
         )
     shape = (log.n_users, log.n_items)
     if validation is not None and (validation.n_users, validation.n_items) != shape:

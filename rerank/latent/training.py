@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
+from sklearn.exceptions import ConvergenceWarning
+
+from rerank.errors import SolverError
 from rerank.latent.engine import Engine, Factors, Report, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
@@ -164,3 +168,16 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
         return None
     scores: Callable[..., object] = lambda users: factors.U[users] @ factors.V.T  # noqa: E731
     return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
+
+
+def complain(found: Outcome, advice: str) -> None:
+    """Say that training diverged, if so: an error where there is nothing to keep, else a warning."""
+    if found.stopped != "diverged":
+        return
+    if found.epoch == 0:
+        raise SolverError(f"Vectors grew beyond all bounds before the first look: {advice}")
+    warnings.warn(
+        f"Vectors grew beyond all bounds; those of epoch {found.epoch} are kept: {advice}",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
