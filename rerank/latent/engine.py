@@ -55,7 +55,7 @@ class Settings:
     n_passes: int = 1
     xi: str = "auto"
     xi_samples: int = 2000
-    block_bytes: int = 2**21
+    block_bytes: int = 2**22
     seed: int = 0
 
 

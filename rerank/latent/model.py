@@ -54,7 +54,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         polynomials for users with many records.
     xi_samples : int, default 2000
         Items of a sample.
-    block_bytes : int, default 2 ** 21
+    block_bytes : int, default 2 ** 22
         Item vectors that are worked on together; they should fit into the cache of a core.
     n_shards : int, optional
         Shards of users, and blocks of items. Another number gives other random steps, so the default depends on
@@ -108,7 +108,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         n_passes: int = 1,
         xi: str = "auto",
         xi_samples: int = 2000,
-        block_bytes: int = 2**21,
+        block_bytes: int = 2**22,
         n_shards: int | None = None,
         engine: str = "local",
         n_jobs: int | None = None,
