@@ -10,16 +10,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rerank.model_selection import RerankerCV
     from rerank.reranker import Reranker, load
 
 __version__ = "0.1.0"
 
-__all__ = ["Reranker", "__version__", "load"]
+__all__ = ["Reranker", "RerankerCV", "__version__", "load"]
 
-_HOMES = {"Reranker": "rerank.reranker", "load": "rerank.reranker"}
+_HOMES = {
+    "Reranker": "rerank.reranker",
+    "RerankerCV": "rerank.model_selection",
+    "load": "rerank.reranker",
+}
 _MODULES = {
-    "certificate", "datasets", "errors", "io", "metrics", "perturb", "plots", "problem", "proof", "ranks", "scorers",
-    "search", "statistics",
+    "certificate", "datasets", "errors", "io", "latent", "metrics", "perturb", "plots", "problem", "proof", "ranks",
+    "scorers", "search", "statistics",
 }  # fmt: skip
 
 
