@@ -87,17 +87,22 @@ class Shard:
             xi_seconds=time.thread_time() - began,
         )  # fmt: skip
 
-    def run(self, step: Step, block: ItemBlock) -> Report:
-        """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares."""
+    def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
+        """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares.
+
+        With ``parts = (first, last)`` only these sub-blocks, counted from the block's own first one: what is done in
+        several calls has the same bits as what is done in one.
+        """
         began = time.thread_time()
         self._arrange(step.epoch)
-        rng = np.random.default_rng(seed_of(self.settings.seed, STEPS, *step, self.index))
         total = Report()
-        low = self.items.bounds(block.index)[0]
-        for k in range(block.index * self.items.n_parts, (block.index + 1) * self.items.n_parts):
-            part = slice(self.items.edges[k] - low, self.items.edges[k + 1] - low)
+        low, n_parts = self.items.bounds(block.index)[0], self.items.n_parts
+        for part in range(*(parts or (0, n_parts))):
+            rng = np.random.default_rng(seed_of(self.settings.seed, STEPS, *step, self.index, part))
+            k = block.index * n_parts + part
+            rows = slice(self.items.edges[k] - low, self.items.edges[k + 1] - low)
             for _ in range(self.settings.n_passes):
-                pairs = self._visit(k, block.V[part], block.GV[part], rng)
+                pairs = self._visit(k, block.V[rows], block.GV[rows], rng)
                 self.finite = self.finite and pairs >= 0
                 total += Report(pairs=max(pairs, 0), finite=self.finite)
         total.step_seconds = time.thread_time() - began
