@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from rerank.latent.blocks import partition
 from rerank.latent.engine import ItemBlock, Settings, Step
 from rerank.latent.engine_local import LocalEngine
-from rerank.latent.kernels import _odds, robirank
+from rerank.latent.competitors import draw_others, odds_of
+from rerank.latent.kernels import robirank
 from rerank.latent.log import log_of
 from rerank.latent.products import LANES
-from rerank.latent.rows import draw
+from rerank.latent.rows import draw, exp2
 from rerank.latent.shard import Shard, visit_starts
 from rerank.latent.warp import phi, warp
 from rerank.latent.xi_kernels import user_sums
@@ -77,14 +78,12 @@ def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, s
     """The kernel's steps of plain SGD, by the derivative of the formula in its docstring."""
     state = np.array([seed], dtype=np.uint64)
     B = len(V)
-    odds = _odds(where, B, popular)
+    odds = odds_of(where, B, popular)
     for low in starts:
         rows = [r for r in range(low, min(low + size, who.size)) if who[r] == who[low]]
         x, c = who[low], len(rows)
-        other = [
-            where[draw(state, where.size)] if draw(state, 1 << 20) < popular * (1 << 20) else draw(state, B)
-            for _ in range(m)
-        ]
+        other = np.empty(m, dtype=np.int64)
+        draw_others(where, B, popular, other, state)
         u = U[x].copy()
         gU, gV = alpha * c * u, np.zeros_like(V)
         for r in rows:
@@ -186,6 +185,27 @@ def test_sampled_sums_have_the_error_they_state_and_no_bias():
 def test_the_harmonic_number_meets_its_series():
     for k in (1, 2, 31, 32, 33, 1000):
         assert phi(k) == pytest.approx(sum(1 / i for i in range(1, k + 1)), rel=1e-8)
+
+
+def test_powers_of_two_are_those_of_numpy():
+    f = np.random.default_rng(0).uniform(-126, 126, 5001).astype(np.float32)
+    f[:5] = [-126, 0, 0.5, -0.5, 126]
+    E = f.copy()
+    exp2(E, E.view(np.int32), 5000)
+    np.testing.assert_allclose(E[:5000], np.exp2(f[:5000].astype(np.float64)), rtol=3e-7)
+    assert E[5000] == f[5000]
+
+
+@pytest.mark.parametrize("popular", [0.0, 0.6, 0.95])
+def test_what_a_draw_is_worth_makes_up_for_its_chance(popular):
+    """Items 0 .. 5 with 0 .. 5 records: drawn by the chances that the docstring says, and worth one over them."""
+    where = np.repeat(np.arange(6), np.arange(6)).astype(np.int32)
+    state, other = np.array([7], dtype=np.uint64), np.empty(60_000, dtype=np.int64)
+    draw_others(where, 6, popular, other, state)
+    chance = (1 - popular) / 6 + popular * np.arange(6) / 15
+    found = np.bincount(other, minlength=6) / other.size
+    np.testing.assert_allclose(found, chance, atol=5 * np.sqrt(0.25 / other.size))
+    np.testing.assert_allclose(odds_of(where, 6, popular) * chance * 6, 1.0, rtol=1e-6)
 
 
 def test_draws_are_even():

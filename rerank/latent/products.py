@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.latent.rows import FAST
+from rerank.latent.rows import FAST, exp2
 
 LANES = 64  # products that are built side by side
 RANGE = np.float32(60.0)  # below the best score; two factors of 2^60 are still a float32
@@ -21,7 +21,8 @@ def powers(row: Any) -> Any:
     for j in range(row.size):
         top = max(top, row[j])
     for j in range(row.size):
-        row[j] = np.float32(2.0) ** max(row[j] - top, -RANGE)
+        row[j] = max(row[j] - top, -RANGE)
+    exp2(row, row.view(np.int32), row.size)
     return top
 
 
