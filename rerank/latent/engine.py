@@ -11,18 +11,20 @@ An engine holds shards of users and passes blocks of items round among them.  It
 ``collect()``
     The factors as they are, users and items in their own order, and what the shards reported since the last call.
 
-A step is tagged (epoch, sub-epoch).  In sub-epoch t of p, shard q has block ``(q + t) mod p`` in hand; where the epoch
-is a new one, the blocks come home and the items are dealt out anew before anything else.  No two shards ever share
-a row.  All randomness comes from (seed, epoch, sub-epoch, shard) through :func:`rerank.latent.blocks.seed_of`, all
-arithmetic is in :class:`rerank.latent.shard.Shard`, and BLAS has one thread wherever a shard works, so that
-engines give the same bits for the same seed and number of shards.  ``xi_step`` writes ``xi`` and nothing else, so it
-may be repeated; ``sub_epoch`` moves the vectors, so an engine that may lose an answer has to keep the tag of what
-was done last.
+A step is tagged (epoch, sub-epoch), and steps come in order.  In sub-epoch t of p, shard q has block ``(q + t) mod p``
+in hand; where the epoch is a new one, the blocks come home and the items are dealt out anew before anything else.  No
+two shards ever share a row.  All randomness comes from (seed, epoch, sub-epoch, shard, sub-block) through
+:func:`rerank.latent.blocks.seed_of`, all arithmetic is in :class:`rerank.latent.shard.Shard`, and BLAS has one thread
+wherever a shard works, so that engines give the same bits for the same seed and number of shards.  ``xi_step`` writes
+``xi`` and nothing else, so it may be repeated; ``sub_epoch`` moves the vectors, so an engine that may lose an answer
+has to keep the tag of what was done last.  Nothing but the factors goes over from an epoch to the next, so an engine
+that is prepared with what was collected after epoch e and goes on with epoch e + 1 gives the bits of one that was
+never stopped.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -127,10 +129,15 @@ class Report:
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """An answer of :meth:`Engine.collect`."""
+    """An answer of :meth:`Engine.collect`; ``reports`` are the epochs' since the last one, in order."""
 
     factors: Factors
-    report: Report = field(default_factory=Report)
+    reports: tuple[Report, ...] = ()
+
+    @property
+    def report(self) -> Report:
+        """Their sum."""
+        return sum(self.reports, Report())
 
 
 class Engine(Protocol):
@@ -146,7 +153,7 @@ class Engine(Protocol):
         """Visit the records in the blocks in hand."""
 
     def collect(self) -> Collected:
-        """Factors in their own order, and the reports since the last call."""
+        """Factors in their own order, and the epochs' reports since the last call."""
 
     def close(self) -> None:
         """Free what the engine holds."""

@@ -26,7 +26,7 @@ class LocalEngine:
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs or os.cpu_count() or 1
-        self._report = Report()
+        self._reports: dict[int, Report] = {}
         self._blocks: list[ItemBlock] = []
         self._tasks: list[Future[Report]] = []
 
@@ -58,8 +58,8 @@ class LocalEngine:
         GU = np.empty(U.shape[0], dtype=np.float32)
         for users, shard in zip(self._users, self._shards):
             U[users], GU[users] = shard.U, shard.GU
-        report, self._report = self._report, Report()
-        return Collected(Factors(U, self._V.copy(), GU, self._GV.copy()), report)
+        reports, self._reports = tuple(self._reports.values()), {}
+        return Collected(Factors(U, self._V.copy(), GU, self._GV.copy()), reports)
 
     def close(self) -> None:
         """End the threads."""
@@ -76,7 +76,7 @@ class LocalEngine:
                 for q, shard in enumerate(self._shards)
             ]
             for task in self._tasks:
-                self._report += task.result()
+                self._reports[step.epoch] = self._reports.get(step.epoch, Report()) + task.result()
 
     def _deal(self, epoch: int) -> None:
         self._items = dealt(self._V.shape[0], self._V.shape[1], self._settings, epoch)

@@ -1,6 +1,6 @@
-"""Models on the disk: a folder with a JSON file and arrays as npy files, and never a pickle.
+"""Models and checkpoints on the disk: a folder with a JSON file and arrays as npy files, and never a pickle.
 
-``model.json`` names the array files, their shapes and digests.  Array files carry their digest in their name and
+The JSON file names the array files, their shapes and digests.  Array files carry their digest in their name and
 are written first; the JSON file is moved over the old one last.  So a folder holds one whole model at any time, the old
 one or the new one, whatever happens in between.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,45 @@ from numpy.typing import NDArray
 from rerank.atomic import writing
 from rerank.errors import InputError
 
-NAME = "model.json"
-FORMAT = "exact-rerank latent model"
-SCHEMA = 1
+
+@dataclass(frozen=True)
+class Kind:
+    """What a folder holds.
+
+    Attributes
+    ----------
+    name : str
+        Of the JSON file.
+    noun : str
+        In sentences.
+    schema : int
+        Version of the fields.
+    source, remedy : str
+        Who writes such a folder, and what to do about a damaged one.
+    """
+
+    name: str
+    noun: str
+    schema: int
+    source: str
+    remedy: str
+
+    @property
+    def format(self) -> str:
+        """As the JSON file states it."""
+        return f"exact-rerank latent {self.noun}"
+
+
+MODEL = Kind("model.json", "model", 1, "save() wrote", "save the model again")
 
 
 def write(
-    folder: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> None:
+    folder: str | os.PathLike[str],
+    fields: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    kind: Kind = MODEL,
+    whole: Collection[str] = (),
+) -> set[str]:
     """Write a model, in place of the one that the folder holds.
 
     Parameters
@@ -37,6 +69,14 @@ def write(
     fields : mapping
         Whatever JSON can hold.
     arrays : mapping of str to array
+    kind : Kind
+    whole : collection of str
+        Files that are known to be there and whole; they are not written again.
+
+    Returns
+    -------
+    set of str
+        The array files that the folder holds now.
 
     Raises
     ------
@@ -48,21 +88,26 @@ def write(
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot make the folder {home}: {error.strerror}; choose another path.") from None
-    if not (home / NAME).exists() and any(home.iterdir()):
-        raise InputError(f"{home} holds files but no model; choose a folder of its own.")
-    described = {name: _write_array(home, name, array) for name, array in arrays.items()}
-    document = {"format": FORMAT, "schema": SCHEMA, **fields, "arrays": described}
-    with writing(home / NAME) as file:
+    # What a process leaves that is killed while it writes has a name that begins with a dot.
+    if not (home / kind.name).exists() and any(path.name[0] != "." for path in home.iterdir()):
+        raise InputError(f"{home} holds files but no {kind.noun}; choose a folder of its own.")
+    described = {name: _write_array(home, name, array, whole) for name, array in arrays.items()}
+    document = {"format": kind.format, "schema": kind.schema, **fields, "arrays": described}
+    with writing(home / kind.name) as file:
         json.dump(document, file, indent=1, allow_nan=False)
-    kept = {entry["file"] for entry in described.values()}
-    for path in home.glob("*.npy"):
+    kept = {str(entry["file"]) for entry in described.values()}
+    for path in [*home.glob("*.npy"), *home.glob(".*.npy.part")]:
         if path.name not in kept:
             path.unlink(missing_ok=True)
+    return kept
 
 
-def _write_array(home: Path, name: str, array: NDArray[Any]) -> dict[str, Any]:
+def _write_array(home: Path, name: str, array: NDArray[Any], whole: Collection[str]) -> dict[str, Any]:
     digest = digest_of(array)
     target = home / f"{name}-{digest[:16]}.npy"
+    entry = {"file": target.name, "sha256": digest, "shape": list(array.shape), "dtype": str(array.dtype)}
+    if target.name in whole:
+        return entry
     part = home / f".{target.name}.part"
     try:
         with open(part, "wb") as file:
@@ -73,7 +118,7 @@ def _write_array(home: Path, name: str, array: NDArray[Any]) -> dict[str, Any]:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise InputError(f"Cannot write {target}: {error.strerror}; choose another path.") from None
-    return {"file": target.name, "sha256": digest, "shape": list(array.shape), "dtype": str(array.dtype)}
+    return entry
 
 
 def digest_of(*arrays: NDArray[Any]) -> str:
@@ -84,7 +129,28 @@ def digest_of(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str, Any]:
+    """The JSON file alone; errors as :func:`read`."""
+    path = Path(folder) / kind.name
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(
+            f"{folder} holds no readable {kind.name}; give a folder that {kind.source}."
+        ) from None
+    if not isinstance(fields, dict) or fields.get("format") != kind.format:
+        raise InputError(f"{path} is no {kind.format}; give a folder that {kind.source}.")
+    if fields.get("schema") != kind.schema:
+        raise InputError(
+            f"{path} has schema {fields.get('schema')!r}, this version reads {kind.schema}; "
+            "read it with the version of exact-rerank that wrote it."
+        )
+    return fields
+
+
+def read(
+    folder: str | os.PathLike[str], kind: Kind = MODEL
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Fields and arrays of a model.
 
     Raises
@@ -93,31 +159,21 @@ def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDAr
         The folder holds no model, one of a newer version of this package, or a damaged one.
     """
     home = Path(folder)
+    fields = read_fields(home, kind)
     try:
-        fields = json.loads((home / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(f"{home} holds no readable {NAME}; give a folder that save() wrote.") from None
-    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
-        raise InputError(f"{home / NAME} is no {FORMAT}; give a folder that save() wrote.")
-    if fields.get("schema") != SCHEMA:
-        raise InputError(
-            f"{home / NAME} has schema {fields.get('schema')!r}, this version reads {SCHEMA}; "
-            "read it with the version of exact-rerank that wrote it."
-        )
-    try:
-        arrays = {name: _read_array(home, entry) for name, entry in fields.pop("arrays").items()}
+        arrays = {name: _read_array(home, entry, kind) for name, entry in fields.pop("arrays").items()}
     except (KeyError, AttributeError, TypeError):
-        raise InputError(f"{home / NAME} is damaged; save the model again.") from None
+        raise InputError(f"{home / kind.name} is damaged; {kind.remedy}.") from None
     return fields, arrays
 
 
-def _read_array(home: Path, entry: Mapping[str, Any]) -> NDArray[Any]:
+def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any]:
     # A name from a file is not trusted to stay inside the folder.
     path = home / Path(entry["file"]).name
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
-        raise InputError(f"{path} is missing or damaged; save the model again.") from None
+        raise InputError(f"{path} is missing or damaged; {kind.remedy}.") from None
     if list(array.shape) != entry["shape"] or digest_of(array) != entry["sha256"]:
-        raise InputError(f"{path} is not the array that {NAME} describes; save the model again.")
+        raise InputError(f"{path} is not the array that {kind.name} describes; {kind.remedy}.")
     return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from sklearn.utils import check_random_state
 
 from rerank.errors import InputError
 from rerank.latent.blocks import VALIDATION, seed_of
+from rerank.latent.checkpoint import Checkpoint, identity, seed_in
 from rerank.latent.engine import Factors
 from rerank.latent.log import Log, log_of, split_log
 from rerank.latent.options import alpha_for, check, plan_of, settings_of, shards_for
+from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
 from rerank.latent.start import check_logs, engine_of, grown
-from rerank.latent.training import Outcome, complain, train
+from rerank.latent.training import complain, train
 
 
 class LatentRoBiRank(Recommender, BaseEstimator):
@@ -69,6 +72,12 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         Epochs between looks at the validation's precision, and looks without a better one before training ends.
     validation_k : int, default 10
         Items that the precision looks at.
+    checkpoint : path, optional
+        Folder of its own in which ``fit`` writes down where it is. Called again with the same data and options,
+        after its process has died, it goes on from there and ends with the same bits; a run that had ended gives its
+        result at once. Without ``random_state`` the seed is that of the folder.
+    checkpoint_every : int, default 1
+        Epochs between checkpoints.
     random_state : int, RandomState or None
     verbose : int, default 0
         1 writes a line to standard error at each look.
@@ -83,7 +92,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     n_epochs_ : int
         At which the factors that were kept were found.
     history_ : list of dict
-        :class:`rerank.latent.training.Look` by look.
+        :class:`rerank.latent.progress.Look` by look.
     stopped_ : str
         "epochs", "validation", "interrupted" or "diverged".
 
@@ -116,6 +125,8 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         evaluate_every: int = 5,
         patience: int = 3,
         validation_k: int = 10,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 1,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -140,6 +151,8 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         self.evaluate_every = evaluate_every
         self.patience = patience
         self.validation_k = validation_k
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.verbose = verbose
 
@@ -156,22 +169,24 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         Raises
         ------
         InputError
-            For options out of range, or a log without records or with negative or NaN counts.
+            For options out of range, a log without records or with negative or NaN counts, or a checkpoint of
+            another run, which is left as it was.
         SolverError
-            Where a vector grew beyond all bounds before the first look; after that, a warning says so.
+            Where a vector grew beyond all bounds before the first look (after that, a warning says so), or workers
+            of the engine were lost time and again.
         """
-        self._begin()
+        self._begin(self.checkpoint)
         known = log_of(log)
         if validation is None and self.validation_fraction > 0:
             parts = split_log(known, (self.validation_fraction,), seed_of(self._seed, VALIDATION))
             validation, known = parts[0], log_of(parts[1])
-        return self._train(known, validation, self.n_epochs)
+        return self._train(known, validation, self.n_epochs, self.checkpoint)
 
     def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> LatentRoBiRank:
         """Go on for some epochs, from the factors as they are, with a log that takes the place of the old one.
 
         The log may have more users and items than before, behind those of before. With the same log, epochs add up:
-        one call with 4 leaves the same bits as two calls with 2.
+        one call with 4 leaves the same bits as two calls with 2. Writes no checkpoints.
         """
         if n_epochs < 1:
             raise InputError(f"n_epochs is {n_epochs!r}; it must be a whole number, at least 1.")
@@ -180,30 +195,40 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         check(self)
         return self._train(log_of(log), validation, n_epochs)
 
-    def _begin(self) -> None:
+    def _begin(self, folder: str | os.PathLike[str] | None = None) -> None:
         check(self)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if folder is not None and self.random_state is None:
+            earlier = seed_in(folder)
+            self._seed = self._seed if earlier is None else earlier
         self._n_shards: int | None = None
         self.n_epochs_ = 0
         self.history_: list[dict[str, Any]] = []
         nobody, nothing = np.empty((0, self.n_factors), np.float32), np.empty(0, np.float32)
         self._factors = Factors(nobody, nobody, nothing, nothing)
 
-    def _train(self, log: Log, validation: Any, n_epochs: int) -> LatentRoBiRank:
+    def _train(
+        self, log: Log, validation: Any, n_epochs: int, folder: str | os.PathLike[str] | None = None
+    ) -> LatentRoBiRank:
         held_out = None if validation is None else log_of(validation, "validation")
         self._n_shards = self._n_shards or self.n_shards or shards_for(log.n_records, log.n_items)
         check_logs(log, held_out, self._factors, self._n_shards)
         self.alpha_ = alpha_for(log) if self.alpha is None else float(self.alpha)
         settings = settings_of(self, self.alpha_, self._n_shards, self._seed)
+        plan = plan_of(self, n_epochs)
+        keeper = None
+        if folder is not None:
+            run = identity(log, held_out, settings, plan, self.init_scale, self.n_factors)
+            keeper = Checkpoint(folder, run)
         start = grown(self._factors, log.n_users, log.n_items, self.init_scale, self._seed)
         engine = engine_of(self.engine, self.n_jobs)
-        found = train(engine, log, start, settings, plan_of(self, n_epochs), self.n_epochs_ + 1, held_out)
+        found = train(engine, log, start, settings, plan, self.n_epochs_ + 1, held_out, keeper)
         self._keep(found, log)
         return self
 
-    def _keep(self, found: Outcome, log: Log) -> None:
+    def _keep(self, found: Progress, log: Log) -> None:
         complain(found, f"learning_rate={self.learning_rate} is too large for {self.optimizer!r}; lower it.")
-        self._factors, self._seen = found.factors, log
-        self.n_epochs_, self.stopped_ = found.epoch, found.stopped
+        self._factors, self._seen = found.best, log
+        self.n_epochs_, self.stopped_ = found.best_epoch, found.stopped
         self.history_ = self.history_ + found.looks
         self._show()

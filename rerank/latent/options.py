@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from rerank.errors import InputError
 from rerank.latent.engine import Settings
 from rerank.latent.log import Log
-from rerank.latent.training import Plan
+from rerank.latent.progress import Plan
 
 CHOICES = {
     "loss": ("robirank", "warp"),
@@ -20,8 +21,10 @@ CHOICES = {
 }
 COUNTS = (
     "n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes", "evaluate_every",
-    "patience", "validation_k",
+    "patience", "validation_k", "checkpoint_every",
 )  # fmt: skip
+# Blocks travel in pieces of whole sub-blocks, and a message of an engine is not to be longer than this.
+MOST_BYTES = 2**26
 # Least value, and the first that is too large.
 RANGES = {
     "alpha": (0.0, np.inf),
@@ -51,6 +54,10 @@ def check(model: Any) -> None:
             continue
         if not least <= value < end:
             raise InputError(f"{name} is {value!r}; it must be at least {least:g} and below {end:g}.")
+    if model.block_bytes > MOST_BYTES:
+        raise InputError(f"block_bytes is {model.block_bytes!r}; it must be {MOST_BYTES} (64 MB) at most.")
+    if not isinstance(model.checkpoint, str | os.PathLike | None):
+        raise InputError(f"checkpoint is {model.checkpoint!r}; give the path of a folder, or None.")
 
 
 def shards_for(n_records: int, n_items: int) -> int:
@@ -74,4 +81,11 @@ def settings_of(model: Any, alpha: float, n_shards: int, seed: int) -> Settings:
 
 def plan_of(model: Any, n_epochs: int) -> Plan:
     """How long to train."""
-    return Plan(n_epochs, model.evaluate_every, model.patience, model.validation_k, model.verbose)
+    return Plan(
+        n_epochs,
+        model.evaluate_every,
+        model.patience,
+        model.validation_k,
+        model.verbose,
+        model.checkpoint_every,
+    )

@@ -147,7 +147,9 @@ class Recommender:
 
 
 def _plain(value: Any) -> Any:
-    """A number as JSON knows it; NaN, which JSON does not know, as None."""
+    """A number or path as JSON knows it; NaN, which JSON does not know, as None."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     return None if isinstance(value, float) and not np.isfinite(value) else value

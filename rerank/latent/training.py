@@ -1,4 +1,4 @@
-"""The loop around an engine: epochs, validation, progress, and stopping without losing anything."""
+"""The loop around an engine: epochs, validation, checkpoints, and stopping without losing anything."""
 
 from __future__ import annotations
 
@@ -6,89 +6,25 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from typing import Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
 from rerank.errors import SolverError
-from rerank.latent.engine import Engine, Factors, Report, Settings, Step
+from rerank.latent.engine import Engine, Factors, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
+from rerank.latent.progress import Plan, Progress
 
 
-@dataclass(frozen=True)
-class Look:
-    """What was seen between two looks at the model.
+class Keeper(Protocol):
+    """Whoever keeps checkpoints."""
 
-    Attributes
-    ----------
-    epoch : int
-    loss : float
-        Mean of log2 A over the records, at their last xi-step; NaN for WARP, which has none.
-    xi_error : float
-        Relative standard error of A, root mean square; 0 where it is exact.
-    precision : float or None
-        On the validation part, at the validation's k.
-    pairs_per_second : float
-        Pairs (y, y') for a second of a thread in the steps.
-    xi_share : float
-        Of the threads' time in the xi-step.
-    seconds : float
-        Wall time since training began.
-    """
+    def resume(self, start: Factors) -> Progress | None:
+        """Where an earlier run came to, if there was one."""
 
-    epoch: int
-    loss: float
-    xi_error: float
-    precision: float | None
-    pairs_per_second: float
-    xi_share: float
-    seconds: float
-
-    def __str__(self) -> str:
-        validated = "" if self.precision is None else f"  precision {self.precision:.4f}"
-        return (
-            f"epoch {self.epoch:4d}  loss {self.loss:.4f}{validated}  {self.pairs_per_second / 1e6:.1f} M pairs/s  "
-            f"xi {self.xi_share:.0%} of the time, error {self.xi_error:.1%}  {self.seconds:.1f} s"
-        )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How long to train.
-
-    Attributes
-    ----------
-    epochs : int
-        At most.
-    every : int
-        Epochs between looks.
-    patience : int
-        Looks without a better precision before training ends; needs a validation part.
-    k : int
-        Of the precision.
-    verbose : int
-        A line on standard error at each look.
-    """
-
-    epochs: int
-    every: int = 5
-    patience: int = 3
-    k: int = 10
-    verbose: int = 0
-
-
-@dataclass(eq=False)
-class Outcome:
-    """What training leaves: the best factors by the validation, else the last ones.
-
-    ``stopped`` is "epochs", "validation", "interrupted" or "diverged".
-    """
-
-    factors: Factors
-    epoch: int
-    looks: list[dict[str, float | None]] = field(default_factory=list)
-    stopped: str = "epochs"
+    def keep(self, run: Progress) -> None:
+        """Write down where training is."""
 
 
 def train(
@@ -99,68 +35,61 @@ def train(
     plan: Plan,
     first: int,
     validation: Log | None,
-) -> Outcome:
-    """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found."""
-    began = time.monotonic()
-    best = Outcome(start, first - 1)
-    last_epoch = first + plan.epochs - 1
-    most, waited, epoch = -1.0, 0, first - 1
-    engine.prepare(log, start, settings)
+    keeper: Keeper | None = None,
+) -> Progress:
+    """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found.
+
+    With a ``keeper`` that knows an earlier run, training goes on from there and ends with the same bits.
+    """
+    run = keeper.resume(start) if keeper else None
+    run = run or Progress(start, first - 1, start, first - 1)
+    if run.stopped:
+        return run
+    began = time.monotonic() - run.seconds
+    epoch = run.epoch
+    engine.prepare(log, run.factors, settings)
     try:
-        for epoch in range(first, last_epoch + 1):
-            for t in range(settings.n_shards):
-                engine.xi_step(Step(epoch, t))
-                engine.sub_epoch(Step(epoch, t))
-            if (epoch - first + 1) % plan.every and epoch != last_epoch:
-                continue
-            found = engine.collect()
-            if not found.report.finite:
-                best.stopped = "diverged"
-                break
-            look = _look(
-                epoch,
-                found.report,
-                time.monotonic() - began,
-                _precision(found.factors, log, validation, plan.k),
-            )
-            best.looks.append(asdict(look))
-            if plan.verbose:
-                print(look, file=sys.stderr, flush=True)
-            if look.precision is None or look.precision > most:
-                most, waited = look.precision or 0.0, 0
-                best.factors, best.epoch = found.factors, epoch
-            else:
-                waited += 1
-                if waited >= plan.patience:
-                    best.stopped = "validation"
-                    break
+        while not run.stopped:
+            epoch = run.epoch + 1
+            while not _due(epoch, first, plan, keeper is not None):
+                _epoch(engine, settings, epoch)
+                epoch += 1
+            _epoch(engine, settings, epoch)
+            run.take(engine.collect(), epoch)
+            run.seconds = time.monotonic() - began
+            if not run.stopped:
+                _look(run, plan, first, log, validation)
+                if keeper:
+                    keeper.keep(run)
     except KeyboardInterrupt:
-        best.stopped = "interrupted"
-        _keep_interrupted(engine, best, epoch, validation)
+        run.stopped = "interrupted"
+        _keep_interrupted(engine, run, epoch, validation)
     finally:
         engine.close()
-    return best
+    return run
 
 
-def _keep_interrupted(engine: Engine, best: Outcome, epoch: int, validation: Log | None) -> None:
-    """Without a validation, or before its first look, the newest factors are the best there are."""
-    if validation is None or not best.looks:
-        found = engine.collect()
-        if found.report.finite:
-            best.factors, best.epoch = found.factors, epoch
+def _epoch(engine: Engine, settings: Settings, epoch: int) -> None:
+    for t in range(settings.n_shards):
+        engine.xi_step(Step(epoch, t))
+        engine.sub_epoch(Step(epoch, t))
 
 
-def _look(epoch: int, report: Report, seconds: float, precision: float | None) -> Look:
-    spent = report.step_seconds + report.xi_seconds
-    return Look(
-        epoch,
-        report.loss,
-        report.xi_error,
-        precision,
-        report.pairs / max(report.step_seconds, 1e-9),
-        report.xi_seconds / max(spent, 1e-9),
-        seconds,
-    )
+def _due(epoch: int, first: int, plan: Plan, kept: bool) -> bool:
+    """Whether factors are collected after an epoch."""
+    done = epoch - first + 1
+    return done % plan.every == 0 or done >= plan.epochs or (kept and done % plan.save_every == 0)
+
+
+def _look(run: Progress, plan: Plan, first: int, log: Log, validation: Log | None) -> None:
+    done = run.epoch - first + 1
+    if done % plan.every and done < plan.epochs:
+        return
+    seen = run.look(_precision(run.factors, log, validation, plan.k), plan.patience)
+    if plan.verbose:
+        print(seen, file=sys.stderr, flush=True)
+    if done >= plan.epochs and not run.stopped:
+        run.stopped = "epochs"
 
 
 def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> float | None:
@@ -170,14 +99,22 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
     return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
 
 
-def complain(found: Outcome, advice: str) -> None:
+def _keep_interrupted(engine: Engine, run: Progress, epoch: int, validation: Log | None) -> None:
+    """Without a validation, or before its first look, the newest factors are the best there are."""
+    if validation is None or not run.looks:
+        found = engine.collect()
+        if all(report.finite for report in found.reports):
+            run.best, run.best_epoch = found.factors, epoch
+
+
+def complain(found: Progress, advice: str) -> None:
     """Say that training diverged, if so: an error where there is nothing to keep, else a warning."""
     if found.stopped != "diverged":
         return
-    if found.epoch == 0:
+    if found.best_epoch == 0:
         raise SolverError(f"Vectors grew beyond all bounds before the first look: {advice}")
     warnings.warn(
-        f"Vectors grew beyond all bounds; those of epoch {found.epoch} are kept: {advice}",
+        f"Vectors grew beyond all bounds; those of epoch {found.best_epoch} are kept: {advice}",
         ConvergenceWarning,
         stacklevel=5,
     )
