@@ -54,6 +54,21 @@ def test_measures_are_those_of_a_loop_over_users(seed, k, levels, density):
         np.testing.assert_allclose(got, wanted)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_best_of_long_rows_whatever_their_order(dtype, order):
+    """Rows of several stretches and a rest, rising and falling, with ties and minus infinity where numbers have it."""
+    S = np.sort(np.random.default_rng(1).integers(60, size=(5, 331)), axis=1)[:, ::order].astype(dtype)
+    if dtype != np.int64:
+        S[:, ::3] = -np.inf
+        S[0] = -np.inf
+    items, values = top_items(lambda users: S[users].copy(), np.arange(5), 12, 331)
+    for x in range(5):
+        wanted = [y if np.isfinite(S[x, y]) else -1 for y in slow_top(S[x], set(), 12)]
+        assert items[x].tolist() == wanted
+        np.testing.assert_array_equal(values[x], [S[x, y] if y >= 0 else -np.inf for y in wanted])
+
+
 def test_many_users_come_in_blocks_and_stay_in_order(monkeypatch):
     S = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
     whole, _ = top_items(lambda users: S[users], np.arange(50)[::-1], 3, 20)

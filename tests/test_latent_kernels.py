@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.latent.blocks import partition
+from rerank.latent.competitors import draw_others, odds_of
 from rerank.latent.engine import ItemBlock, Settings, Step
 from rerank.latent.engine_local import LocalEngine
-from rerank.latent.competitors import draw_others, odds_of
 from rerank.latent.kernels import robirank
 from rerank.latent.log import log_of
 from rerank.latent.products import LANES

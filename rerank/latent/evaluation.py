@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.latent.best import best
 from rerank.latent.log import Log, log_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scores = Callable[[Ints], Any]
 
-CHUNK = 2**23  # scores held at a time
+CHUNK = 2**19  # scores held at a time, so that they are read from the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,34 +76,20 @@ def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | Non
     """
     if not 1 <= k <= n_items:
         raise InputError(f"k is {k!r}, but the catalogue has {n_items} items; ask for 1 to {n_items}.")
-    items = np.empty((users.size, k), dtype=np.int64)
+    items = np.full((users.size, k), -1, dtype=np.int64)
     values = np.empty((users.size, k), dtype=np.float32)
     chunk = max(1, CHUNK // n_items)
     for low in range(0, users.size, chunk):
         some = users[low : low + chunk]
-        S = np.asarray(scores(some))
+        S = np.ascontiguousarray(scores(some))
+        S = S if S.dtype == np.float32 else S.astype(np.float64)
         if seen is not None:
             own = seen.of(some)
             S[np.repeat(np.arange(some.size), np.diff(own.indptr)), own.items] = -np.inf
-        items[low : low + chunk], values[low : low + chunk] = _best(S, k)
-    items[np.isneginf(values)] = -1
+        top = np.full((some.size, k), -np.inf, dtype=S.dtype)
+        best(S, items[low : low + chunk], top)
+        values[low : low + chunk] = top
     return items, values
-
-
-def _best(S: Any, k: int) -> tuple[Ints, Any]:
-    n = S.shape[1]
-    if k < n:
-        least = np.partition(S, n - k, axis=1)[:, n - k, None]
-        inside = least <= S
-        for row in np.flatnonzero(inside.sum(axis=1) > k):
-            tied = np.flatnonzero(S[row] == least[row])
-            inside[row, tied[k - int((S[row] > least[row]).sum()) :]] = False
-        items = np.nonzero(inside)[1].reshape(-1, k)
-    else:
-        items = np.broadcast_to(np.arange(n), S.shape)
-    values = np.take_along_axis(S, items, axis=1)
-    order = np.argsort(-values, axis=1, kind="stable")
-    return np.take_along_axis(items, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
 def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Evaluation:

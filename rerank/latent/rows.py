@@ -13,7 +13,9 @@ FAST = {"reassoc", "nsz", "contract"}
 # Of 2^x on [-1/2, 1/2], by interpolation at Chebyshev nodes: off by 1e-8 at most, a float32 by 6e-8.
 EXP2 = tuple(
     np.float32(c)
-    for c in Chebyshev.interpolate(np.exp2, 6, domain=[-0.5, 0.5]).convert(kind=Polynomial, domain=[-1, 1]).coef
+    for c in Chebyshev.interpolate(np.exp2, 6, domain=[-0.5, 0.5])
+    .convert(kind=Polynomial, domain=[-1, 1])
+    .coef
 )
 
 
