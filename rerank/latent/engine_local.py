@@ -34,7 +34,7 @@ class LocalEngine:
         """Cut users into shards."""
         self._settings = settings
         self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
-        self._V, self._GV = start.V.copy(), start.GV.copy()
+        self._V, self._GV = start.V, start.GV
         self._shards = [
             Shard(q, log.of(users), start.U[users], start.GU[users], settings)
             for q, users in enumerate(self._users)
@@ -59,11 +59,13 @@ class LocalEngine:
         for users, shard in zip(self._users, self._shards):
             U[users], GU[users] = shard.U, shard.GU
         reports, self._reports = tuple(self._reports.values()), {}
-        return Collected(Factors(U, self._V.copy(), GU, self._GV.copy()), reports)
+        return Collected(Factors(U, self._V, GU, self._GV), reports)
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, and free the shards."""
         self._pool.shutdown()
+        self._shards = []
+        self._blocks = []
 
     def _everywhere(self, step: Step, work: Callable[[Shard, Step, ItemBlock], Report]) -> None:
         if not self._blocks or self._blocks[0].epoch != step.epoch:
@@ -80,15 +82,23 @@ class LocalEngine:
 
     def _deal(self, epoch: int) -> None:
         self._items = dealt(self._V.shape[0], self._V.shape[1], self._settings, epoch)
+        blocks = []
         for q in range(self._settings.n_shards):
             low, high = self._items.bounds(q)
             mine = self._items.order[low:high]
-            self._blocks.append(ItemBlock(epoch, q, self._V[mine], self._GV[mine]))
+            blocks.append(ItemBlock(epoch, q, self._V[mine], self._GV[mine]))
+        # While blocks are out, what they were cut from would only take room.
+        nothing = np.empty((0, 0), dtype=np.float32)
+        self._blocks, self._V, self._GV = blocks, nothing, nothing
 
     def _gather(self) -> None:
-        """Bring the blocks home."""
+        """Bring the blocks home, to arrays of their own: those of before may have been given away."""
+        if not self._blocks:
+            return
+        n, d = self._items.order.size, self._blocks[0].V.shape[1]
+        V, GV = np.empty((n, d), dtype=np.float32), np.empty(n, dtype=np.float32)
         for block in self._blocks:
             low, high = self._items.bounds(block.index)
             mine = self._items.order[low:high]
-            self._V[mine], self._GV[mine] = block.V, block.GV
-        self._blocks = []
+            V[mine], GV[mine] = block.V, block.GV
+        self._V, self._GV, self._blocks = V, GV, []

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
@@ -43,16 +44,26 @@ class Log:
 
     def of(self, users: Ints) -> Log:
         """The rows of some users, in the order given."""
-        sizes = np.diff(self.indptr)[users]
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        take = np.repeat(self.indptr[users] - indptr[:-1], sizes)
-        take += np.arange(take.size)
-        return Log(indptr, self.items[take], self.n_items)
+        indptr = np.zeros(users.size + 1, dtype=np.int64)
+        np.cumsum(self.indptr[users + 1] - self.indptr[users], out=indptr[1:])
+        items = np.empty(indptr[-1], dtype=np.int32)
+        _copy_rows(self.indptr, self.items, users, items)
+        return Log(indptr, items, self.n_items)
 
     def matrix(self) -> Any:
         """The log as a CSR matrix of ones (n_users, n_items)."""
         ones = np.ones(self.n_records, dtype=np.float32)
         return sp.csr_matrix((ones, self.items, self.indptr), shape=(self.n_users, self.n_items))
+
+
+@njit(cache=True, nogil=True)
+def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
+    """Rows one behind the other, without arrays of their length in between."""
+    to = 0
+    for x in users:
+        for r in range(indptr[x], indptr[x + 1]):
+            out[to] = items[r]
+            to += 1
 
 
 def log_of(log: Any, name: str = "log") -> Log:
@@ -61,7 +72,8 @@ def log_of(log: Any, name: str = "log") -> Log:
     Parameters
     ----------
     log : sparse matrix or array (n_users, n_items)
-        Counts or ones, >= 0; stored zeros mean nothing. Never made dense, and not changed.
+        Counts or ones, >= 0; stored zeros mean nothing. Never made dense, and not changed; a CSR matrix with int32
+        indices in order, without repetitions and zeros, lends its arrays and is not copied.
 
     Raises
     ------
@@ -84,14 +96,14 @@ def log_of(log: Any, name: str = "log") -> Log:
         raise InputError(
             f"{name} holds {int(bad.sum())} counts that are negative, infinite or NaN; counts must be numbers >= 0."
         )
-    indptr = X.indptr.astype(np.int64)
+    indptr = X.indptr.astype(np.int64, copy=False)
     kept = _wanted(X)
     if kept is not None:
         ends = np.concatenate([[0], np.cumsum(kept)])
         indptr, items = ends[indptr], X.indices[kept]
     else:
         items = X.indices
-    return Log(indptr, items.astype(np.int32), int(X.shape[1]))
+    return Log(indptr, items.astype(np.int32, copy=False), int(X.shape[1]))
 
 
 def _wanted(X: Any) -> NDArray[np.bool_] | None:

@@ -126,9 +126,11 @@ class Recommender:
 
     def _show(self) -> None:
         """Set the public factors: those of training, but users without records have the mean of the others."""
-        sizes = np.diff(self._seen.indptr)
-        self.user_factors_: Floats = self._factors.U.copy()
-        self.user_factors_[sizes == 0] = self._factors.U[sizes > 0].mean(axis=0)
+        known = np.diff(self._seen.indptr) > 0
+        self.user_factors_: Floats = self._factors.U
+        if not known.all():
+            self.user_factors_ = self._factors.U.copy()
+            self.user_factors_[~known] = self._factors.U.mean(axis=0, where=known[:, None])
         self.item_factors_: Floats = self._factors.V
 
     def _known(self, given: ArrayLike, n: int, name: str) -> Ints:
