@@ -48,8 +48,8 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
         )  # fmt: skip
         engine = LocalEngine(n_jobs=1)
         engine.prepare(log_of(log), start, options)
-        give_xi(engine, log, xi)
         for t in range(n_shards):
+            give_xi(engine, log, xi, t)
             engine.sub_epoch(Step(1, t))
         ends = engine.collect().factors
         engine.close()
@@ -62,15 +62,17 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
         assert 5 * error.max() < 0.3 * np.abs(wanted[k]).max()
 
 
-def give_xi(engine, log, xi):
+def give_xi(engine, log, xi, t):
     """Hand the shards the exact ``xi``, so that only the step is tested."""
     table = log.toarray() * 0.0
     table[log.nonzero()] = xi
     for users, shard in zip(engine._users, engine._shards):
-        shard._arrange(1)
-        for k in range(shard.ends.size - 1):
+        block = (shard.index + t) % len(engine._shards)
+        shard._arrange(1, block)
+        for k in range(shard.items.n_parts):
             records = slice(shard.ends[k], shard.ends[k + 1])
-            items = shard.items.order[shard.where[records] + shard.items.edges[k]]
+            first = shard.items.edges[block * shard.items.n_parts + k]
+            items = shard.items.order[shard.where[records] + first]
             shard.xi[records] = table[users[shard.who[records]], items]
 
 

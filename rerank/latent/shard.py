@@ -44,31 +44,34 @@ class Shard:
         self.U = U
         self.GU = GU
         self.settings = settings
-        self.epoch = 0
+        self.at = (0, 0)
         self.finite = True
-        self.who = np.empty(log.n_records, dtype=np.int32)
-        self.where = np.empty(log.n_records, dtype=np.int32)
-        self.xi = np.full(log.n_records, 1.0 / log.n_items, dtype=np.float32)
 
-    def _arrange(self, epoch: int) -> None:
-        """Put the records in the order of an epoch."""
-        if epoch == self.epoch:
+    def _arrange(self, epoch: int, block: int) -> None:
+        """Put the records of a block, and no others, in the order of an epoch; ``xi`` is as it is at first."""
+        if (epoch, block) == self.at:
             return
         log = self.log
-        self.items = dealt(log.n_items, self.U.shape[1], self.settings, epoch)
-        self.part_of = self.items.part_of()
-        self.ends = np.zeros(self.items.edges.size, dtype=np.int64)
-        visits.count(log.items, self.part_of, self.ends)
+        if epoch != self.at[0]:
+            self.items = dealt(log.n_items, self.U.shape[1], self.settings, epoch)
+            self.part_of = self.items.part_of()
+        n_parts = self.items.n_parts
+        low = block * n_parts
+        self.ends = np.zeros(n_parts + 1, dtype=np.int64)
+        visits.count(log.items, self.part_of, low, self.ends)
+        self.who = np.empty(self.ends[-1], dtype=np.int32)
+        self.where = np.empty(self.ends[-1], dtype=np.int32)
+        self.xi = np.full(self.ends[-1], 1.0 / log.n_items, dtype=np.float32)
         visits.arrange(
-            log.indptr, log.items, self.part_of, self.items.place, self.items.edges[:-1],
+            log.indptr, log.items, self.part_of, self.items.place, low, self.items.edges[low : low + n_parts],
             self.ends[:-1].copy(), self.who, self.where,
         )  # fmt: skip
-        self.epoch = epoch
+        self.at = (epoch, block)
 
     def xi_step(self, step: Step, block: ItemBlock) -> Report:
         """Renew ``xi`` of the records in the block."""
         began = time.thread_time()
-        self._arrange(step.epoch)
+        self._arrange(step.epoch, block.index)
         if self.settings.loss != "robirank" or not self.finite:
             return Report(finite=self.finite)
         n_parts = self.items.n_parts
@@ -78,9 +81,10 @@ class Shard:
         records = (
             self.log.indptr, self.log.items, self.part_of, self.items.place, self.items.bounds(block.index)[0],
         )  # fmt: skip
+        cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
+        cursor[slice(*parts)] = self.ends[:-1]
         sums = renew(
-            self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1, self.settings,
-            self.ends[:-1].copy(), self.xi,
+            self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1, self.settings, cursor, self.xi
         )  # fmt: skip
         return Report(
             logs=sums[0], errors=sums[1], records=sums[2], looked=sums[3],
@@ -94,7 +98,7 @@ class Shard:
         several calls has the same bits as what is done in one.
         """
         began = time.thread_time()
-        self._arrange(step.epoch)
+        self._arrange(step.epoch, block.index)
         total = Report()
         low, n_parts = self.items.bounds(block.index)[0], self.items.n_parts
         for part in range(*(parts or (0, n_parts))):
@@ -102,15 +106,15 @@ class Shard:
             k = block.index * n_parts + part
             rows = slice(self.items.edges[k] - low, self.items.edges[k + 1] - low)
             for _ in range(self.settings.n_passes):
-                pairs = self._visit(k, block.V[rows], block.GV[rows], rng)
+                pairs = self._visit(part, block.V[rows], block.GV[rows], rng)
                 self.finite = self.finite and pairs >= 0
                 total += Report(pairs=max(pairs, 0), finite=self.finite)
         total.step_seconds = time.thread_time() - began
         return total
 
-    def _visit(self, k: int, V: Floats, GV: Floats, rng: np.random.Generator) -> int:
-        """One pass over the records of sub-block k."""
-        records = slice(self.ends[k], self.ends[k + 1])
+    def _visit(self, part: int, V: Floats, GV: Floats, rng: np.random.Generator) -> int:
+        """One pass over the records of a sub-block."""
+        records = slice(self.ends[part], self.ends[part + 1])
         if records.start == records.stop:
             return 0
         s = self.settings

@@ -1,4 +1,4 @@
-"""The records of a shard in the order of an epoch: by sub-block, and by user within one."""
+"""The records of a shard in one block, in the order of an epoch: by sub-block, and by user within one."""
 
 from __future__ import annotations
 
@@ -8,31 +8,34 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def count(items: Any, part_of: Any, ends: Any) -> None:
-    """``ends[k + 1]`` becomes the number of records in the sub-blocks 0 .. k; ``ends`` starts as zeros."""
+def count(items: Any, part_of: Any, low: int, ends: Any) -> None:
+    """``ends[k + 1]`` becomes the number of records in the sub-blocks ``low .. low + k``; ``ends`` starts as zeros."""
     for r in range(items.size):
-        ends[part_of[items[r]] + 1] += 1
+        k = part_of[items[r]] - low
+        if 0 <= k < ends.size - 1:
+            ends[k + 1] += 1
     for k in range(1, ends.size):
         ends[k] += ends[k - 1]
 
 
 @njit(cache=True, nogil=True)
 def arrange(
-    indptr: Any, items: Any, part_of: Any, place: Any, first: Any, cursor: Any, who: Any, where: Any
+    indptr: Any, items: Any, part_of: Any, place: Any, low: int, first: Any, cursor: Any, who: Any, where: Any
 ) -> None:
-    """Stable counting sort.
+    """Stable counting sort of the records in the sub-blocks from ``low`` on, as many as ``cursor`` has entries.
 
-    ``who[k]`` is the user (row of the shard) and ``where[k]`` the item of record k, as a position counted from
-    ``first`` of its sub-block; ``cursor`` holds where each sub-block begins, and is used up.
+    ``who[r]`` is the user (row of the shard) and ``where[r]`` the item of record r, as a position counted from
+    ``first`` of its sub-block; ``cursor`` holds where the records of each sub-block begin, and is used up.
     """
     for x in range(indptr.size - 1):
         for r in range(indptr[x], indptr[x + 1]):
             y = items[r]
-            k = part_of[y]
-            to = cursor[k]
-            cursor[k] = to + 1
-            who[to] = x
-            where[to] = place[y] - first[k]
+            k = part_of[y] - low
+            if 0 <= k < cursor.size:
+                to = cursor[k]
+                cursor[k] = to + 1
+                who[to] = x
+                where[to] = place[y] - first[k]
 
 
 @njit(cache=True, nogil=True)
