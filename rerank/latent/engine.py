@@ -11,9 +11,9 @@ An engine holds shards of users and passes blocks of items round among them.  It
 ``collect()``
     The factors as they are, users and items in their own order, and what the shards reported since the last call.
 
-A step is tagged (epoch, sub-epoch), and steps come in order.  In sub-epoch t of p, shard q has block ``(q + t) mod p``
-in hand; where the epoch is a new one, the blocks come home and the items are dealt out anew before anything else.  No
-two shards ever share a row.  All randomness comes from (seed, epoch, sub-epoch, shard, sub-block) through
+A step is tagged (epoch, sub-epoch); steps come in order, each with its ``sub_epoch``.  In sub-epoch t of p, shard q has
+block ``(q + t) mod p`` in hand; where the epoch is a new one, the items are dealt out anew before anything else.
+No two shards ever share a row.  All randomness comes from (seed, epoch, sub-epoch, shard, sub-block) through
 :func:`rerank.latent.blocks.seed_of`, all arithmetic is in :class:`rerank.latent.shard.Shard`, and BLAS has one thread
 wherever a shard works, so that engines give the same bits for the same seed and number of shards.  ``xi_step`` writes
 ``xi`` and nothing else, so it may be repeated; ``sub_epoch`` moves the vectors, so an engine that may lose an answer

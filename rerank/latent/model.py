@@ -17,7 +17,7 @@ from rerank.latent.log import Log, log_of, split_log
 from rerank.latent.options import alpha_for, check, plan_of, settings_of, shards_for
 from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
-from rerank.latent.start import check_logs, engine_of, grown
+from rerank.latent.start import advice_for, check_logs, engine_of, grown
 from rerank.latent.training import complain, train
 
 
@@ -63,9 +63,10 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         Shards of users, and blocks of items. Another number gives other random steps, so the default depends on
         the log alone: up to 4.
     engine : {"local", "ray"}, default "local"
-        Threads of this process, or actors of a Ray cluster. Neither changes a bit of the result.
+        Threads of this process, or actors of Ray: on the cluster that this process is connected to or that
+        ``RAY_ADDRESS`` names, else on one of its own. Neither changes a bit of the result.
     n_jobs : int, optional
-        Threads of the local engine; one a core without it.
+        Threads, or cores of a Ray that is started; all cores without it.
     validation_fraction : float, default 0.0
         Share of each user's records that is held out to stop early. None are without it, unless ``fit`` is given some.
     evaluate_every, patience : int, default 5 and 3
@@ -221,7 +222,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
             run = identity(log, held_out, settings, plan, self.init_scale, self.n_factors)
             keeper = Checkpoint(folder, run)
         start = grown(self._factors, log.n_users, log.n_items, self.init_scale, self._seed)
-        engine = engine_of(self.engine, self.n_jobs)
+        engine = engine_of(self.engine, self.n_jobs, advice_for(folder))
         found = train(engine, log, start, settings, plan, self.n_epochs_ + 1, held_out, keeper)
         self._keep(found, log)
         return self

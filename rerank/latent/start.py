@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 
 import numpy as np
 
@@ -52,8 +53,8 @@ def grown(known: Factors, n_users: int, n_items: int, scale: float, seed: int) -
     )
 
 
-def engine_of(name: str, n_jobs: int | None) -> Engine:
-    """The engine of a name."""
+def engine_of(name: str, n_jobs: int | None, advice: str = "") -> Engine:
+    """The engine of a name; ``advice`` says what to do when it loses its workers time and again."""
     if name == "local":
         from rerank.latent.engine_local import LocalEngine
 
@@ -64,5 +65,14 @@ def engine_of(name: str, n_jobs: int | None) -> Engine:
         raise InputError(
             "engine is 'ray', which needs the package ray; install exact-rerank[ray] or use engine='local'."
         ) from None
-    engine: Engine = module.RayEngine()
+    engine: Engine = module.RayEngine(n_jobs, advice)
     return engine
+
+
+def advice_for(checkpoint: str | os.PathLike[str] | None) -> str:
+    """What to do about an engine that loses its workers time and again."""
+    if checkpoint is None:
+        return "look into the memory of the machines, and give checkpoint= a folder, so that nothing is run twice"
+    return (
+        f"look into the memory of the machines and call fit again, which goes on from {os.fspath(checkpoint)}"
+    )

@@ -1,0 +1,142 @@
+"""The Ray engine on two cores: the local engine's bits, whatever is killed and whoever interrupts."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from rerank.errors import InputError, SolverError
+from rerank.latent import LatentRoBiRank
+from rerank.latent.log import split_log
+from tests.latent_cases import clustered_log
+from tests.test_latent_checkpoint import same
+
+ray = pytest.importorskip("ray")
+
+from rerank.latent import ray_cluster, ray_engine  # noqa: E402
+
+OPTIONS = dict(
+    n_factors=4, n_negatives=20, visit_size=4, n_shards=2, block_bytes=4 * 4 * 5, alpha=0.05, n_epochs=6,
+    evaluate_every=2, random_state=0,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    """A Ray of two cores, started as the engine starts one, and ended."""
+    if ray.is_initialized():
+        pytest.fail("a test before this one has left its Ray behind")
+    assert ray_cluster.connect(400 * 2**20, 2)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def logs():
+    return split_log(clustered_log(60, 40), (0.25,), 0)[::-1]
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    """Ray engines made by a test."""
+    made = []
+    init = ray_engine.RayEngine.__init__
+    monkeypatch.setattr(
+        ray_engine.RayEngine, "__init__", lambda self, *a, **k: (made.append(self), init(self, *a, **k))[1]
+    )
+    return made
+
+
+def fitted(engine, logs, **options):
+    return LatentRoBiRank(**{**OPTIONS, "engine": engine, **options}).fit(*logs)
+
+
+@pytest.mark.parametrize(("p", "loss"), [(1, "robirank"), (2, "warp"), (4, "robirank")])
+def test_the_bits_of_the_local_engine(logs, engines, p, loss):
+    options = dict(n_shards=p, loss=loss, patience=9)
+    assert same(fitted("local", logs, **options), fitted("ray", logs, **options))
+    assert engines[0].n_lost == 0 and ray.is_initialized()
+
+
+def killing(monkeypatch, at, kill):
+    """``kill`` an actor of the engine while the shards are busy with the step ``at``; each time it is handed out."""
+    hand_out = ray_engine.RayEngine._sub_epoch
+
+    def sub_epoch(self, step):
+        hand_out(self, step)
+        if step in at:
+            kill(self._actors[len(self._actors) - 1], step)
+
+    monkeypatch.setattr(ray_engine.RayEngine, "_sub_epoch", sub_epoch)
+
+
+def test_workers_that_are_killed_in_an_epoch_change_no_bit(logs, engines, monkeypatch):
+    done = []
+
+    def kill(actor, step):
+        if step in done:
+            return
+        done.append(step)
+        if step.epoch == 3:
+            _, process = ray.get(actor.node.remote())
+            os.kill(process, signal.SIGKILL)
+        else:
+            ray.kill(actor, no_restart=True)
+
+    whole = fitted("local", logs)
+    killing(monkeypatch, [(3, 0), (6, 1)], kill)
+    with pytest.warns(RuntimeWarning, match="set up anew"):
+        found = fitted("ray", logs)
+    assert len(done) == 2 and engines[0].n_lost >= 2
+    assert same(whole, found)
+
+
+def test_workers_lost_time_and_again_end_the_run_and_another_engine_goes_on(
+    logs, engines, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(ray_engine, "LOSSES", 1)
+    with monkeypatch.context() as patch:
+        killing(patch, [(3, 0)], lambda actor, step: ray.kill(actor, no_restart=True))
+        with pytest.warns(RuntimeWarning), pytest.raises(SolverError) as caught:
+            fitted("ray", logs, checkpoint=tmp_path / "c", n_shards=1)
+    assert "2 times in a row" in str(caught.value) and str(tmp_path / "c") in str(caught.value)
+    assert not engines[0]._actors
+    found = fitted("local", logs, checkpoint=tmp_path / "c", n_shards=1)
+    assert same(fitted("local", logs, n_shards=1), found) and found.n_epochs_ > 2
+
+
+def test_ctrl_c_between_the_calls_to_two_shards_keeps_whole_steps(logs, monkeypatch):
+    several, count = ray_cluster.several, []
+
+    def interrupted(method, n, *arguments):
+        found = several(method, n, *arguments)
+        if arguments and arguments[0] == (3, 1):
+            count.append(arguments)
+            if len(count) == 3:  # some pieces of the first shard are handed out, none of the second
+                raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(ray_cluster, "several", interrupted)
+    stopped = fitted("ray", logs[:1], n_epochs=50, evaluate_every=10)
+    assert len(count) > 4 and stopped.stopped_ == "interrupted"
+    whole = fitted("local", logs[:1], n_epochs=3)
+    for a, b in zip(vars(whole._factors).values(), vars(stopped._factors).values()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_bad_input_is_named_before_an_actor_is_started(logs, engines):
+    with pytest.raises(InputError, match="n_shards=21"):
+        fitted("ray", logs, n_shards=21)
+    assert engines == []
+
+
+def test_a_cluster_with_an_address_is_joined_and_left(monkeypatch):
+    asked = []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **options: asked.append(options))
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    assert ray_cluster.connect(2**20, 2)
+    monkeypatch.delenv("RAY_ADDRESS")
+    assert ray_cluster.connect(2**20, 2)
+    assert "num_cpus" not in asked[0] and asked[1]["num_cpus"] == 2 and not asked[1]["include_dashboard"]
