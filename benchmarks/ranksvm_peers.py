@@ -23,7 +23,7 @@ Run = Callable[[], str]
 def said(X: Any, y: Floats, w: Floats, alpha: float, loss: str) -> str:
     """``J(w)`` of one list."""
     active = Pairs(RankingData(X, y, np.zeros(y.size, np.int64), np.ones(y.size)), "pairs").at(X @ w)
-    value = (active.hinge() if loss == "hinge" else active.squared())[0] + alpha * float(w @ w)
+    value = (active.hinge if loss == "hinge" else active.squared)[0] + alpha * float(w @ w)
     return f"objective {value:.9f}"
 
 

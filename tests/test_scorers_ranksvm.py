@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rerank.errors import InputError
 from rerank.scorers import RankSVM
 from rerank.scorers.conversions import alpha_of_c, c_of_alpha, count_pairs
+from rerank.scorers.ranksvm_starts import longer, starts
 from tests.scorer_cases import bipartite, sparse, utilities
 from tests.test_scorers_ranksvm_solvers import objective
 
@@ -82,6 +83,32 @@ def test_a_path_is_as_good_as_single_fits(loss):
         assert value == pytest.approx(single.objective_, rel=2e-5)
         kind = "hinge" if loss == "hinge" else "squared"
         assert objective(X, y, qid, coef, alpha, kind, "queries")[0] == pytest.approx(value, rel=1e-9)
+
+
+def test_a_path_takes_half_the_steps_of_single_fits():
+    X, y, qid = utilities(n=400, d=30, levels=3)
+    alphas = np.logspace(0, -4, 10)
+    path = RankSVM().path(X, y, alphas, qid)
+    cold = [RankSVM(alpha).fit(X, y, qid) for alpha in alphas]
+    assert path.n_iters.sum() <= 0.5 * sum(one.n_iter_ for one in cold)
+    np.testing.assert_allclose(path.objectives, [one.objective_ for one in cold], rtol=2e-4)
+
+
+def test_starts_are_the_last_solution_a_line_and_a_parabola_in_log_alpha():
+    def curve(alpha, power):
+        return np.array([1.0, 2.0, 3.0]) * np.log(alpha) ** power
+
+    for power, exact in ((0, 0), (1, 1), (2, 2)):
+        trail = ()
+        for alpha in (1.0, 0.5, 0.2, 0.03):
+            trail = longer(trail, alpha, curve(alpha, power))
+        found = starts(trail, 0.01, 3)
+        assert len(found) == 3
+        np.testing.assert_allclose(found[exact], curve(0.01, power), rtol=1e-9)
+    assert [alpha for alpha, _ in trail] == [0.03, 0.2, 0.5]
+    assert [alpha for alpha, _ in longer(trail, 0.2, np.ones(3))] == [0.2, 0.03, 0.5]
+    assert starts(trail, 0.03, 3) == [trail[0][1]]
+    assert not starts((), 0.03, 3)[0].any()
 
 
 def test_a_warm_start_from_the_solution_has_nothing_left_to_do():

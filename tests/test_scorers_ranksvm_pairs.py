@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
-from rerank.scorers.pair_counts import LEAF, plan
+from rerank.scorers.ranksvm_nodes import LEAF, plan
 from rerank.scorers.ranksvm_pairs import Pairs, list_weights
 
 
@@ -68,7 +68,7 @@ def test_losses_and_slopes_equal_those_of_the_list_of_pairs(average, **of):
     c = coefficients(data.y, data.group, data.weight, average)
     assert c.sum() == pytest.approx(1)
     active = Pairs(data, average).at(p)
-    for loss, (value, slope) in {"hinge": active.hinge(), "squared": active.squared()}.items():
+    for loss, (value, slope) in {"hinge": active.hinge, "squared": active.squared}.items():
         expected, gradient = naive(c, p, loss)
         assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
         np.testing.assert_allclose(slope, gradient, atol=1e-11 * max(1, np.abs(p).max()))
@@ -93,7 +93,7 @@ def test_long_lists(levels):
     c = coefficients(data.y, data.group, data.weight, "pairs")
     pairs = Pairs(data, "pairs")
     active = pairs.at(p)
-    value, slope = active.squared()
+    value, slope = active.squared
     expected, gradient = naive(c, p, "squared")
     assert value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(slope, gradient, atol=1e-14)

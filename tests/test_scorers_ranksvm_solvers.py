@@ -123,6 +123,33 @@ def test_few_used_columns_are_packed_and_put_back():
     np.testing.assert_allclose(rows.expand(rows.variances(weight)), dense.variances(weight), atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_columns_of_one_row_become_one_column_with_the_same_products_and_norms(dtype, index):
+    X = sparse(60, 900, 9).astype(dtype)
+    X.data[5] = 0.0
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    held = np.bincount(X.indices, minlength=900)
+    rows, rng = Rows(X), np.random.default_rng(0)
+    lonely = {i for i in range(60) if (held[X.indices[X.indptr[i] : X.indptr[i + 1]]] == 1).any()}
+    assert 5 < (held > 1).sum() < 900 and rows.size == (held > 1).sum() + len(lonely)
+    tiny = 1e-5 if dtype == np.float32 else 1e-13
+    w, r, coef = rng.standard_normal(rows.size), rng.standard_normal(60), rng.standard_normal(900)
+    whole = rows.expand(w)
+    np.testing.assert_allclose(rows.scores(w), X @ whole, atol=tiny)
+    np.testing.assert_allclose(rows.back(r) @ w, r @ (X @ whole), atol=tiny * 10)
+    assert whole @ whole == pytest.approx(w @ w, rel=tiny)
+    np.testing.assert_allclose(rows.compact(whole), w, atol=tiny)
+    # Least weights with the same scores: nothing of what is lost is seen by a row.
+    np.testing.assert_allclose(rows.scores(rows.compact(coef)), X @ coef, atol=tiny * 10)
+    assert np.linalg.norm(rows.compact(coef)) < np.linalg.norm(coef)
+    share = rng.random(60)
+    share /= share.sum()
+    Z = np.column_stack([rows.scores(e) for e in np.eye(rows.size)])
+    variance = share @ Z**2 - (share @ Z) ** 2
+    np.testing.assert_allclose(rows.variances(7 * share), variance, atol=tiny)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_simplex_program_against_its_linear_certificate(seed):
     rng = np.random.default_rng(seed)

@@ -1,12 +1,12 @@
 """Sums over the pairs of a list that are ordered wrongly or by less than the margin, compiled.
 
 A pair is two rows of one list with ``y_i < y_j``; at scores ``p`` it is active where ``p_j - p_i < 1``, and the two
-rows are then partners.  Rows are laid out by list and utility.  A node is a range of that layout, cut in two between
-different utilities.  With the rows of a node sorted by score, the partners of a row of the lower half are a prefix
-of the upper half, and those of a row of the upper half a suffix of the lower half.  Stable splits keep the rows of
-every node in score order, and with them how many of them score within the margin, as in a wavelet tree [Grossi,
-Gupta, Vitter 2003]: O(m log r) for lists of m rows with r different utilities, without a branch that cannot be
-foretold.  Indices are unsigned: numba then leaves out what negative ones would need.
+rows are then partners.  Rows are laid out by list and utility, and cut into the nodes of
+:mod:`rerank.scorers.ranksvm_nodes`.  With the rows of a node sorted by score, the partners of a row of the lower
+half are a prefix of the upper half, and those of a row of the upper half a suffix of the lower half.  Stable splits
+keep the rows of every node in score order, and with them how many of them score within the margin, as in a wavelet
+tree [Grossi, Gupta, Vitter 2003]: O(m log r) for lists of m rows with r different utilities, without a branch that
+cannot be foretold.  Indices are unsigned: numba then leaves out what negative ones would need.
 """
 
 from __future__ import annotations
@@ -16,79 +16,39 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-LEAF = 16
-
 
 @njit(cache=True, nogil=True)
-def plan(first: Any, after: Any, start: Any, parts: int) -> Any:
-    """Nodes in an order in which every node comes before its halves; size of all nodes that are cut.
-
-    ``first`` and ``after`` (m,) bound the run of equal utilities around each place of the layout, ``start`` the
-    lists.  A node is not cut further at ``LEAF`` rows, or a share of ``1 / parts`` of its list.  The rows of the
-    result: ``low``, ``middle``, ``high``, the buffer ``side`` that the node reads, and where its record begins,
-    ``at``.  A leaf has ``middle == low``.
-    """
-    runs = 0
-    for k in range(first.size):
-        runs += 1 if first[k] == k else 0
-    nodes = np.empty((5, 2 * runs), np.int64)
-    stack = np.empty((3, runs + 1), np.int64)
-    found, at = 0, 0
-    for g in range(start.size - 1):
-        leaf = max(LEAF, (start[g + 1] - start[g]) // parts)
-        depth = 0
-        stack[0, 0], stack[1, 0], stack[2, 0] = start[g], start[g + 1], 0
-        while depth >= 0:
-            a, b, side = stack[0, depth], stack[1, depth], stack[2, depth]
-            depth -= 1
-            c = a
-            if b - a > leaf and after[a] < b:
-                half = (a + b) // 2
-                c = np.int64(first[half])
-                if c == a or (after[half] < b and after[half] - half < half - c):
-                    c = np.int64(after[half])
-            nodes[0, found] = a
-            nodes[1, found] = c
-            nodes[2, found] = b
-            nodes[3, found] = side
-            nodes[4, found] = at
-            found += 1
-            if c > a:
-                at += b - a
-                for lo, hi in ((c, b), (a, c)):
-                    depth += 1
-                    stack[0, depth], stack[1, depth], stack[2, depth] = lo, hi, 1 - side
-    return nodes[:, :found].copy(), at
-
-
-@njit(cache=True, nogil=True)
-def margins(
-    order: Any, group: Any, start: Any, place: Any, p: Any, rows: Any, z: Any, above: Any, below: Any
-) -> None:
-    """From the rows in ``order`` of score: ``rows`` and their places ``z`` by list and score, and their margins.
+def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
+    """The rows by list and score, their places in the layout, and their margins ``above`` and ``below``.
 
     ``above`` is how many rows of the list score less than ``p_i + 1``, ``below`` how many score at most ``p_i - 1``.
     Both come from the one test ``p_j - p_i < 1``, so that a pair is active seen from either of its rows.
     """
+    m = p.size
+    rows, q = np.empty(m, np.int64), np.empty(m + 1)
+    z, above, below = np.empty(m, np.uint32), np.empty(m + 1, np.uint32), np.zeros(m + 1, np.uint32)
     head = start.copy()
-    for k in range(order.size):
-        i = order[k]
-        rows[head[group[i]]] = i
+    for i in by_score:
+        to = head[group[i]]
         head[group[i]] += 1
-    q = p[rows]
+        rows[to], q[to], z[to] = i, p[i], place[i]
+    q[m] = np.inf
+    one: Any = np.uint64(1)
     for g in range(start.size - 1):
-        a, b = start[g], start[g + 1]
-        c = a
-        for k in range(a, b):
-            z[k] = place[rows[k]]
-            while c < b and q[c] - q[k] < 1.0:
-                c += 1
+        a, b = np.uint64(start[g]), np.uint64(start[g + 1])
+        k = c = a
+        # A merge without a branch: one of the two goes on at each step.
+        while k < b:
+            near = np.uint64((c < b) & (q[c] - q[k] < 1.0))
             above[k] = c - a
-        c = a
+            c += near
+            k += one - near
+        below[a] = 0
         for k in range(a, b):
-            while c < k and above[c] <= k - a:
-                c += 1
-            below[k] = c - a
+            below[a + above[k]] += 1
+        for k in range(a + one, b):
+            below[k] += below[k - one]
+    return rows, z, above[:m], below[:m]
 
 
 @njit(cache=True, nogil=True)
@@ -121,31 +81,43 @@ def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, en
 
 
 @njit(cache=True, nogil=True)
-def counts(nodes: Any, first: Any, z: Any, above: Any, below: Any, v: Any, sums: Any) -> Any:
-    """For every row, ``sum v[0]`` over partners above, over partners below, and ``sum v[1]`` over all partners.
+def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, sums: Any) -> None:
+    """For every row, in ``sums`` (3, m): the weight of its partners above, of those below, and ``sum weight p`` of all.
 
-    Everything is used up: ``z``, ``above`` and ``below`` (2, m) hold what :func:`margins` found in their first row,
-    ``v`` (2, 2, m) both vectors by list and score in ``v[0]``, ``sums`` (2, 3, m) zeros in ``sums[0]``.  The sums
-    end in ``sums[0]``; returned are the places of the rows they belong to.
+    ``found`` are the rows by list and score and what :func:`margins` says of them; ``order`` has the row of each place
+    of the layout.
     """
+    rows = found[0]
     m = first.size
+    z, above, below = two(found[1]), two(found[2]), two(found[3])
+    v, carried = np.empty((2, 2, m)), np.empty((2, 3, m))
+    for k in range(m):
+        i = rows[k]
+        v[0, 0, k] = weight[i]
+        v[0, 1, k] = weight[i] * p[i]
+    carried[0] = 0.0
     ones, bits, ends = np.empty(m + 1, np.uint32), np.empty(m, np.uint8), np.empty(m, np.uint32)
     prefix = np.empty((2, m + 2))
-    last = np.empty(m, np.uint32)
     for n in range(nodes.shape[1]):
         a, c, b, s = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n]
         if c > a:
             to = (z[1 - s, a:b], above[1 - s, a:b], below[1 - s, a:b])
             split(c, c - a, z[s, a:b], above[s, a:b], below[s, a:b], to, bits, ends, ones)
-            _carry(c - a, bits, ends, _five(v, sums, s, a, b), _five(v, sums, 1 - s, a, b), prefix)
+            _carry(c - a, bits, ends, _five(v, carried, s, a, b), _five(v, carried, 1 - s, a, b), prefix)
             continue
         if first[b - 1] > a:
-            _count_leaf(first, z[s, a:b], above[s, a:b], *_five(v, sums, s, a, b))
+            _count_leaf(first, z[s, a:b], above[s, a:b], *_five(v, carried, s, a, b))
         for k in range(a, b):
-            last[k] = z[s, k]
-            for i in range(3):
-                sums[0, i, k] = sums[s, i, k]
-    return last
+            i = order[z[s, k]]
+            sums[0, i], sums[1, i], sums[2, i] = carried[s, 0, k], carried[s, 1, k], carried[s, 2, k]
+
+
+@njit(cache=True, nogil=True)
+def two(a: Any) -> Any:
+    """Two buffers, the first one filled."""
+    both = np.empty((2, a.size), a.dtype)
+    both[0] = a
+    return both
 
 
 @njit(cache=True, nogil=True)

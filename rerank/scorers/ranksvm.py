@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-import numpy as np
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
@@ -13,6 +13,7 @@ from rerank.scorers.ranksvm_bundle import bundle
 from rerank.scorers.ranksvm_newton import newton
 from rerank.scorers.ranksvm_pairs import Pairs
 from rerank.scorers.ranksvm_rows import Rows
+from rerank.scorers.ranksvm_starts import longer, starts
 
 LOSSES = ("squared_hinge", "hinge")
 AVERAGES = ("queries", "pairs")
@@ -43,7 +44,7 @@ class RankSVM(LinearRanker):
     average : {"queries", "pairs"}
         Every list or every pair counts the same.
     warm_start : bool
-        Start from the last solution.
+        Start from the last solution, or what the last three say about this ``alpha``.
 
     Attributes
     ----------
@@ -100,8 +101,31 @@ class RankSVM(LinearRanker):
         if not self.max_iter >= 1:
             raise InputError(f"max_iter is {self.max_iter!r}; it must be a whole number >= 1.")
 
+    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> PairData:
+        data = super()._data(X, y, qid, sample_weight)
+        return PairData(data.X, data.y, data.group, data.weight, self.average)
+
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        pairs, rows = Pairs(data, self.average), Rows(data.X)
-        w = np.zeros(rows.size) if start is None else rows.compact(start.coef)
+        assert isinstance(data, PairData)
+        trail = () if start is None else start.state
+        known = [data.rows.compact(coef) for coef in starts(trail, alpha, data.rows.d)]
         solver = newton if self.loss == "squared_hinge" else bundle
-        return solver(rows, pairs, alpha, w, self.tol, self.max_iter)
+        found = solver(data.rows, data.pairs, alpha, known, self.tol, self.max_iter)
+        return replace(found, state=longer(trail, alpha, found.coef))
+
+
+@dataclass(frozen=True, eq=False)
+class PairData(RankingData):
+    """Rows whose pairs are laid out once for all solutions of a path."""
+
+    average: str
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Their pairs."""
+        return Pairs(self, self.average)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Products with them."""
+        return Rows(self.X)

@@ -7,20 +7,27 @@ import numpy as np
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
 from rerank.scorers.ranksvm_pairs import ActivePairs, Pairs, Record
+from rerank.scorers.ranksvm_products import turn
 from rerank.scorers.ranksvm_rows import Rows
 
 FORCING = 0.1
 
 
-def newton(rows: Rows, pairs: Pairs, alpha: float, w: Floats, tol: float, max_iter: int) -> Solution:
-    """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ ** 2 + alpha |w|^2``, ``p = X w``, from ``w``.
+def newton(
+    rows: Rows, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int
+) -> Solution:
+    """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ ** 2 + alpha |w|^2``, ``p = X w``, from the best of ``starts``.
 
     ``J`` is strongly convex with modulus ``2 alpha``, so ``J(w) - min J <= |grad J(w)|^2 / (4 alpha)``; this is also
     the duality gap at the multipliers ``2 c_ij (1 + p_i - p_j)_+``.  The end is where that is at most ``tol * J``.
     Each step solves with the Hessian of the active pairs, as in [Lee, Lin 2014], and halves until ``J`` falls.
     """
-    active = pairs.at(rows.scores(w))
-    J, slope = _value(active, w, alpha)
+    J = np.inf
+    for start in starts:
+        there = pairs.at(rows.scores(start))
+        value, gradient = _value(there, start, alpha)
+        if value < J:
+            w, active, J, slope = start, there, value, gradient
     gap = np.inf
     for step in range(max_iter + 1):
         gradient = rows.back(slope) + 2 * alpha * w
@@ -38,7 +45,7 @@ def newton(rows: Rows, pairs: Pairs, alpha: float, w: Floats, tol: float, max_it
 
 
 def _value(active: ActivePairs, w: Floats, alpha: float) -> tuple[float, Floats]:
-    loss, slope = active.squared()
+    loss, slope = active.squared
     return loss + alpha * float(w @ w), slope
 
 
@@ -48,25 +55,18 @@ def _direction(rows: Rows, record: Record, gradient: Floats, alpha: float, enoug
     The preconditioner is the diagonal that ``H`` would have if both rows of a pair were drawn independently, in
     proportion to their weight of partners ``mass_i``: ``2 alpha + 2 sum(mass) variance_k`` for column k.
     """
-    mass = record.weight * record.degree
+    mass = record.pairs.coefficient * record.degree
     diagonal = np.full(gradient.size, 2 * alpha)
     if mass.any():
         diagonal += 2 * mass.sum() * rows.variances(mass)
-    s, r = np.zeros_like(gradient), -gradient
-    d = z = r / diagonal
-    rz = float(r @ z)
-    goal = max(enough, FORCING * float(np.linalg.norm(gradient)))
+    scale = 1 / diagonal
+    s, r, d = np.zeros_like(gradient), -gradient, -gradient * scale
+    rz = float(r @ d)
+    goal = max(enough, FORCING * float(np.linalg.norm(gradient))) ** 2
     for _ in range(gradient.size):
-        h = rows.back(record.hessian(rows.scores(d)))
-        h += 2 * alpha * d
-        step = rz / float(d @ h)
-        s += step * d
-        r -= step * h
-        if float(np.linalg.norm(r)) <= goal:
+        left, rz = turn(s, r, d, rows.back(record.hessian(rows.scores(d))), scale, 2 * alpha, rz)
+        if left <= goal:
             break
-        z = r / diagonal
-        rz, last = float(r @ z), rz
-        d = z + (rz / last) * d
     return s
 
 

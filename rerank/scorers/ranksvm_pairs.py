@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.pair_counts import LEAF, counts, margins, plan
+from rerank.scorers.pair_counts import counts, margins
+from rerank.scorers.ranksvm_nodes import plan
 from rerank.scorers.ranksvm_record import record, sums
 
 COARSE = 64
@@ -36,7 +37,8 @@ class Pairs:
     """Layout of the rows by list and utility, and the share of each list in the loss.
 
     ``average="queries"`` gives every list with a pair the same share, ``"pairs"`` every pair.  The coefficient of a
-    pair is ``share[list] * weight_i * weight_j``; all coefficients sum to 1.
+    pair is ``share[list] * weight_i * weight_j``; all coefficients sum to 1.  ``coefficient`` (m,) is the weight of a
+    row times the share of its list, so that ``sum_i coefficient_i up_i`` is the loss at margin 1 everywhere.
 
     Raises
     ------
@@ -54,7 +56,7 @@ class Pairs:
         share = np.zeros(per_list.size)
         share[some] = 1 / (per_list[some] * some.sum()) if average == "queries" else 1 / per_list.sum()
         self.group, self.weight, self.start = data.group, data.weight, data.start
-        self.share = share[data.group]
+        self.coefficient = self.weight * share[data.group]
         self.order = np.lexsort((data.y, data.group))
         y, m = data.y[self.order], data.y.size
         new = np.ones(m, bool)
@@ -68,29 +70,17 @@ class Pairs:
         self.parts = COARSE
 
     @cached_property
-    def _coarse(self) -> tuple[Any, int, int]:
-        """Nodes of a record, the size of the record, and the number of rows for which a table is kept."""
+    def _coarse(self) -> tuple[Any, int]:
+        """Nodes of a record, and its size."""
         nodes, size = plan(self.first, self.after, self.start, self.parts)
-        leaf = (nodes[0] == nodes[1]) & (nodes[2] - nodes[0] <= LEAF) & (self.first[nodes[2] - 1] > nodes[0])
-        return nodes, size, self.first.size if leaf.any() else 0
+        return nodes, int(size)
 
     def at(self, p: Floats) -> ActivePairs:
         """The pairs that are active at scores ``p`` (m,)."""
-        m = p.size
-        rows = np.empty(m, np.int64)
-        z, above, below = (np.empty(m, np.uint32) for _ in range(3))
-        margins(np.argsort(p), self.group, self.start, self.place, p, rows, z, above, below)
-        return ActivePairs(self, p, rows, (z, above, below), *self._counts(p, rows, (z, above, below)))
-
-    def _counts(self, p: Floats, rows: NDArray[np.int64], found: tuple[Any, Any, Any]) -> list[Floats]:
-        v, added = np.empty((2, 2, p.size)), np.empty((2, 3, p.size))
-        v[0, 0] = self.weight[rows]
-        v[0, 1] = v[0, 0] * p[rows]
-        added[0] = 0
-        last = self.order[counts(self.exact, self.first, *_buffers(found), v, added)]
-        result = np.empty((3, p.size))
-        result[:, last] = added[0]
-        return list(result)
+        found = margins(np.argsort(p), self.group, self.start, self.place, p)
+        sums = np.empty((3, p.size))
+        counts(self.exact, self.first, self.order, found, self.weight, p, sums)
+        return ActivePairs(self, p, found, *sums)
 
     def recorded(self, active: ActivePairs) -> Record:
         """A record of active pairs with at least :data:`KEPT` of their weight.
@@ -98,59 +88,47 @@ class Pairs:
         Nodes of ``1 / parts`` of a list are not cut: pairs of near utility are left out of the Hessian, which costs
         no accuracy, since it only steers a step, and saves half of the levels.
         """
-        whole = float(active.weight @ (active.up + active.down))
+        whole = float(self.coefficient @ (active.up + active.down))
         while True:
-            nodes, size, tables = self._coarse
-            arrays = np.empty(size, np.uint8), np.empty(size, np.uint32), np.zeros((tables, LEAF), np.int8)
-            last = record(nodes, self.first, *_buffers(active.found), *arrays)
-            made = Record(self, active.weight, active.rows, self.order[last], (nodes, self.first, *arrays))
-            if float(active.weight @ made.degree) >= KEPT * whole or self.parts > self.first.size:
+            nodes, size = self._coarse
+            arrays = record(nodes, size, self.first, self.order, active.found)
+            made = Record(self, nodes, active.found[0], arrays)
+            if float(self.coefficient @ made.degree) >= KEPT * whole or self.parts > self.first.size:
                 return made
             self.parts *= 8
             del self._coarse
-
-
-def _buffers(found: tuple[Any, Any, Any]) -> list[Any]:
-    """Two rows for each array, the first filled with it."""
-    two = [np.empty((2, a.size), a.dtype) for a in found]
-    for buffer, a in zip(two, found):
-        buffer[0] = a
-    return two
 
 
 @dataclass(frozen=True, eq=False)
 class ActivePairs:
     """Weighted counts at scores ``p``: of partners ``up`` and ``down``, and ``both``, the sum of their ``p``.
 
-    ``weight`` below is that of a row times the share of its list, so that ``sum_i weight_i up_i`` is the loss at
-    margin 1 everywhere.
+    ``found`` is what :func:`rerank.scorers.pair_counts.margins` returned.
     """
 
     pairs: Pairs
     p: Floats
-    rows: NDArray[np.int64]
-    found: tuple[Any, Any, Any]
+    found: Any
     up: Floats
     down: Floats
     both: Floats
 
     @cached_property
-    def weight(self) -> Floats:
-        """Weight of a row times the share of its list."""
-        return self.pairs.weight * self.pairs.share
-
     def hinge(self) -> tuple[float, Floats]:
         """``sum c_ij h_ij`` with ``h_ij = (1 + p_i - p_j)_+`` and its subgradient in ``p`` [TreeRSVM, eq. 3, 4]."""
-        slope = self.weight * (self.up - self.down)
-        return float(self.weight @ self.up + self.p @ slope), slope
+        c = self.pairs.coefficient
+        slope = c * (self.up - self.down)
+        return float(c @ self.up + self.p @ slope), slope
 
+    @cached_property
     def squared(self) -> tuple[float, Floats]:
         """``sum c_ij h_ij ** 2`` and its gradient in ``p``.
 
         With ``s_i = sum_j c_ij h_ij - sum_j c_ji h_ji``: ``sum c h (p_i - p_j) = p.s``, and ``h = 1 + p_i - p_j``.
         """
-        linear, _ = self.hinge()
-        s = self.weight * (self.up - self.down + self.p * (self.up + self.down) - self.both)
+        linear, _ = self.hinge
+        s = self.up - self.down + self.p * (self.up + self.down) - self.both
+        s *= self.pairs.coefficient
         return linear + float(self.p @ s), 2 * s
 
 
@@ -159,20 +137,14 @@ class Record:
     """Active pairs written down for many products."""
 
     pairs: Pairs
-    weight: Floats
+    nodes: Any
     rows: NDArray[np.int64]
-    last: NDArray[np.int64]
-    arrays: tuple[Any, ...]
+    arrays: Any
 
     def partners(self, v: Floats) -> Floats:
         """``sum weight_j v_j`` over the partners of each row."""
-        x, total = np.empty((2, v.size)), np.empty((2, v.size))
-        x[0] = (self.pairs.weight * v)[self.rows]
-        total[0] = 0
-        sums(*self.arrays, x, total)
-        out = np.empty(v.size)
-        out[self.last] = total[0]
-        return out
+        found: Floats = sums(self.nodes, self.pairs.first, self.arrays, self.rows, self.pairs.weight, v)
+        return found
 
     @cached_property
     def degree(self) -> Floats:
@@ -181,4 +153,7 @@ class Record:
 
     def hessian(self, u: Floats) -> Floats:
         """``sum_j 2 c_ij (u_i - u_j)`` over the partners of each row."""
-        return 2 * self.weight * (self.degree * u - self.partners(u))
+        found = self.degree * u
+        found -= self.partners(u)
+        found *= 2 * self.pairs.coefficient
+        return found

@@ -2,7 +2,7 @@
 
 A product with the Hessian of the squared hinge loss adds up a vector over the partners of every row.  Within one
 Newton step the partners stay, so :func:`record` keeps the ends of their ranges, and :func:`sums` streams through
-the nodes with one prefix sum each.  See :mod:`rerank.scorers.pair_counts` for the nodes.
+the nodes with one prefix sum each.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.scorers.pair_counts import LEAF, split
+from rerank.scorers.pair_counts import split, two
+from rerank.scorers.ranksvm_nodes import LEAF
 
 
 @njit(cache=True, nogil=True)
-def record(nodes: Any, first: Any, z: Any, above: Any, below: Any, bits: Any, ends: Any, tables: Any) -> Any:
-    """Fill ``bits`` and ``ends``, node after node, and the ``tables`` (m, LEAF) of small leaves.
+def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
+    """Bits and ends of ``size`` entries, node after node, tables of small leaves, and the rows as :func:`sums` ends.
 
-    ``z``, ``above`` and ``below`` (2, m) hold what :func:`rerank.scorers.pair_counts.margins` found in their first
-    row and are used up.  In a table 1 stands for a partner above, -1 for one below.  Leaves of more than ``LEAF``
-    rows keep no pairs.  Returns the places of the rows in the order in which :func:`sums` leaves them.
+    ``found`` and ``order`` are those of :func:`rerank.scorers.pair_counts.counts`.  In a table 1 stands for a partner
+    above, -1 for one below.  Leaves of more than ``LEAF`` rows keep no pairs.
     """
     m = first.size
-    last = np.empty(m, np.uint32)
+    z, above, below = two(found[1]), two(found[2]), two(found[3])
+    bits, ends = np.empty(size, np.uint8), np.empty(size, np.uint32)
+    owner = np.empty(m, np.int64)
     ones = np.empty(m + 1, np.uint32)
+    few = 0
+    for n in range(nodes.shape[1]):
+        few += nodes[0, n] == nodes[1, n] and _has_table(nodes[0, n], nodes[2, n], first)
+    tables = np.zeros((m if few else 0, LEAF), np.int8)
     for n in range(nodes.shape[1]):
         a, c, b, s, at = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n], nodes[4, n]
         if c > a:
@@ -33,10 +39,10 @@ def record(nodes: Any, first: Any, z: Any, above: Any, below: Any, bits: Any, en
             split(c, c - a, z[s, a:b], above[s, a:b], below[s, a:b], to, bits[at:], ends[at:], ones)
             continue
         for k in range(a, b):
-            last[k] = z[s, k]
+            owner[k] = order[z[s, k]]
         if _has_table(a, b, first):
             _table(first, z[s, a:b], above[s, a:b], tables[a:b])
-    return last
+    return bits, ends, tables, owner
 
 
 @njit(cache=True, nogil=True)
@@ -54,24 +60,28 @@ def _table(first: Any, z: Any, above: Any, table: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def sums(nodes: Any, first: Any, bits: Any, ends: Any, tables: Any, v: Any, total: Any) -> None:
-    """``sum v`` over the partners of every row.
-
-    ``v`` and ``total`` (2, m) hold the vector by list and score in ``v[0]``, zeros in ``total[0]``, where the sums
-    end in the order that :func:`record` returned.
-    """
-    prefix = np.empty(first.size + 2)
+def sums(nodes: Any, first: Any, recorded: Any, rows: Any, weight: Any, u: Any) -> Any:
+    """``sum weight_j u_j`` over the partners of every row (m,); ``rows`` are those by list and score."""
+    bits, ends, tables, owner = recorded
+    m = first.size
+    v, total = np.empty((2, m)), np.empty((2, m))
+    for k in range(m):
+        v[0, k] = weight[rows[k]] * u[rows[k]]
+    total[0] = 0.0
+    prefix = np.empty(m + 2)
     few = np.zeros(LEAF)
+    result = np.empty(m)
     for n in range(nodes.shape[1]):
         a, c, b, s, at = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n], nodes[4, n]
         if c > a:
             here, there = (v[s, a:b], total[s, a:b]), (v[1 - s, a:b], total[1 - s, a:b])
             _carry(c - a, bits[at:], ends[at:], here, there, prefix)
             continue
-        for k in range(a, b):
-            total[0, k] = total[s, k]
         if _has_table(a, b, first):
-            _add_table(tables[a:b], v[s, a:b], few, total[0, a:b])
+            _add_table(tables[a:b], v[s, a:b], few, total[s, a:b])
+        for k in range(a, b):
+            result[owner[k]] = total[s, k]
+    return result
 
 
 @njit(cache=True, nogil=True)

@@ -5,57 +5,69 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from rerank.scorers.data import Floats
+from rerank.scorers.ranksvm_products import back, moments, rewritten, scores
+
+WIDE = 16
 
 
 class Rows:
-    """Products in the precision of ``X`` (n, d), with vectors in float64.
+    """Products with ``X`` (n, d), and with as few columns as give the same minimum; vectors are float64.
 
-    Columns of a sparse ``X`` that hold nothing have weight 0 in any minimum, so the products and the vectors of a
-    solver leave them out where they are many: ``size`` is the number of columns kept.
+    A loss sees the columns in which only row i has an entry through their share of one score, so the least ``|w|``
+    for that share points along those entries: one column with their norm stands for them.  Columns without an entry
+    have weight 0.  Sparse rows with fewer than :data:`WIDE` entries a column are rewritten so; ``size`` is the number
+    of columns of the others' products and vectors.
     """
 
     def __init__(self, X: Any) -> None:
-        self.d = X.shape[1]
-        self.used: Any = slice(None)
-        if not isinstance(X, np.ndarray):
-            some = np.zeros(self.d, bool)
-            some[X.indices] = True
-            if 2 * some.sum() < self.d:
-                self.used = np.flatnonzero(some)
-                renamed = (np.cumsum(some) - 1).astype(X.indices.dtype)[X.indices]
-                X = csr_matrix((X.data, renamed, X.indptr), shape=(X.shape[0], self.used.size))
-        self.X, self.transposed, self.size = X, X.T, X.shape[1]
+        self.d = self.size = X.shape[1]
+        self.dense = isinstance(X, np.ndarray)
+        self.shared: Any = None
+        self.X, self.transposed = X, X.T
+        if not self.dense:
+            self.entries = X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+            if X.nnz < WIDE * self.d:
+                self.entries, self.size, self.shared, self.alone, self.own, self.part = rewritten(
+                    self.entries, self.d
+                )
 
     def compact(self, coef: Floats) -> Floats:
-        """A copy of the entries of ``coef`` (d,) that are kept."""
-        return np.array(coef[self.used])
+        """The least weights with the same scores as ``coef`` (d,), in the columns that are kept."""
+        if self.shared is None:
+            return coef.copy()
+        w = np.asarray(np.bincount(self.own, self.part * coef[self.alone], self.size), np.float64)
+        w[: self.shared.size] = coef[self.shared]
+        return w
 
     def expand(self, w: Floats) -> Floats:
-        """``w`` (size,) with zeros where columns are left out, (d,)."""
+        """Weights of all columns (d,) for ``w`` (size,)."""
+        if self.shared is None:
+            return w
         coef = np.zeros(self.d)
-        coef[self.used] = w
+        coef[self.shared] = w[: self.shared.size]
+        coef[self.alone] = self.part * w[self.own]
         return coef
 
     def scores(self, w: Floats) -> Floats:
         """``X w`` (n,)."""
-        return np.asarray(self.X @ w.astype(self.X.dtype, copy=False), dtype=np.float64)
+        if self.dense:
+            return np.asarray(self.X @ w.astype(self.X.dtype, copy=False), dtype=np.float64)
+        return np.asarray(scores(self.entries, w))
 
     def back(self, r: Floats) -> Floats:
         """``X^T r`` (size,)."""
-        return np.asarray(self.transposed @ r.astype(self.X.dtype, copy=False), dtype=np.float64)
+        if self.dense:
+            return np.asarray(self.transposed @ r.astype(self.X.dtype, copy=False), dtype=np.float64)
+        return np.asarray(back(self.entries, r, self.size))
 
     def variances(self, weight: Floats) -> Floats:
         """Variance of every column (size,), row i with ``weight_i >= 0``; their sum is positive."""
-        if isinstance(self.X, np.ndarray):
-            share = (weight / weight.sum()).astype(self.X.dtype)
-            mean = share @ self.X
-            return np.asarray(np.einsum("i,ij,ij->j", share, self.X, self.X) - mean**2, np.float64).clip(
-                min=0
-            )
-        return np.asarray(
-            mean_variance_axis(self.X, axis=0, weights=weight.astype(self.X.dtype))[1], np.float64
-        )
+        share = weight / weight.sum()
+        if self.dense:
+            share = share.astype(self.X.dtype)
+            mean, square = share @ self.X, np.einsum("i,ij,ij->j", share, self.X, self.X)
+        else:
+            mean, square = moments(self.entries, share, self.size)
+        return np.asarray(square - mean**2, np.float64).clip(min=0)

@@ -1,0 +1,37 @@
+"""Where a solver starts from when solutions for other regularisations are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.scorers.data import Floats
+
+Trail = tuple[tuple[float, Floats], ...]
+"""Pairs of ``alpha`` and weights, the latest first, all ``alpha`` different."""
+
+KEPT = 3
+
+
+def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:
+    """The trail with one more solution, the oldest dropped beyond :data:`KEPT`."""
+    return ((alpha, coef), *(known for known in trail if known[0] != alpha))[:KEPT]
+
+
+def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:
+    """The last solution, and the line and the parabola in ``log alpha`` through the last two and three.
+
+    Weights change smoothly with ``log alpha`` where few pairs become active or inactive, and a parabola is then 10 to
+    100 times nearer than the last solution.  Where many do it may be farther: the caller takes the best.
+    """
+    if not trail:
+        return [np.zeros(d)]
+    found = [trail[0][1]]
+    if trail[0][0] == alpha:
+        return found
+    at, nodes = np.log(alpha), np.log([known for known, _ in trail])
+    for n in range(2, len(trail) + 1):
+        # Polynomials of Lagrange at ``log alpha``.
+        far = np.where(np.eye(n, dtype=bool), 1.0, at - nodes[:n])
+        apart = np.where(np.eye(n, dtype=bool), 1.0, nodes[:n, None] - nodes[:n])
+        found.append((far / apart).prod(axis=1) @ np.array([coef for _, coef in trail[:n]]))
+    return found
