@@ -28,21 +28,21 @@ def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
     rows, q = np.empty(m, np.int64), np.empty(m + 1)
     z, above, below = np.empty(m, np.uint32), np.empty(m + 1, np.uint32), np.zeros(m + 1, np.uint32)
     head = start.copy()
-    for i in by_score:
-        to = head[group[i]]
-        head[group[i]] += 1
-        rows[to], q[to], z[to] = i, p[i], place[i]
+    for row in by_score:
+        to = head[group[row]]
+        head[group[row]] += 1
+        rows[to], q[to], z[to] = row, p[row], place[row]
     q[m] = np.inf
     one: Any = np.uint64(1)
     for g in range(start.size - 1):
         a, b = np.uint64(start[g]), np.uint64(start[g + 1])
-        k = c = a
+        i = c = a
         # A merge without a branch: one of the two goes on at each step.
-        while k < b:
-            near = np.uint64((c < b) & (q[c] - q[k] < 1.0))
-            above[k] = c - a
+        while i < b:
+            near = np.uint64((c < b) & (q[c] - q[i] < 1.0))
+            above[i] = c - a
             c += near
-            k += one - near
+            i += one - near
         below[a] = 0
         for k in range(a, b):
             below[a + above[k]] += 1
