@@ -18,7 +18,7 @@ from rerank.scorers.robirank_kernels import objective
 
 # Rows of a list, share of relevant ones, and the speed-up over the plain loop that is asked of the choice.
 SHAPES = (
-    (50, 0.30, 1.0),
+    (50, 0.30, 6.0),
     (120, 0.30, 6.0),
     (1000, 0.10, 6.0),
     (1000, 0.45, 30.0),

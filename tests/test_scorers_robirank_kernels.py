@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.scorers.robirank_chebyshev import nodes_for
-from rerank.scorers.robirank_kernels import objective
+from rerank.scorers.robirank_kernels import FEWEST, objective
 
 PRODUCTS, PAIRS, INTERPOLATION = 1, 2, 3
 WEIGHTS = st.sampled_from([1.0, 0.3, 5.0, "any"])
@@ -74,9 +74,9 @@ def test_interpolation_where_one_row_is_far_above():
 
 
 def test_more_nodes_for_a_wider_range():
-    one = np.ones(100)
-    counts = [nodes_for(0.0, width, 100, one) for width in (0.0, 5.0, 20.0, 80.0)]
+    counts = [nodes_for(0.0, width, 100) for width in (0.0, 5.0, 20.0, 80.0)]
     assert counts == sorted(counts) and counts[0] < counts[-1]
+    assert nodes_for(0.0, 0.0, 1) == FEWEST
 
 
 def test_long_lists_are_interpolated_when_it_pays():

@@ -25,17 +25,15 @@ LANES = 128  # rows that are worked on together, so that their polynomials stay 
 
 
 @njit(cache=True, nogil=True)
-def nodes_for(low: float, high: float, n: int, a: Any) -> int:
-    """Nodes that keep the error of ``S`` below ``ERROR`` times the least weight (``S >= a_i`` at row i)."""
+def nodes_for(low: float, high: float, rows: float) -> int:
+    """Nodes that keep the error of ``S`` below ``ERROR`` times the least weight (``S >= a_i`` at row i).
+
+    ``rows`` bounds the sum of the weights over the least of them.
+    """
     h = max(0.5 * (high - low), 0.5)
     z = STRIP / h
     rho = z + math.sqrt(1.0 + z * z)
-    total = 0.0
-    least = np.inf
-    for j in range(n):
-        total += a[j]
-        least = min(least, a[j])
-    return int(math.ceil(math.log(total / least * (2.0 + h) / ERROR) / math.log(rho))) + 1
+    return int(math.ceil(math.log(rows * (2.0 + h) / ERROR) / math.log(rho))) + 1
 
 
 @njit(cache=True, nogil=True)

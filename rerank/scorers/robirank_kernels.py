@@ -27,6 +27,7 @@ BITS = 1000.0  # a product of factors may grow to 2^1000; float64 ends at 2^1024
 PAIR = 12.0  # a pair with a logarithm of its own
 NODE = 7.5  # a pair of nodes
 TERM = 0.27  # a row and a node
+FEWEST = 11  # nodes that any list needs
 
 
 @njit(cache=True, nogil=True)
@@ -46,44 +47,43 @@ def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, way: int, g: An
         lo = start[x]
         n = start[x + 1] - lo
         k = relevant[x]
-        low = np.inf
-        high = -np.inf
-        even = True
-        for j in range(lo, lo + n):
-            low = min(low, f[j])
-            high = max(high, f[j])
-            even = even and a[j] == a[lo]
-            g[j] = 0.0
-        even = even and high - low < 0.5 * BITS
-        fs = f[lo : lo + n]
-        weights = a[lo : lo + n]
-        worth = c[lo : lo + k]
-        slope = g[lo : lo + n]
+        fs, weights, worth, slope = f[lo : lo + n], a[lo : lo + n], c[lo : lo + k], g[lo : lo + n]
+        low, high = np.inf, -np.inf
+        least, most = np.inf, 0.0
+        for j in range(n):
+            low, high = min(low, fs[j]), max(high, fs[j])
+            least, most = min(least, weights[j]), max(most, weights[j])
+        slope[:] = 0.0
+        even = least == most and high - low < 0.5 * BITS
+        each = 1.0 if even else PAIR
         how = way
         if way == 0:
-            r = nodes_for(low, high, n, weights)
-            each = 1.0 if even else PAIR
-            smooth = r * (NODE * r + TERM * (n + k)) < each * n * k
-            how = 3 if smooth else 1
+            how = 1
+            if each * n * k > NODE * FEWEST**2:
+                r = nodes_for(low, high, n * (most / least))
+                how = 3 if r * (NODE * r + TERM * (n + k)) < each * n * k else 1
         if how == 3:
-            r = nodes_for(low, high, n, weights)
+            r = nodes_for(low, high, n * (most / least))
             total += interpolated(fs, k, weights, worth, low, high, r, slope)
         elif how == 1 and even:
-            total += _products(fs, k, a[lo], worth, high, E, T, slope)
+            total += _products(fs, k, least, worth, low, high, E, T, slope)
         else:
             total += _pairs(fs, k, weights, worth, T, slope)
     return total
 
 
 @njit(cache=True, nogil=True)
-def _products(f: Any, k: int, a: float, c: Any, high: float, E: Any, T: Any, g: Any) -> float:
+def _products(f: Any, k: int, a: float, c: Any, low: float, high: float, E: Any, T: Any, g: Any) -> float:
     n = f.size
     for j in range(n):
         E[j] = 2.0 ** (f[j] - high)
+    block = n
+    several = n * (1.0 + high - low) > BITS
     total = 0.0
     for i in range(k):
-        # No factor exceeds 1 + 2^(high - f_i).
-        block = max(1, int(BITS / (1.0 + high - f[i])))
+        if several:
+            # No factor exceeds 1 + 2^(high - f_i).
+            block = max(1, int(BITS / (1.0 + high - f[i])))
         r = 1.0 / E[i]
         A = 0.0
         s = 0.0
