@@ -221,9 +221,13 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         if folder is not None:
             run = identity(log, held_out, settings, plan, self.init_scale, self.n_factors)
             keeper = Checkpoint(folder, run)
-        start = grown(self._factors, log.n_users, log.n_items, self.init_scale, self._seed)
         engine = engine_of(self.engine, self.n_jobs, advice_for(folder))
-        found = train(engine, log, start, settings, plan, self.n_epochs_ + 1, held_out, keeper)
+        found = train(
+            engine, log,
+            # The first vectors have no name here, so that training can let go of them.
+            grown(self._factors, log.n_users, log.n_items, self.init_scale, self._seed),
+            settings, plan, self.n_epochs_ + 1, held_out, keeper,
+        )  # fmt: skip
         self._keep(found, log)
         return self
 

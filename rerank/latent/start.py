@@ -40,17 +40,13 @@ def grown(known: Factors, n_users: int, n_items: int, scale: float, seed: int) -
     """Factors with normal rows for the users and items that are new."""
     rng = np.random.default_rng(seed_of(seed, START, len(known.U), len(known.V)))
     d = known.U.shape[1]
-    users, items = n_users - len(known.U), n_items - len(known.V)
-    return Factors(
-        np.concatenate(
-            [known.U, scale * rng.standard_normal((users, d), dtype=np.float32)], dtype=np.float32
-        ),
-        np.concatenate(
-            [known.V, scale * rng.standard_normal((items, d), dtype=np.float32)], dtype=np.float32
-        ),
-        np.concatenate([known.GU, np.zeros(users, np.float32)]),
-        np.concatenate([known.GV, np.zeros(items, np.float32)]),
-    )
+    U, V = np.empty((n_users, d), dtype=np.float32), np.empty((n_items, d), dtype=np.float32)
+    GU, GV = np.zeros(n_users, dtype=np.float32), np.zeros(n_items, dtype=np.float32)
+    for rows, squares, old, G in ((U, GU, known.U, known.GU), (V, GV, known.V, known.GV)):
+        rows[: len(old)], squares[: len(old)] = old, G
+        rng.standard_normal(out=rows[len(old) :], dtype=np.float32)
+        rows[len(old) :] *= scale
+    return Factors(U, V, GU, GV)
 
 
 def engine_of(name: str, n_jobs: int | None, advice: str = "") -> Engine:
