@@ -94,32 +94,34 @@ class Ring:
 
     def epochs(self, n):
         p, before = self.s.n_shards, None
-        for e in range(1, n + 1):
-            for t in range(p):
-                step = Step(e, t)
-                if before and e > before.epoch:
-                    rows = [self.call(shard.deal, e) for shard in self.shards]
-                    rows = [given if isinstance(given[0], tuple) else (given,) for given in rows]
-                    each = len(rows[0]) // p
-                    for q, shard in enumerate(self.shards):
-                        b = in_hand(q, step, p)
-                        mine = [part for given in rows for part in given[b * each : (b + 1) * each]]
-                        self.call(shard.gather, step, before, *mine)
-                else:
-                    for q, shard in enumerate(self.shards):
-                        b = in_hand(q, step, p)
-                        self.call(shard.take, step, *(self.blocks[b] if before else self.home(e, b)))
-                self.work(step)
-                before = step
+        for step in [Step(e, t) for e in range(1, n + 1) for t in range(p)]:
+            if before is None:
+                self.blocks = {b: self.home(1, b) for b in range(p)}
+            elif step.epoch > before.epoch:
+                self.deal(step, before)
+            self.work(step)
+            before = step
+
+    def deal(self, step, before):
+        p = self.s.n_shards
+        rows = [self.call(shard.deal, step.epoch) for shard in self.shards]
+        rows = [given if isinstance(given[0], tuple) else (given,) for given in rows]
+        each = len(rows[0]) // p
+        for q, shard in enumerate(self.shards):
+            b = in_hand(q, step, p)
+            mine = [part for given in rows for part in given[b * each : (b + 1) * each]]
+            self.call(shard.gather, step, before, *mine)
+        self.blocks = dict.fromkeys(range(p), ())
 
     def work(self, step):
-        self.blocks = {}
-        for shard in self.shards:
-            self.report += self.call(shard.xi_step, step)
+        blocks = {}
         for q, shard in enumerate(self.shards):
-            runs = [self.call(shard.run, step, k) for k in range(len(shard.pieces))]
-            self.blocks[in_hand(q, step, len(self.shards))] = [piece for piece, _ in runs]
+            b = in_hand(q, step, len(self.shards))
+            runs = [self.call(shard.run, step, 0, True, *self.blocks[b])]
+            runs += [self.call(shard.run, step, k, False) for k in range(1, len(shard.pieces))]
+            blocks[b] = [piece for piece, _ in runs]
             self.report += sum((report for _, report in runs), Report())
+        self.blocks = blocks
 
     def home(self, epoch, b):
         items = dealt(N_ITEMS, D, self.s, epoch)
@@ -173,16 +175,11 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     ring.epochs(1)
     shard = ring.shards[0]
     before = frozen(shard.users(slice(0, N_USERS))), frozen(shard.hand())
-    for call in (
-        lambda: shard.xi_step(Step(2, 0)),
-        lambda: shard.run(Step(1, 0), 0),
-        lambda: shard.run(Step(2, 0), 1),
-    ):
+    for step, k in ((Step(2, 0), 0), (Step(1, 0), 0), (Step(2, 0), 1)):
         with pytest.raises(OutOfStepError):
-            call()
-    shard.take(Step(2, 0), *ring.home(2, 0))
-    with pytest.raises(OutOfStepError, match="before piece 0"):
-        shard.run(Step(2, 0), 1)
+            shard.run(step, k, True)
+    with pytest.raises(OutOfStepError):
+        shard.run(Step(2, 0), 1, False, *ring.home(2, 0))  # piece 1 before piece 0
     np.testing.assert_array_equal(before[0][0], shard.users(slice(0, N_USERS))[0])
 
 

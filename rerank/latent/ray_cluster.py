@@ -86,6 +86,14 @@ def alive(actor: Any) -> bool:
     return True
 
 
+def quiet(on: bool) -> None:
+    """Keep Ray from printing the answers that nobody asks for any more, which after a loss are errors."""
+    if on:
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "exact-rerank")
+    elif os.environ.get("RAY_IGNORE_UNHANDLED_ERRORS") == "exact-rerank":
+        del os.environ["RAY_IGNORE_UNHANDLED_ERRORS"]
+
+
 def put(parts: Iterable[Any]) -> list[Any]:
     """References to arrays in the object store."""
     return [ray.put(part) for part in parts]

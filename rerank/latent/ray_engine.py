@@ -1,11 +1,12 @@
 """The engine of many machines: an actor a shard on Ray, blocks handed on from actor to actor.
 
 The driver hands out calls and never touches a vector on its way.  A call names the pieces of its block by reference,
-so Ray fetches them while the shard is busy with the call before; up to ``AHEAD`` calls are under way, so that nobody
-waits for the driver.
+so Ray fetches them while the shard is busy with the call before; up to ``AHEAD`` steps are under way, so that nobody
+waits for the driver.  The xi-step is handed out with its sub-epoch: an epoch of p shards has p^2 of them, and there is
+one driver.
 
 When a worker is lost, all shards go back to where the driver last had all factors, at the start or at the last
-:meth:`RayEngine.collect`, and the calls since then are made again.  Steps have their random numbers from their tags, so
+:meth:`RayEngine.collect`, and the steps since then are made again.  Steps have their random numbers from their tags, so
 the model is the same to the bit.
 """
 
@@ -22,16 +23,16 @@ import ray
 from rerank.errors import SolverError
 from rerank.latent import ray_cluster as cluster
 from rerank.latent.blocks import Partition, shards_of
-from rerank.latent.engine import Collected, Factors, Report, Settings, Step
+from rerank.latent.engine import Collected, Factors, Floats, Report, Settings, Step
 from rerank.latent.log import Log
 from rerank.latent.ray_messages import cut_users, in_hand, pieces_of, rows_of, shares, slices
 from rerank.latent.shard import dealt
 
-AHEAD = 4  # calls whose answers are not waited for: two steps
+AHEAD = 2  # steps whose answers are not waited for
+WORTH = 100 * 2**10  # bytes below which Ray sends a message by way of the driver anyway
 LOSSES = 5  # between two collections; with more of them a run does not come forward
 
 Answer = TypeVar("Answer")
-Call = Callable[[Step], None]
 
 
 class RayEngine:
@@ -62,8 +63,9 @@ class RayEngine:
         self._log, self._settings, self._point = log, settings, start
         self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
         self._pieces = pieces_of(log.n_items, start.V.shape[1], settings)
-        self._calls: list[tuple[Call, Step]] = []
-        self._cut_short: tuple[Call, Step] | None = None
+        self._steps: list[tuple[Step, bool]] = []
+        self._cut_short: tuple[Step, bool] | None = None
+        self._renew: Step | None = None
         self._reports: dict[int, Report] = {}
         self._losses, self._restored = 0, False
         self._ours = cluster.connect(cluster.store_for(log, start.V.shape[1], settings), self.n_jobs)
@@ -74,24 +76,29 @@ class RayEngine:
             raise
 
     def xi_step(self, step: Step) -> None:
-        """Renew ``xi`` for the blocks in hand."""
-        self._do(self._xi_step, step)
+        """Renew ``xi`` for the blocks in hand, as soon as the sub-epoch is handed out."""
+        self._renew = step
 
     def sub_epoch(self, step: Step) -> None:
         """Visit the records in the blocks in hand."""
-        self._do(self._sub_epoch, step)
+        self._survive(lambda: self._wait(AHEAD - 1))
+        # Ctrl-C may come between the calls to two shards: then what is in hand is handed out again, and the shards
+        # that have had it give the same answer.
+        self._cut_short = (step, step == self._renew)
+        self._survive(self._finish)
 
     def collect(self) -> Collected:
         """Factors in their own order; from now on the point to which shards go back."""
-        if not self._calls and not self._cut_short:
+        if not self._steps and not self._cut_short:
             return Collected(self._point)
         factors = self._survive(self._fetch)
         reports = tuple(self._reports.values())
-        self._point, self._calls, self._reports, self._losses = factors, [], {}, 0
+        self._point, self._steps, self._reports, self._losses = factors, [], {}, 0
         return Collected(factors, reports)
 
     def close(self) -> None:
         """End the actors, and Ray where it was started here."""
+        cluster.quiet(False)
         for actor in self._actors:
             ray.kill(actor, no_restart=True)
         self._actors = []
@@ -99,22 +106,14 @@ class RayEngine:
             ray.shutdown()
             self._ours = False
 
-    def _do(self, call: Call, step: Step) -> None:
-        self._survive(lambda: self._wait(AHEAD - 1))
-        # Ctrl-C may come between the calls to two shards: then what is in hand is handed out again, and the shards
-        # that have had it give the same answer.
-        self._cut_short = (call, step)
-        self._survive(self._finish)
-
     def _finish(self) -> None:
         if self._cut_short:
-            call, step = self._cut_short
-            call(step)
-            self._calls.append((call, step))
+            self._hand_out(*self._cut_short)
+            self._steps.append(self._cut_short)
             self._cut_short = None
 
     def _wait(self, most: int) -> None:
-        """Take answers until at most some calls are under way."""
+        """Take answers until at most some steps are under way."""
         while len(self._acks) > most:
             epoch, reports = self._acks[0]
             for report in ray.get(reports):
@@ -126,9 +125,9 @@ class RayEngine:
             try:
                 if not self._restored:
                     self._restore()
-                    for call, step in self._calls:
+                    for step, renew in self._steps:
                         self._wait(AHEAD - 1)
-                        call(step)
+                        self._hand_out(step, renew)
                     self._restored = True
                 return work()
             except cluster.LOST as error:
@@ -136,6 +135,7 @@ class RayEngine:
 
     def _lost(self, error: Exception) -> None:
         self._restored = False
+        cluster.quiet(True)
         self._losses += 1
         self.n_lost += 1
         why = type(error).__name__
@@ -165,77 +165,79 @@ class RayEngine:
                 self._without_log.discard(q)
             ray.get(self._actors[q].restore.remote(*cluster.put(cut_users(self._point, users))))
         self._step: Step | None = None
+        self._dealt_for = 0
         self._blocks: dict[int, list[Any]] = {}
         self._acks: deque[tuple[int, list[Any]]] = deque()
         self._reports = {}
 
-    def _xi_step(self, step: Step) -> None:
-        self._give(step)
-        self._acks.append((step.epoch, [actor.xi_step.remote(step) for actor in self._actors]))
-
-    def _sub_epoch(self, step: Step) -> None:
-        self._give(step)
+    def _hand_out(self, step: Step, renew: bool) -> None:
+        p = len(self._actors)
+        if self._dealt_for != step.epoch:
+            self._deal(step)
         blocks: dict[int, list[Any]] = {}
         reports: list[Any] = []
         for q, actor in enumerate(self._actors):
-            runs = [cluster.several(actor.run, 2, step, k) for k in range(len(self._pieces))]
-            blocks[in_hand(q, step, len(self._actors))] = [piece for piece, _ in runs]
+            b = in_hand(q, step, p)
+            run = actor.run.options(num_returns=2)
+            # Every piece is a call of its own, whose answer is on its way while the next one is worked on.
+            runs = [run.remote(step, 0, renew, *self._blocks.get(b, ()))]
+            runs += [run.remote(step, k, False) for k in range(1, len(self._pieces))]
+            blocks[b] = [piece for piece, _ in runs]
             reports += [report for _, report in runs]
-        self._blocks = blocks
+        self._blocks, self._step = blocks, step
         self._acks.append((step.epoch, reports))
 
-    def _give(self, step: Step) -> None:
-        """Put the blocks of a step into the shards' hands."""
-        if step == self._step:
-            return
-        if self._step is None:
-            self._items = self._dealt(step.epoch)
-            self._blocks = {b: self._from_home(b) for b in range(len(self._actors))}
-        if self._step and step.epoch != self._step.epoch:
-            self._deal(step, self._step)
+    def _deal(self, step: Step) -> None:
+        """Deal out the items anew."""
+        p, (n, d) = len(self._actors), self._point.V.shape
+        items = dealt(n, d, self._settings, step.epoch)
+        if self._step and 4 * d * n > p**2 * WORTH:
+            self._exchange(step, self._step)
+            self._blocks = {}
         else:
-            for q, actor in enumerate(self._actors):
-                actor.take.remote(step, *self._blocks[in_hand(q, step, len(self._actors))])
-        self._step = step
+            V, GV = self._items_home() if self._step else (self._point.V, self._point.GV)
+            self._blocks = {b: self._from_home(items, b, V, GV) for b in range(p)}
+        self._items, self._dealt_for = items, step.epoch
 
-    def _dealt(self, epoch: int) -> Partition:
-        return dealt(self._log.n_items, self._point.V.shape[1], self._settings, epoch)
-
-    def _from_home(self, block: int) -> list[Any]:
-        """References to the pieces of a block, from the driver's own factors."""
-        low, high = self._items.bounds(block)
-        mine = self._items.order[low:high]
-        rows = [mine[rows_of(self._items, block, piece)] for piece in self._pieces]
-        return cluster.put((self._point.V[some], self._point.GV[some]) for some in rows)
-
-    def _deal(self, step: Step, before: Step) -> None:
-        """Items are dealt out anew from shard to shard; nothing comes home for it."""
-        p = len(self._actors)
-        each = shares(self._log.n_items, self._point.V.shape[1], p)
+    def _exchange(self, step: Step, before: Step) -> None:
+        """Rows go from shard to shard, p^2 messages, and nothing comes home for it."""
+        p, (n, d) = len(self._actors), self._point.V.shape
+        each = shares(n, d, p)
         rows = [cluster.several(actor.deal, p * each, step.epoch) for actor in self._actors]
         for q, actor in enumerate(self._actors):
             b = in_hand(q, step, p)
             mine = [ref for given in rows for ref in given[b * each : (b + 1) * each]]
             actor.gather.remote(step, before, *mine)
-        self._items, self._blocks = self._dealt(step.epoch), {}
 
-    def _fetch(self) -> Factors:
-        self._finish()
-        self._wait(0)
-        p = self._point
-        found = Factors(*(np.empty_like(part) for part in (p.U, p.V, p.GU, p.GV)))
+    def _from_home(self, items: Partition, block: int, V: Floats, GV: Floats) -> list[Any]:
+        """References to the pieces of a block, from the driver's own vectors."""
+        low, high = items.bounds(block)
+        mine = items.order[low:high]
+        rows = [mine[rows_of(items, block, piece)] for piece in self._pieces]
+        return cluster.put((V[some], GV[some]) for some in rows)
+
+    def _items_home(self) -> tuple[Floats, Floats]:
+        """Vectors and squares of all items, from whoever has them in hand."""
+        V, GV = np.empty_like(self._point.V), np.empty_like(self._point.GV)
         hands = [cluster.several(actor.hand, 1 + len(self._pieces)) for actor in self._actors]
         for hand in hands:
             block, *pieces = ray.get(hand)
             low, high = self._items.bounds(block)
             mine = self._items.order[low:high]
-            for piece, (V, GV) in zip(self._pieces, pieces):
+            for piece, rows in zip(self._pieces, pieces):
                 some = mine[rows_of(self._items, block, piece)]
-                found.V[some], found.GV[some] = V, GV
+                V[some], GV[some] = rows
+        return V, GV
+
+    def _fetch(self) -> Factors:
+        self._finish()
+        self._wait(0)
+        V, GV = self._items_home()
+        U, GU = np.empty_like(self._point.U), np.empty_like(self._point.GU)
         for users, actor in zip(self._users, self._actors):
-            cuts = slices(len(users), 4 * p.U.shape[1])
-            *U, GU = ray.get(cluster.several(actor.users, len(cuts) + 1, *cuts))
-            for cut, rows in zip(cuts, U):
-                found.U[users[cut]] = rows
-            found.GU[users] = GU
-        return found
+            cuts = slices(len(users), 4 * U.shape[1])
+            *parts, squares = ray.get(cluster.several(actor.users, len(cuts) + 1, *cuts))
+            for cut, rows in zip(cuts, parts):
+                U[users[cut]] = rows
+            GU[users] = squares
+        return Factors(U, V, GU, GV)

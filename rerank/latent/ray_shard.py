@@ -10,7 +10,6 @@ Nothing here knows Ray but :meth:`RayShard.node`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,18 +51,8 @@ class RayShard:
         self._room = self._new_room()
         self._partitions: dict[int, Partition] = {}
         self._dealt: tuple[int, Any] = (0, None)
-        self._answers: dict[Any, Any] = {}
+        self._answers: dict[int, tuple[Rows, Report]] = {}
         self._step: Step | None = None
-
-    def take(self, step: Step, *pieces: Rows) -> None:
-        """Take the block of a step, in pieces; copied, because it is going to be changed."""
-        if step == self._step:
-            return
-        block = self._block(step)
-        for piece, (V, GV) in zip(self.pieces, pieces):
-            rows = rows_of(self._items(step.epoch), block.index, piece)
-            block.V[rows], block.GV[rows] = V, GV
-        self._hold(step, block)
 
     def deal(self, epoch: int) -> Any:
         """Rows of the block in hand for each block of a new epoch, each in :func:`shares` messages."""
@@ -85,17 +74,19 @@ class RayShard:
             block.V[to], block.GV[to] = (joined(parts) for parts in zip(*given))
         self._hold(step, block)
 
-    def xi_step(self, step: Step) -> Report:
-        """Renew ``xi`` for the block in hand."""
-        self._check(step)
-        return self._once("xi", lambda: self.shard.xi_step(step, self.block))
+    def run(self, step: Step, k: int, renew: bool, *pieces: Rows) -> tuple[Rows, Report]:
+        """Visit the records in piece ``k`` of the step's block, and hand the piece on.
 
-    def run(self, step: Step, k: int) -> tuple[Rows, Report]:
-        """Visit the records in piece ``k`` of the block in hand, and let it go."""
-        self._check(step)
-        if k and ("run", k - 1) not in self._answers:
-            raise OutOfStepError(f"Piece {k} of {step} came before piece {k - 1}.")
-        return self._once(("run", k), lambda: self._run(step, k))
+        The call for the first piece brings the block, in ``pieces``, unless it has been gathered; with ``renew`` it
+        renews ``xi`` before.
+        """
+        if pieces and step != self._step:
+            self._take(step, pieces)
+        if step != self._step or (k and k - 1 not in self._answers):
+            raise OutOfStepError(f"Piece {k} of {step} came, but the block in hand is of {self._step}.")
+        if k not in self._answers:
+            self._answers[k] = self._run(step, k, renew)
+        return self._answers[k]
 
     def users(self, *parts: slice) -> Any:
         """Users' vectors in slices, and the squares last."""
@@ -116,8 +107,17 @@ class RayShard:
             found += [(self.block.V[some], self.block.GV[some]) for some in np.array_split(rows, each)]
         return tuple(found) if len(found) > 1 else found[0]
 
-    def _run(self, step: Step, k: int) -> tuple[Rows, Report]:
-        report = self.shard.run(step, self.block, self.pieces[k])
+    def _take(self, step: Step, pieces: tuple[Rows, ...]) -> None:
+        """Copy a block, because it is going to be changed."""
+        block = self._block(step)
+        for piece, (V, GV) in zip(self.pieces, pieces):
+            rows = rows_of(self._items(step.epoch), block.index, piece)
+            block.V[rows], block.GV[rows] = V, GV
+        self._hold(step, block)
+
+    def _run(self, step: Step, k: int, renew: bool) -> tuple[Rows, Report]:
+        report = self.shard.xi_step(step, self.block) if renew and k == 0 else Report()
+        report += self.shard.run(step, self.block, self.pieces[k])
         return self._piece(rows_of(self._items(step.epoch), self.block.index, self.pieces[k])), report
 
     def _items(self, epoch: int) -> Partition:
@@ -142,12 +142,3 @@ class RayShard:
 
     def _piece(self, rows: slice) -> Rows:
         return self.block.V[rows], self.block.GV[rows]
-
-    def _check(self, step: Step) -> None:
-        if step != self._step:
-            raise OutOfStepError(f"{step} came, but the block in hand is of {self._step}.")
-
-    def _once(self, tag: Any, work: Callable[[], Any]) -> Any:
-        if tag not in self._answers:
-            self._answers[tag] = work()
-        return self._answers[tag]
