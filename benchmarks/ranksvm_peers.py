@@ -1,4 +1,4 @@
-"""The peers of :mod:`benchmarks.ranksvm`; each run says the objective of its weights, computed here."""
+"""The peers of :mod:`benchmarks.ranksvm`; each can say the objective of its weights, computed here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,18 @@ from rerank.scorers.data import RankingData
 from rerank.scorers.ranksvm_pairs import Pairs
 
 Floats = NDArray[np.float64]
-Run = Callable[[], str]
+LIBLINEAR = "LIBLINEAR-rankSVM, eps"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run can say of its result, and its seconds where the program measured them itself."""
+
+    say: Callable[[], str]
+    seconds: float | None = None
+
+
+Run = Callable[[], Done]
 
 
 def said(X: Any, y: Floats, w: Floats, alpha: float, loss: str) -> str:
@@ -32,7 +44,12 @@ def logistic(X: Any, y: Floats, solver: str) -> Run:
     from sklearn.linear_model import LogisticRegression
 
     high = y > np.median(y)
-    return lambda: f"{LogisticRegression(solver=solver).fit(X, high).n_iter_} iterations"
+
+    def run() -> Done:
+        model = LogisticRegression(solver=solver).fit(X, high)
+        return Done(lambda: f"{model.n_iter_} iterations")
+
+    return run
 
 
 def liblinear(path: str, text: str, X: Any, y: Floats, alpha: float) -> dict[str, Run]:
@@ -43,32 +60,37 @@ def liblinear(path: str, text: str, X: Any, y: Floats, alpha: float) -> dict[str
         w = np.array(model.read_text().split("\nw\n")[1].split(), dtype=np.float64)
         return np.pad(w, (0, X.shape[1] - w.size))
 
-    def run(eps: str) -> str:
+    def run(eps: str) -> Done:
         model = Path(f"{text}.liblinear")
         _call([path, "-t", "1", "-c", repr(C), "-e", eps, text, str(model)])
-        return said(X, y, weights(model), alpha, "squared_hinge")
+        return Done(lambda: said(X, y, weights(model), alpha, "squared_hinge"))
 
-    return {f"LIBLINEAR-rankSVM, eps {eps}": lambda eps=eps: run(eps) for eps in ("1e10", "1e-3", "1e-6")}  # type: ignore[misc]
+    return {f"{LIBLINEAR} {eps}": lambda eps=eps: run(eps) for eps in ("1e10", "1e-3", "1e-6")}  # type: ignore[misc]
 
 
 def svm_rank(path: str, text: str, X: Any, y: Floats, alpha: float) -> dict[str, Run]:
     """SVM-rank on the file ``text``, with the share of swapped pairs as loss."""
 
-    def run() -> str:
+    def run() -> Done:
         model = Path(f"{text}.svmrank")
-        _call([path, "-l", "2", "-c", repr(c_of_alpha(alpha)), "-e", "0.001", text, str(model)])
+        out = _call([path, "-l", "2", "-c", repr(c_of_alpha(alpha)), "-e", "0.001", text, str(model)])
+        seconds = float(out.split("Runtime in cpu-seconds:")[1].split()[0])
+        return Done(lambda: said(X, y, weights(model), alpha, "hinge"), seconds)
+
+    def weights(model: Path) -> Floats:
         w = np.zeros(X.shape[1])
         for part in model.read_text().splitlines()[-1].split()[1:]:
             if ":" in part:
                 k, x = part.split(":")
                 w[int(k) - 1] = float(x)
-        return said(X, y, w, alpha, "hinge")
+        return w
 
     return {"SVM-rank, eps 1e-3": run}
 
 
-def _call(command: list[str]) -> None:
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+def _call(command: list[str]) -> str:
+    threads = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=threads).stdout
 
 
 def survival(X: Floats, y: Floats, alpha: float) -> dict[str, Run]:
@@ -78,9 +100,10 @@ def survival(X: Floats, y: Floats, alpha: float) -> dict[str, Run]:
     times["event"], times["time"] = True, y - y.min() + 1
     C = c_of_alpha(alpha, count_pairs(y))
 
-    def run(optimizer: str) -> str:
+    def run(optimizer: str) -> Done:
         options = dict(rank_ratio=1, optimizer=optimizer, tol=1e-6, max_iter=100, fit_intercept=False)
-        return said(X, y, model(alpha=2 * C, **options).fit(X, times).coef_, alpha, "squared_hinge")
+        w = model(alpha=2 * C, **options).fit(X, times).coef_
+        return Done(lambda: said(X, y, w, alpha, "squared_hinge"))
 
     return {f"scikit-survival, {tree}": lambda tree=tree: run(tree) for tree in ("avltree", "rbtree")}  # type: ignore[misc]
 
@@ -92,9 +115,10 @@ def dlib_planes(X: Floats, y: Floats, alpha: float) -> dict[str, Run]:
     for x, relevant in zip(X, y > 0):
         (rows.relevant if relevant else rows.nonrelevant).append(dlib.vector(x.tolist()))
 
-    def run() -> str:
+    def run() -> Done:
         trainer = dlib.svm_rank_trainer()
         trainer.c, trainer.epsilon = c_of_alpha(alpha), 1e-3
-        return said(X, y, np.array(list(trainer.train(rows).weights)).ravel(), alpha, "hinge")
+        found = trainer.train(rows)
+        return Done(lambda: said(X, y, np.array(list(found.weights)).ravel(), alpha, "hinge"))
 
     return {"dlib": run}
