@@ -1,138 +1,108 @@
 """Pairs per second of the steps, in random order and in blocks; one epoch end to end, and its memory.
 
-The log is drawn: the Million Song log's users, items and records [BertinMahieuxEllisWhitmanLamere2011], each times
-``scale``, with items by a Zipf law; d = 100.  Seconds are CPU seconds of one thread.  In random order every record has
-5 items y' of its own; in blocks the records of a visit share theirs.
+The log is drawn, see :mod:`benchmarks.latent_log`; d = 100.  Seconds are CPU seconds of one thread.  Random order is
+that of :mod:`benchmarks.latent_naive`, timed anew before each row of the table; the best of its times is what the
+others are compared with.
 """
 
 from __future__ import annotations
 
-import resource
-import time
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numba import njit
 from threadpoolctl import threadpool_limits
 
-from rerank.latent.engine import Collected, Factors, Settings, Step
-from rerank.latent.engine_local import LocalEngine
-from rerank.latent.log import log_of
-from rerank.latent.rows import FAST, draw
+from benchmarks.latent_log import drawn_log, read
+from benchmarks.latent_memory import copying
+from benchmarks.latent_naive import Naive
+from rerank.latent.blocks import shards_of
+from rerank.latent.engine import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.log import Log, log_of
+from rerank.latent.shard import Shard, dealt
 
-USERS, ITEMS, RECORDS, FACTORS = 1_129_318, 386_133, 49_824_519, 100
-
-
-@njit(nogil=True, fastmath=FAST)
-def naive(
-    who: Any, items: Any, xi: Any, U: Any, V: Any, GU: Any, GV: Any, rate: Any, n: int, m: int, seed: Any
-) -> int:
-    """Records drawn at random, a pair after the other, as the algorithm is written down; AdaGrad by rows."""
-    state = np.empty(1, dtype=np.uint64)
-    state[0] = seed
-    d = U.shape[1]
-    for _ in range(n):
-        r = draw(state, who.size)
-        u, y = U[who[r]], V[items[r]]
-        for _ in range(m):
-            z = draw(state, V.shape[0])
-            other = V[z]
-            t = np.float32(0.0)
-            square = np.float32(0.0)
-            difference = np.float32(0.0)
-            for k in range(d):
-                t += u[k] * (y[k] - other[k])
-                square += u[k] * u[k]
-                difference += (y[k] - other[k]) * (y[k] - other[k])
-            g = xi[r] / (np.float32(1.0) + np.float32(2.0) ** t)
-            GU[who[r]] += g * g * difference / d
-            GV[items[r]] += g * g * square / d
-            GV[z] += g * g * square / d
-            a = rate * g / np.sqrt(GU[who[r]] + np.float32(1e-12))
-            b = rate * g / np.sqrt(GV[items[r]] + np.float32(1e-12))
-            c = rate * g / np.sqrt(GV[z] + np.float32(1e-12))
-            for k in range(d):
-                old = u[k]
-                u[k] += a * (y[k] - other[k])
-                y[k] += b * old
-                other[k] -= c * old
-    return n * m
-
-
-def drawn_log(scale: float, seed: int = 0) -> Any:
-    """A log of that share of the shape, without repeated records."""
-    rng = np.random.default_rng(seed)
-    users, items, records = (max(int(n * scale), 50) for n in (USERS, ITEMS, RECORDS))
-    weight = 1.0 / np.arange(10, items + 10) ** 0.9
-    row = rng.integers(users, size=records, dtype=np.int32)
-    col = np.searchsorted(np.cumsum(weight / weight.sum()), rng.random(records, dtype=np.float32)).astype(
-        np.int32
-    )
-    log = sp.csr_matrix(
-        (np.ones(records, np.float32), (row, np.minimum(col, items - 1))), shape=(users, items)
-    )
-    log.data[:] = 1.0
-    return log
+FACTORS = 100
+SHARDS = 4  # as the model has by itself
+NEGATIVES = 5
+# Items y' of a visit, records of a visit, share of the items y' by popularity, bytes of a sub-block.
+ROWS = (
+    (NEGATIVES, 1, 0.0, 2**22),
+    (NEGATIVES, 8, 0.0, 2**22),
+    (200, 8, 0.7, 2**20),
+    (200, 8, 0.7, 2**22),
+    (200, 8, 0.7, 2**24),
+)
 
 
 def factors(log: Any) -> Factors:
+    """Small random vectors."""
     rng = np.random.default_rng(0)
-    U = 0.1 * rng.standard_normal((log.shape[0], FACTORS), dtype=np.float32)
-    V = 0.1 * rng.standard_normal((log.shape[1], FACTORS), dtype=np.float32)
-    return Factors(
-        U.astype(np.float32), V.astype(np.float32), np.zeros(len(U), np.float32), np.zeros(len(V), np.float32)
+    n, items = log.shape
+    U, V = (rng.standard_normal((rows, FACTORS), dtype=np.float32) for rows in (n, items))
+    U *= 0.1
+    V *= 0.1
+    return Factors(U, V, np.zeros(n, np.float32), np.zeros(items, np.float32))
+
+
+def steps(log: Log, start: Factors, settings: Settings) -> Report:
+    """What the first shard does with the first block."""
+    users = shards_of(log.n_users, settings.n_shards, settings.seed)[0]
+    shard = Shard(0, log.of(users), start.U[users], start.GU[users], settings)
+    items = dealt(log.n_items, FACTORS, settings, 1)
+    mine = items.order[slice(*items.bounds(0))]
+    block = ItemBlock(1, 0, start.V[mine], start.GV[mine])
+    shard.xi_step(Step(1, 0), block)
+    return shard.run(Step(1, 0), block)
+
+
+def table(log: Any) -> None:
+    """Print pairs per second."""
+    small = drawn_log(0.001)
+    start = factors(log)
+    naive = Naive(log, start, min(log.nnz, 1_000_000), NEGATIVES)
+    found = []
+    for m, size, popular, block in ROWS:
+        settings = Settings(
+            n_shards=SHARDS,
+            n_negatives=m,
+            visit_size=size,
+            popular=popular,
+            block_bytes=block,
+            xi_samples=500,
+        )
+        steps(log_of(small), factors(small), settings)  # compiles
+        found.append((naive.rate(), steps(log_of(log), start, settings)))
+    base = max(rate for rate, _ in found)
+    print(f"random order, {NEGATIVES} items y' for each record: {base / 1e6:.2f} M pairs/s")
+    # A row is read and written for each item y', and two for each record.
+    print(
+        f"  {base * 800 * (1 + 2 / NEGATIVES) / 1e9:.1f} GB/s of rows; a plain copy moves {copying() / 1e9:.1f} GB/s"
     )
-
-
-def naive_rate(log: Any, start: Factors, records: int) -> float:
-    """Pairs per CPU second in random order."""
-    who = np.repeat(np.arange(log.shape[0], dtype=np.int32), np.diff(log.indptr))
-    xi = np.ones(log.nnz, np.float32)
-    f = start.copy()
-    rates = []
-    for n in (10, records, records):
-        began = time.thread_time()
-        pairs = naive(who, log.indices, xi, f.U, f.V, f.GU, f.GV, np.float32(0.1), n, 5, np.uint64(n))
-        rates.append(pairs / (time.thread_time() - began))
-    return max(rates[1:])
-
-
-def epoch(log: Any, start: Factors, settings: Settings, epochs: int = 1) -> tuple[Collected, float]:
-    """Epochs after a first one that compiles where the log is small; answers and wall seconds of an epoch."""
-    engine = LocalEngine()
-    engine.prepare(log_of(log), start, settings)
-    began = time.perf_counter()
-    for e in range(1, epochs + 1):
-        for t in range(settings.n_shards):
-            engine.xi_step(Step(e, t))
-            engine.sub_epoch(Step(e, t))
-    seconds = (time.perf_counter() - began) / epochs
-    found = engine.collect()
-    engine.close()
-    return found, seconds
+    print("in blocks:   items y' of a visit   records of a visit   block   M pairs/s   x random order")
+    for (m, size, _, block), (_, report) in zip(ROWS, found):
+        rate = report.pairs / report.step_seconds
+        print(
+            f"{m:32d} {'1' if size == 1 else f'up to {size}':>20} {block / 2**20:4.0f} MB {rate / 1e6:11.1f} "
+            f"{rate / base:16.1f}"
+        )
 
 
 def report(scale: float) -> None:
-    """Print the rates."""
-    small = drawn_log(0.001)
-    epoch(small, factors(small), Settings(), 1)
-    log = drawn_log(scale)
-    start = factors(log)
-    print(f"{log.shape[0]} users, {log.shape[1]} items, {log.nnz} records, d = {FACTORS}")
-    with threadpool_limits(1):
-        rate = naive_rate(log, start, min(log.nnz, 2_000_000))
-        print(f"random order, 5 items y' a record       {rate / 1e6:6.2f} M pairs/s", flush=True)
-        for block, size, m in ((2**20, 8, 5), (2**22, 8, 5), (2**22, 8, 50)):
-            settings = Settings(n_shards=2, block_bytes=block, visit_size=size, n_negatives=m, xi_samples=500)
-            found, seconds = epoch(log, start, settings)
-            r = found.report
-            fast = r.pairs / r.step_seconds
-            print(
-                f"blocks of {block / 2**20:4.0f} MB, {m:3d} items y' a visit {fast / 1e6:8.2f} M pairs/s "
-                f"({fast / rate:5.2f} x)  steps {r.step_seconds:6.1f} s  xi {r.xi_seconds:6.1f} s  "
-                f"xi error {r.xi_error:.1%}  wall {seconds:6.1f} s",
-                flush=True,
-            )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"memory of the process at its largest: {peak:.2f} GB, with the log, its drawing and the compiler")
+    """Print the rates, and one epoch."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run("benchmarks.latent_log", str(scale), folder)
+        log = read(Path(folder))
+        print(f"{log.shape[0]} users, {log.shape[1]} items, {log.nnz} records, d = {FACTORS}", flush=True)
+        with threadpool_limits(1):
+            table(log)
+        sys.stdout.flush()
+        for block in (2**22, 2**24):
+            print(f"fit, blocks of {block / 2**20:.0f} MB", flush=True)
+            _run("benchmarks.latent_epoch", folder, f"block_bytes={block}")
+
+
+def _run(module: str, *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", module, *arguments], check=True)
