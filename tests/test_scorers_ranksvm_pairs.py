@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
 from rerank.scorers.ranksvm_nodes import LEAF, plan
-from rerank.scorers.ranksvm_pairs import Pairs, list_weights
+from rerank.scorers.ranksvm_pairs import Pairs, by_utility, list_weights
 
 
 def coefficients(y, group, weight, average):
@@ -114,7 +115,22 @@ def test_a_record_grows_finer_where_only_near_utilities_are_in_reach():
     parts = pairs.parts
     record = pairs.recorded(active)
     assert pairs.parts > parts
-    assert record.degree.sum() >= 0.95 * (active.up + active.down).sum() > 0
+    assert record.degree.sum() >= 0.95 * (active.sums[0] + active.sums[1]).sum() > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(average=st.sampled_from(["queries", "pairs"]), **{**CASES, "levels": st.integers(1, 2)})
+def test_one_merge_gives_the_counts_of_the_nodes(average, **of):
+    """Lists of two utilities by both ways."""
+    data, p = case(**of)
+    data = replace(data, y=(data.y > np.median(data.y)).astype(float) + data.group)
+    if not list_weights(data, by_utility(data)).any():
+        return
+    pairs = Pairs(data, average)
+    merged = pairs.at(p)
+    assert pairs.two_grades
+    pairs.two_grades = False
+    np.testing.assert_allclose(merged.sums, pairs.at(p).sums, atol=1e-11 * max(1, np.abs(p).max()))
 
 
 @settings(max_examples=60, deadline=None)
@@ -138,7 +154,7 @@ def test_nodes_cut_every_list_between_different_utilities(parts, **of):
 def test_weight_of_all_pairs_of_each_list():
     y = np.array([1.0, 2, 2, 3, 5, 5])
     data = RankingData(None, y, np.array([0, 0, 0, 0, 1, 1]), np.array([1.0, 2, 1, 3, 1, 1]))
-    assert list_weights(data).tolist() == [1 * 3 + 1 * 3 + 3 * 3, 0]
+    assert list_weights(data, by_utility(data)).tolist() == [1 * 3 + 1 * 3 + 3 * 3, 0]
 
 
 def test_no_pair_is_an_error():

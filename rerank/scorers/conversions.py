@@ -15,7 +15,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData, groups_of, weights_of
-from rerank.scorers.ranksvm_pairs import list_weights
+from rerank.scorers.ranksvm_pairs import by_utility, list_weights
 
 
 def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:
@@ -32,7 +32,7 @@ def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:
     """
     y = np.asarray(y, dtype=np.float64)
     data = RankingData(None, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
-    return float(list_weights(data).sum())
+    return float(list_weights(data, by_utility(data)).sum())
 
 
 def c_of_alpha(alpha: float, n_pairs: float = 1.0) -> float:

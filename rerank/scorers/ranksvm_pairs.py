@@ -14,14 +14,21 @@ from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.pair_counts import counts, margins
 from rerank.scorers.ranksvm_nodes import plan
 from rerank.scorers.ranksvm_record import record, sums
+from rerank.scorers.ranksvm_two_grades import two_grades
 
 COARSE = 64
 KEPT = 0.95
 
 
-def list_weights(data: RankingData) -> Floats:
-    """Weight of all pairs of each list (n_groups,): ``N_q = sum_{y_i < y_j} weight_i weight_j``."""
-    order = np.lexsort((data.y, data.group))
+def by_utility(data: RankingData) -> NDArray[np.intp]:
+    """The rows list by list, in each by utility."""
+    if data.n_groups == 1:
+        return np.argsort(data.y, kind="stable")
+    return np.lexsort((data.y, data.group))
+
+
+def list_weights(data: RankingData, order: NDArray[np.intp]) -> Floats:
+    """Weight ``N_q = sum_{y_i < y_j} weight_i weight_j`` of each list (n_groups,); ``order`` as above."""
     y, group, weight = data.y[order], data.group[order], data.weight[order]
     new = np.ones(y.size, bool)
     new[1:] = (y[1:] != y[:-1]) | (group[1:] != group[:-1])
@@ -47,7 +54,8 @@ class Pairs:
     """
 
     def __init__(self, data: RankingData, average: str) -> None:
-        per_list = list_weights(data)
+        self.order = by_utility(data)
+        per_list = list_weights(data, self.order)
         some = per_list > 0
         if not some.any():
             raise InputError(
@@ -57,7 +65,6 @@ class Pairs:
         share[some] = 1 / (per_list[some] * some.sum()) if average == "queries" else 1 / per_list.sum()
         self.group, self.weight, self.start = data.group, data.weight, data.start
         self.coefficient = self.weight * share[data.group]
-        self.order = np.lexsort((data.y, data.group))
         y, m = data.y[self.order], data.y.size
         new = np.ones(m, bool)
         new[1:] = y[1:] != y[:-1]
@@ -66,6 +73,8 @@ class Pairs:
         self.first, self.after = runs[run].astype(np.uint32), np.append(runs[1:], m)[run].astype(np.uint32)
         self.place = np.empty(m, np.uint32)
         self.place[self.order] = np.arange(m, dtype=np.uint32)
+        lists = np.bincount(data.group[self.order[runs]], minlength=share.size)
+        self.two_grades = bool(lists.max() <= 2)
         self.exact = plan(self.first, self.after, self.start, m + 1)[0]
         self.parts = COARSE
 
@@ -77,10 +86,13 @@ class Pairs:
 
     def at(self, p: Floats) -> ActivePairs:
         """The pairs that are active at scores ``p`` (m,)."""
-        found = margins(np.argsort(p), self.group, self.start, self.place, p)
-        sums = np.empty((3, p.size))
-        counts(self.exact, self.first, self.order, found, self.weight, p, sums)
-        return ActivePairs(self, p, found, *sums)
+        active = ActivePairs(self, p, np.argsort(p), np.empty((3, p.size)))
+        if self.two_grades:
+            runs = self.first, self.after, self.start, self.place
+            two_grades(active.by_score, *runs, self.weight, p, active.sums)
+        else:
+            counts(self.exact, self.first, self.order, active.found, self.weight, p, active.sums)
+        return active
 
     def recorded(self, active: ActivePairs) -> Record:
         """A record of active pairs with at least :data:`KEPT` of their weight.
@@ -88,7 +100,7 @@ class Pairs:
         Nodes of ``1 / parts`` of a list are not cut: pairs of near utility are left out of the Hessian, which costs
         no accuracy, since it only steers a step, and saves half of the levels.
         """
-        whole = float(self.coefficient @ (active.up + active.down))
+        whole = float(self.coefficient @ (active.sums[0] + active.sums[1]))
         while True:
             nodes, size = self._coarse
             arrays = record(nodes, size, self.first, self.order, active.found)
@@ -101,24 +113,24 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class ActivePairs:
-    """Weighted counts at scores ``p``: of partners ``up`` and ``down``, and ``both``, the sum of their ``p``.
-
-    ``found`` is what :func:`rerank.scorers.pair_counts.margins` returned.
-    """
+    """For each row at scores ``p``, in ``sums`` (3, m): weight of partners above, below, and their weighted ``p``."""
 
     pairs: Pairs
     p: Floats
-    found: Any
-    up: Floats
-    down: Floats
-    both: Floats
+    by_score: NDArray[np.int64]
+    sums: Floats
+
+    @cached_property
+    def found(self) -> Any:
+        """What :func:`rerank.scorers.pair_counts.margins` finds."""
+        return margins(self.by_score, self.pairs.group, self.pairs.start, self.pairs.place, self.p)
 
     @cached_property
     def hinge(self) -> tuple[float, Floats]:
         """``sum c_ij h_ij`` with ``h_ij = (1 + p_i - p_j)_+`` and its subgradient in ``p`` [TreeRSVM, eq. 3, 4]."""
-        c = self.pairs.coefficient
-        slope = c * (self.up - self.down)
-        return float(c @ self.up + self.p @ slope), slope
+        c, (up, down, _) = self.pairs.coefficient, self.sums
+        slope = c * (up - down)
+        return float(c @ up + self.p @ slope), slope
 
     @cached_property
     def squared(self) -> tuple[float, Floats]:
@@ -127,7 +139,8 @@ class ActivePairs:
         With ``s_i = sum_j c_ij h_ij - sum_j c_ji h_ji``: ``sum c h (p_i - p_j) = p.s``, and ``h = 1 + p_i - p_j``.
         """
         linear, _ = self.hinge
-        s = self.up - self.down + self.p * (self.up + self.down) - self.both
+        up, down, both = self.sums
+        s = up - down + self.p * (up + down) - both
         s *= self.pairs.coefficient
         return linear + float(self.p @ s), 2 * s
 
