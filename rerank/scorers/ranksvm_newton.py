@@ -16,8 +16,9 @@ FORCING = 0.1
 def newton(
     rows: Rows, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int
 ) -> Solution:
-    """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ ** 2 + alpha |w|^2``, ``p = X w``, from the best of ``starts``.
+    """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ ** 2 + alpha |w|^2``, ``p = X w``.
 
+    The way begins at the first of ``starts`` that is better than the next one.
     ``J`` is strongly convex with modulus ``2 alpha``, so ``J(w) - min J <= |grad J(w)|^2 / (4 alpha)``; this is also
     the duality gap at the multipliers ``2 c_ij (1 + p_i - p_j)_+``.  The end is where that is at most ``tol * J``.
     Each step solves with the Hessian of the active pairs, as in [Lee, Lin 2014], and halves until ``J`` falls.
@@ -26,8 +27,9 @@ def newton(
     for start in starts:
         there = pairs.at(rows.scores(start))
         value, gradient = _value(there, start, alpha)
-        if value < J:
-            w, active, J, slope = start, there, value, gradient
+        if value >= J:
+            break
+        w, active, J, slope = start, there, value, gradient
     gap = np.inf
     for step in range(max_iter + 1):
         gradient = rows.back(slope) + 2 * alpha * w

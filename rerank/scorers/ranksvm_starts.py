@@ -18,20 +18,20 @@ def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:
 
 
 def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:
-    """The last solution, and the line and the parabola in ``log alpha`` through the last two and three.
+    """The parabola in ``log alpha`` through the last three solutions, the line through the last two, the last one.
 
     Weights change smoothly with ``log alpha`` where few pairs become active or inactive, and a parabola is then 10 to
-    100 times nearer than the last solution.  Where many do it may be farther: the caller takes the best.
+    100 times nearer than the last solution.  Where many do it may be farther: the caller compares.
     """
     if not trail:
         return [np.zeros(d)]
     found = [trail[0][1]]
     if trail[0][0] == alpha:
-        return found
+        return found[::-1]
     at, nodes = np.log(alpha), np.log([known for known, _ in trail])
     for n in range(2, len(trail) + 1):
         # Polynomials of Lagrange at ``log alpha``.
         far = np.where(np.eye(n, dtype=bool), 1.0, at - nodes[:n])
         apart = np.where(np.eye(n, dtype=bool), 1.0, nodes[:n, None] - nodes[:n])
         found.append((far / apart).prod(axis=1) @ np.array([coef for _, coef in trail[:n]]))
-    return found
+    return found[::-1]

@@ -45,7 +45,7 @@ def two_grades(
 
 @njit(cache=True, nogil=True)
 def _merge(q: Any, a: Any, c: Any, b: Any, end: Any) -> None:
-    """Where the partners of each row from ``a`` to ``c`` end between ``c`` and ``b``, and for the latter where they begin.
+    """Where the partners of the rows below ``c`` end, and where those of the rows from ``c`` on begin.
 
     One of the two goes on at each step, without a branch.
     """
