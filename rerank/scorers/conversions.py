@@ -3,8 +3,9 @@ r"""Between ``alpha`` of :class:`rerank.scorers.RankSVM` and the ``C`` of other 
 ``RankSVM(average="pairs")`` minimises ``(1/N) sum loss + alpha |w|^2``, N the weight of all pairs.  Programs that
 minimise ``|w|^2 / 2 + C sum loss`` over the same pairs have the same minimum at ``C = 1 / (2 alpha N)``, where their
 objective is ``1 / (2 alpha)`` times as large.  That is the form of LIBLINEAR-rankSVM (squared hinge) [Lee, Lin 2014].
-Where the loss is a mean over the pairs, as in the cutting planes of dlib (hinge), the factor is ``1 / (2 alpha)``:
-``n_pairs=1`` below.  FastSurvivalSVM of scikit-survival (``rank_ratio=1``, every event observed) takes twice C.
+Where the loss is a mean over the pairs it is ``C = 1 / (2 alpha)``, ``n_pairs=1`` below: so for the hinge in dlib and,
+for one list, in SVM-rank with the share of swapped pairs as its loss (``-l 2``).  FastSurvivalSVM of scikit-survival
+(``rank_ratio=1``, every event observed) takes twice C.
 """
 
 from __future__ import annotations

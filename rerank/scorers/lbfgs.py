@@ -22,19 +22,24 @@ ROUNDING = 1e-15  # relative fall of the objective below which float64 sees no p
 
 
 class Products:
-    """``X w`` and ``X' g`` in float64 for any ``X``: a float32 array is widened block by block, never as a whole."""
+    """``X w`` and ``X' g`` in float64 for any ``X``, float32 never widened as a whole: an array goes block by block."""
 
     def __init__(self, X: Any) -> None:
-        if issparse(X) and X.dtype != np.float64:
-            X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
         self.X = X
         self.rows = max(1, BLOCK // max(1, X.shape[1]))
-        self.narrow = not issparse(X) and X.dtype != np.float64
+        self.narrow = X.dtype != np.float64
+        if self.narrow and issparse(X):
+            from rerank.scorers import sparse_products
+
+            self.sparse = sparse_products
+            self.entries = sparse_products.entries_of(X)
 
     def scores(self, w: Floats) -> Floats:
         """``X w`` (n,)."""
         if not self.narrow:
             return np.asarray(self.X @ w).ravel()
+        if issparse(self.X):
+            return np.asarray(self.sparse.scores(self.entries, w))
         found = np.empty(self.X.shape[0])
         for a in range(0, found.size, self.rows):
             found[a : a + self.rows] = self.X[a : a + self.rows].astype(np.float64) @ w
@@ -44,6 +49,8 @@ class Products:
         """``X' g`` (d,)."""
         if not self.narrow:
             return np.asarray(self.X.T @ g).ravel()
+        if issparse(self.X):
+            return np.asarray(self.sparse.back(self.entries, g, self.X.shape[1]))
         found = np.zeros(self.X.shape[1])
         for a in range(0, g.size, self.rows):
             found += g[a : a + self.rows] @ self.X[a : a + self.rows].astype(np.float64)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from rerank.scorers.data import Floats
-from rerank.scorers.ranksvm_products import back, moments, rewritten, scores
+from rerank.scorers.ranksvm_products import moments, rewritten
+from rerank.scorers.sparse_products import back, entries_of, scores
 
 WIDE = 16
 
@@ -27,7 +28,7 @@ class Rows:
         self.shared: Any = None
         self.X, self.transposed = X, X.T
         if not self.dense:
-            self.entries = X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+            self.entries = entries_of(X)
             if X.nnz < WIDE * self.d:
                 self.entries, self.size, self.shared, self.alone, self.own, self.part = rewritten(
                     self.entries, self.d

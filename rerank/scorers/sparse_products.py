@@ -1,0 +1,43 @@
+"""Products of sparse rows with vectors, compiled: small problems have many of them, and float32 stays as it is.
+
+Rows come as ``entries = (data, columns, start)`` of a CSR matrix with unsigned columns, for which numba leaves out what
+negative ones would need; sums are float64 whatever the precision of the entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+def entries_of(X: Any) -> Any:
+    """The entries of a CSR matrix, not copied."""
+    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+
+
+@njit(cache=True, nogil=True)
+def scores(entries: Any, w: Any) -> Any:
+    """``X w`` (n,)."""
+    data, columns, start = entries
+    found = np.empty(start.size - 1)
+    for i in range(found.size):
+        s = 0.0
+        for k in range(start[i], start[i + 1]):
+            s += data[k] * w[columns[k]]
+        found[i] = s
+    return found
+
+
+@njit(cache=True, nogil=True)
+def back(entries: Any, r: Any, d: int) -> Any:
+    """``X^T r`` (d,)."""
+    data, columns, start = entries
+    found = np.zeros(d)
+    for i in range(r.size):
+        x = r[i]
+        if x != 0.0:
+            for k in range(start[i], start[i + 1]):
+                found[columns[k]] += data[k] * x
+    return found
