@@ -242,3 +242,24 @@ def test_a_model_with_a_checkpoint_can_be_saved_and_go_on(logs, tmp_path):
     assert again.checkpoint == os.fspath(tmp_path / "c")
     again.partial_fit(logs[0])
     assert contents(tmp_path / "c") == before
+
+
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(logs, tmp_path):
+    fitted, twin = model(tmp_path / "c").fit(logs[0]), model(None).fit(logs[0])
+    with_nan = logs[0].copy()
+    with_nan.data[3] = np.nan
+    cases = [
+        (dict(), (with_nan,), "NaN"), (dict(), (logs[0], with_nan), "NaN"), (dict(), (logs[0][:, :3],), "items"),
+        (dict(), (sp.csr_matrix((0, 40)),), "0 records"), (dict(), (sp.csr_matrix((60, 0)),), "0 items"),
+        (dict(alpha=-1.0), logs[:1], "alpha"), (dict(n_factors=5), logs[:1], "n_factors=4, not 5"),
+        (dict(random_state=None, n_epochs=3), logs[:1], "n_epochs=9"),
+    ]  # fmt: skip
+    for options, given, words in cases:
+        fitted.set_params(**options)
+        with pytest.raises(InputError, match=words):
+            fitted.fit(*given)
+        fitted.set_params(**OPTIONS)
+        assert same(fitted, twin) and fitted.alpha_ == twin.alpha_
+    with pytest.raises(InputError, match="40 items"):
+        fitted.recommend([0], k=41)
+    assert same(fitted.partial_fit(logs[0]), twin.partial_fit(logs[0]))

@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from rerank.errors import InputError
 from rerank.latent.blocks import VALIDATION, seed_of
 from rerank.latent.checkpoint import Checkpoint, identity, seed_in
-from rerank.latent.engine import Factors
+from rerank.latent.engine import Factors, Settings
 from rerank.latent.log import Log, log_of, split_log
 from rerank.latent.options import alpha_for, check, plan_of, settings_of, shards_for
 from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
-from rerank.latent.start import advice_for, check_logs, engine_of, grown
+from rerank.latent.start import Begun, advice_for, check_logs, engine_of, grown
 from rerank.latent.training import complain, train
 
 
@@ -175,13 +175,18 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         SolverError
             Where a vector grew beyond all bounds before the first look (after that, a warning says so), or workers
             of the engine were lost time and again.
+
+        Notes
+        -----
+        After an error the model is what it was before.
         """
-        self._begin(self.checkpoint)
+        check(self)
         known = log_of(log)
+        begun = self._afresh(self.checkpoint)
         if validation is None and self.validation_fraction > 0:
-            parts = split_log(known, (self.validation_fraction,), seed_of(self._seed, VALIDATION))
+            parts = split_log(known, (self.validation_fraction,), seed_of(begun.seed, VALIDATION))
             validation, known = parts[0], log_of(parts[1])
-        return self._train(known, validation, self.n_epochs, self.checkpoint)
+        return self._train(begun, known, validation, self.n_epochs, self.checkpoint)
 
     def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> LatentRoBiRank:
         """Go on for some epochs, from the factors as they are, with a log that takes the place of the old one.
@@ -191,32 +196,33 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         """
         if n_epochs < 1:
             raise InputError(f"n_epochs is {n_epochs!r}; it must be a whole number, at least 1.")
-        if not hasattr(self, "_factors"):
-            self._begin()
         check(self)
-        return self._train(log_of(log), validation, n_epochs)
+        begun = self._afresh()
+        if hasattr(self, "_factors"):
+            begun = Begun(self._seed, self._n_shards, self.n_epochs_, self.history_, self._factors)
+        return self._train(begun, log_of(log), validation, n_epochs)
 
-    def _begin(self, folder: str | os.PathLike[str] | None = None) -> None:
-        check(self)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _afresh(self, folder: str | os.PathLike[str] | None = None) -> Begun:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if folder is not None and self.random_state is None:
             earlier = seed_in(folder)
-            self._seed = self._seed if earlier is None else earlier
-        self._n_shards: int | None = None
-        self.n_epochs_ = 0
-        self.history_: list[dict[str, Any]] = []
+            seed = seed if earlier is None else earlier
         nobody, nothing = np.empty((0, self.n_factors), np.float32), np.empty(0, np.float32)
-        self._factors = Factors(nobody, nobody, nothing, nothing)
+        return Begun(seed, None, 0, [], Factors(nobody, nobody, nothing, nothing))
 
     def _train(
-        self, log: Log, validation: Any, n_epochs: int, folder: str | os.PathLike[str] | None = None
+        self,
+        begun: Begun,
+        log: Log,
+        validation: Any,
+        n_epochs: int,
+        folder: str | os.PathLike[str] | None = None,
     ) -> LatentRoBiRank:
         held_out = None if validation is None else log_of(validation, "validation")
-        self._n_shards = self._n_shards or self.n_shards or shards_for(log.n_records, log.n_items)
-        check_logs(log, held_out, self._factors, self._n_shards)
-        self.alpha_ = alpha_for(log) if self.alpha is None else float(self.alpha)
-        settings = settings_of(self, self.alpha_, self._n_shards, self._seed)
-        plan = plan_of(self, n_epochs)
+        n_shards = begun.n_shards or self.n_shards or shards_for(log.n_records, log.n_items)
+        check_logs(log, held_out, begun.factors, n_shards)
+        alpha = alpha_for(log) if self.alpha is None else float(self.alpha)
+        settings, plan = settings_of(self, alpha, n_shards, begun.seed), plan_of(self, n_epochs)
         keeper = None
         if folder is not None:
             run = identity(log, held_out, settings, plan, self.init_scale, self.n_factors)
@@ -225,15 +231,16 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         found = train(
             engine, log,
             # The first vectors have no name here, so that training can let go of them.
-            grown(self._factors, log.n_users, log.n_items, self.init_scale, self._seed),
-            settings, plan, self.n_epochs_ + 1, held_out, keeper,
+            grown(begun.factors, log.n_users, log.n_items, self.init_scale, begun.seed),
+            settings, plan, begun.epoch + 1, held_out, keeper,
         )  # fmt: skip
-        self._keep(found, log)
+        self._keep(begun, settings, found, log)
         return self
 
-    def _keep(self, found: Progress, log: Log) -> None:
+    def _keep(self, begun: Begun, settings: Settings, found: Progress, log: Log) -> None:
         complain(found, f"learning_rate={self.learning_rate} is too large for {self.optimizer!r}; lower it.")
+        self._seed, self._n_shards, self.alpha_ = settings.seed, settings.n_shards, settings.alpha
         self._factors, self._seen = found.best, log
         self.n_epochs_, self.stopped_ = found.best_epoch, found.stopped
-        self.history_ = self.history_ + found.looks
+        self.history_ = begun.looks + found.looks
         self._show()

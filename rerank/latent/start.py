@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,17 @@ from rerank.errors import InputError
 from rerank.latent.blocks import START, seed_of
 from rerank.latent.engine import Engine, Factors
 from rerank.latent.log import Log
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What training goes on from: seed, shards if they are known, epochs, looks and factors so far."""
+
+    seed: int
+    n_shards: int | None
+    epoch: int
+    looks: list[dict[str, Any]]
+    factors: Factors
 
 
 def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) -> None:
