@@ -3,6 +3,7 @@
 ``--quality`` tunes RoBiRank, WARP and implicit's ALS with as many trials each, and compares precision on test records.
 ``--rates`` times the steps on a drawn log, of the Million Song log's shape with ``--scale 1``, against steps in random
 order.  ``--xi`` compares the ways of the xi-step.  ``--curve`` prints precision against seconds for one and two shards.
+``--ring`` hands blocks round on Ray and over TCP; ``--scaling`` times engines on one and two cores and calculates.
 Quality, xi and curve need a folder of data sets (``--data``); peers take part where they are installed.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.exact_data import folder
 
@@ -22,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rates", action="store_true", help="pairs per second")
     parser.add_argument("--xi", action="store_true", help="time and precision of the ways of the xi-step")
     parser.add_argument("--curve", action="store_true", help="precision against seconds")
+    parser.add_argument("--ring", action="store_true", help="blocks handed round, Ray beside TCP")
+    parser.add_argument("--scaling", action="store_true", help="seconds on one and two cores, and the law")
+    parser.add_argument("--plot", help="--scaling: picture of the speed-up")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument("--sets", default="lastfm2k,citeulike_a,ml1m", help="data sets, between commas")
     parser.add_argument("--methods", default="", help="--quality: names, between commas; all without")
@@ -29,12 +34,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--seeds", type=int, default=3, help="--quality: splits, or starts where the split is given"
     )
-    parser.add_argument("--scale", type=float, default=0.05, help="--rates: share of the users and items")
+    parser.add_argument("--keep", help="--quality: folder where a method's results are kept, and taken from")
+    parser.add_argument("--scale", type=float, default=0.05, help="--rates, --scaling: share of the log")
     asked = parser.parse_args(arguments)
     if asked.rates:
         from benchmarks.latent_rates import report as rates
 
         rates(asked.scale)
+    if asked.ring:
+        from benchmarks.latent_ring import report as ring
+
+        ring()
+    if asked.scaling:
+        from benchmarks.latent_scaling import report as scaling
+
+        scaling(asked.scale, asked.plot)
     where = folder(asked.data)
     if where is None and (asked.quality or asked.xi or asked.curve):
         print("Quality, xi and curve are left out: there is no folder of data; give one with --data.")
@@ -43,9 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     from benchmarks.latent_quality import curve, quality, xi
 
+    keep = None if asked.keep is None else Path(asked.keep)
     for name in asked.sets.split(","):
         if asked.quality:
-            quality(where, name, [m for m in asked.methods.split(",") if m], asked.trials, asked.seeds)
+            quality(where, name, [m for m in asked.methods.split(",") if m], asked.trials, asked.seeds, keep)
         if asked.xi:
             xi(where, name)
         if asked.curve:

@@ -1,24 +1,22 @@
-"""Methods of the comparison: what is drawn in a trial, and a fit that stops by validation.
+"""Methods of the comparison: what is drawn in a trial, and training that is looked at again and again.
 
-A trial trains in steps of some epochs, looks at precision@10 on the validation part after each, and ends after three
-looks without a better one; its result is the best look.  Seconds are CPU seconds of one thread, without the looks.
+Every method yields its scores after each step of some epochs, and is judged by precision@10 on the validation part at
+each of these looks.  Seconds are CPU seconds of one thread, without the looks.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from rerank.latent import LatentRoBiRank, evaluate
+from rerank.latent import LatentRoBiRank
 
 FACTORS = 32
-PATIENCE = 3
+EPOCHS = 5  # between two looks
 
 Scores = Callable[[Any], Any]
 Options = dict[str, Any]
@@ -26,42 +24,20 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class Method:
-    """``draw`` gives the options of a trial; ``steps`` trains on and on and yields scores at each look."""
+    """``first`` is what its authors or their examples recommend, ``draw`` gives the options of the later trials;
+    ``steps`` trains on and on and yields scores at each look; there are ``looks`` and ``trials`` at most.
+    """
 
+    first: Options
     draw: Callable[[np.random.Generator], Options]
     steps: Callable[[Any, Options, int], Iterator[Scores]]
     looks: int
+    trials: int = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """Best look of a trial: precision@10 on the validation part, CPU seconds until then, and the scores."""
-
-    options: Options
-    precision: float
-    seconds: float
-    total: float
-    scores: Scores | None
-
-
-def run(method: Method, train: Any, validation: Any, options: Options, seed: int) -> Trial:
-    """Train until the validation says stop."""
-    best = Trial(options, -1.0, 0.0, 0.0, None)
-    spent, waited = 0.0, 0
-    with threadpool_limits(1):
-        steps = method.steps(train, options, seed)
-        for _ in range(method.looks):
-            began = time.process_time()
-            scores = next(steps)
-            spent += time.process_time() - began
-            found = evaluate(scores, validation, 10, train).means()["precision"]
-            if found > best.precision:
-                best, waited = Trial(options, found, spent, spent, scores), 0
-            else:
-                waited += 1
-                if waited == PATIENCE:
-                    break
-    return Trial(best.options, best.precision, best.seconds, spent, best.scores)
+def powers(rng: np.random.Generator, low: float, high: float) -> float:
+    """A number whose logarithm is even between those of two."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def products(U: Any, V: Any, bias: Any = 0.0) -> Scores:
@@ -71,22 +47,18 @@ def products(U: Any, V: Any, bias: Any = 0.0) -> Scores:
 
 
 def robirank(train: Any, options: Options, seed: int) -> Iterator[Scores]:
-    model = LatentRoBiRank(FACTORS, n_jobs=1, random_state=seed, evaluate_every=5, **options)
+    model = LatentRoBiRank(FACTORS, n_jobs=1, random_state=seed, evaluate_every=EPOCHS, **options)
     while True:
-        model.partial_fit(train, 5)
+        model.partial_fit(train, EPOCHS)
         yield products(model.user_factors_, model.item_factors_)
 
 
 def draw_robirank(rng: np.random.Generator) -> Options:
-    return {"alpha": float(10 ** rng.uniform(-2, -0.4)), "n_negatives": int(rng.choice([100, 200, 400]))}
+    return {"alpha": powers(rng, 0.01, 0.4), "n_negatives": int(rng.choice([100, 200, 400]))}
 
 
 def draw_own_warp(rng: np.random.Generator) -> Options:
-    return {
-        "loss": "warp",
-        "alpha": float(10 ** rng.uniform(-2, 0.5)),
-        "learning_rate": float(10 ** rng.uniform(-1.7, -0.7)),
-    }
+    return {"loss": "warp", "alpha": powers(rng, 0.01, 3.0), "learning_rate": powers(rng, 0.02, 0.2)}
 
 
 def lightfm_warp(train: Any, options: Options, seed: int) -> Iterator[Scores]:
@@ -94,24 +66,24 @@ def lightfm_warp(train: Any, options: Options, seed: int) -> Iterator[Scores]:
 
     model = LightFM(FACTORS, loss="warp", random_state=seed, **options)
     while True:
-        model.fit_partial(train, epochs=5, num_threads=1)
+        model.fit_partial(train, epochs=EPOCHS, num_threads=1)
         yield products(model.user_embeddings, model.item_embeddings, model.item_biases)
 
 
 def draw_lightfm(rng: np.random.Generator) -> Options:
-    options: Options = {
-        "learning_rate": float(10 ** rng.uniform(-2, -0.8)),
+    return {
+        "learning_rate": powers(rng, 0.01, 0.2),
         "max_sampled": int(rng.choice([10, 30, 100])),
+        "item_alpha": powers(rng, 1e-7, 1e-4),
+        "user_alpha": powers(rng, 1e-7, 1e-4),
     }
-    strength = float(10 ** rng.uniform(-7, -4))
-    return {**options, "item_alpha": strength, "user_alpha": strength}
 
 
 def als(train: Any, options: Options, seed: int) -> Iterator[Scores]:
     from implicit.als import AlternatingLeastSquares
 
     model = AlternatingLeastSquares(
-        FACTORS, iterations=5, num_threads=1, use_gpu=False, random_state=seed, **options
+        FACTORS, iterations=EPOCHS, num_threads=1, use_gpu=False, random_state=seed, **options
     )
     while True:
         model.fit(train, show_progress=False)
@@ -119,7 +91,7 @@ def als(train: Any, options: Options, seed: int) -> Iterator[Scores]:
 
 
 def draw_als(rng: np.random.Generator) -> Options:
-    return {"regularization": float(10 ** rng.uniform(-2, 2.3)), "alpha": float(10 ** rng.uniform(0, 2))}
+    return {"regularization": powers(rng, 0.01, 200.0), "alpha": powers(rng, 1.0, 100.0)}
 
 
 def popularity(train: Any, options: Options, seed: int) -> Iterator[Scores]:
@@ -139,17 +111,21 @@ def ease(train: Any, options: Options, seed: int) -> Iterator[Scores]:
         yield lambda users: np.asarray(train[users] @ B)
 
 
+def draw_ease(rng: np.random.Generator) -> Options:
+    return {"strength": powers(rng, 10.0, 3000.0)}
+
+
 def methods(n_items: int) -> dict[str, Method]:
     """Those that can run here."""
-    found = {
-        "RoBiRank": Method(draw_robirank, robirank, 12),
-        "own WARP": Method(draw_own_warp, robirank, 12),
-        "popularity": Method(lambda rng: {}, popularity, 1),
-    }
+    found = {"popularity": Method({}, lambda rng: {}, popularity, 1, 1)}
     if importlib.util.find_spec("lightfm"):
-        found["lightfm WARP"] = Method(draw_lightfm, lightfm_warp, 12)
+        found["lightfm WARP"] = Method(
+            {"learning_rate": 0.05, "max_sampled": 10}, draw_lightfm, lightfm_warp, 12
+        )
+    found["RoBiRank"] = Method({}, draw_robirank, robirank, 12)
     if importlib.util.find_spec("implicit"):
-        found["implicit ALS"] = Method(draw_als, als, 8)
+        found["implicit ALS"] = Method({"regularization": 0.01, "alpha": 1.0}, draw_als, als, 8)
+    found["own WARP"] = Method({"loss": "warp", "learning_rate": 0.05}, draw_own_warp, robirank, 12, 10)
     if n_items <= 5000:
-        found["EASE"] = Method(lambda rng: {"strength": float(10 ** rng.uniform(1, 3.5))}, ease, 1)
+        found["EASE"] = Method({"strength": 300.0}, draw_ease, ease, 1, 5)
     return found

@@ -1,8 +1,7 @@
 """Precision of all methods on held-out records, with as many trials each; the ways of the xi-step; curves.
 
 The log of MovieLens-1M comes with its split; the others are split per user, 70 % for training, 10 % for validation and
-20 % for the test, anew for each seed.  Trials are made with seed 0; the setting that is best on the validation part
-then trains with every seed, stopped by the validation part again, and looks at the test part once.
+20 % for the test, anew for each seed; :mod:`benchmarks.latent_trials` says how methods are tuned and tested.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.latent_methods import FACTORS, Method, Trial, methods, run
+from benchmarks.latent_methods import FACTORS, methods
+from benchmarks.latent_trials import kept
 from rerank.latent import LatentRoBiRank, evaluate, split_log
 
 DRAWS = 2000
@@ -40,52 +40,57 @@ def parts(where: Path, name: str, seed: int) -> tuple[Any, Any, Any]:
     return made[0], made[1], made[2]
 
 
-def quality(where: Path, name: str, wanted: list[str], trials: int, seeds: int) -> None:
+def quality(
+    where: Path, name: str, wanted: list[str], trials: int, seeds: int, folder: Path | None = None
+) -> None:
     """Print a row for each method, and the differences to RoBiRank user by user."""
     splits = [parts(where, name, seed) for seed in range(seeds)]
     train = splits[0][0]
+    warm()
     print(
-        f"\n{name}: {train.shape[0]} users, {train.shape[1]} items, {train.nnz} training records, {trials} trials each"
+        f"\n{name}: {train.shape[0]} users, {train.shape[1]} items, {train.nnz} records to train on, {seeds} seeds\n"
+        f"{'':14} p@1    p@10   recall nDCG   MRR    | validation: p@10, CPU s to it, to WARP's best; of all, trials",
+        flush=True,
     )
-    print(f"{'':14} p@1    p@10   recall nDCG   MRR    CPU s to best, of all trials", flush=True)
-    precision: dict[str, Any] = {}
+    bars: list[float] | None = None
+    users: dict[str, Any] = {}
     for title, method in methods(train.shape[1]).items():
         if wanted and title not in wanted:
             continue
-        best, spent = tuned(method, splits[0], trials if title != "popularity" else 1)
-        found = [tested(method, best.options, split, seed) for seed, split in enumerate(splits)]
-        precision[title] = np.concatenate([values for values, _, _ in found])
-        means = np.mean([measures for _, measures, _ in found], axis=0)
-        seconds = np.median([trial.seconds for _, _, trial in found])
-        print(
-            f"{title:14} "
-            + " ".join(f"{m:.4f}" for m in means)
-            + f" {seconds:6.1f} {spent:8.1f}  {best.options}",
-            flush=True,
-        )
-    for title, values in precision.items():
-        if title != "RoBiRank" and "RoBiRank" in precision:
-            print(f"  RoBiRank - {title}: p@10 {interval(precision['RoBiRank'] - values)}")
+        found = kept(folder, f"{name}-{title}", method, splits, min(trials, method.trials))
+        if title == "lightfm WARP":
+            bars = [run["looks"][run["best"]][1] for run in found["runs"]]
+        users[title] = np.concatenate([run["precision"] for run in found["runs"]])
+        print(row(title, found, bars), flush=True)
+    for title, values in users.items():
+        if title != "RoBiRank" and "RoBiRank" in users:
+            ratio = users["RoBiRank"].mean() / values.mean()
+            print(f"  RoBiRank - {title}: p@10 {interval(users['RoBiRank'] - values)}, {ratio:.3f} times")
 
 
-def tuned(method: Method, split: tuple[Any, Any, Any], trials: int) -> tuple[Trial, float]:
-    """Best trial by validation, and CPU seconds of all."""
-    rng = np.random.default_rng(0)
-    every = [run(method, split[0], split[1], method.draw(rng), 0) for _ in range(trials)]
-    return max(every, key=lambda trial: trial.precision), sum(trial.total for trial in every)
+def row(title: str, found: dict[str, Any], bars: list[float] | None) -> str:
+    """A line of the table: means over the splits, medians of seconds."""
+    runs = found["runs"]
+    means = np.mean([run["means"] for run in runs], axis=0)
+    best = [run["looks"][run["best"]] for run in runs]
+    reached = "     -"
+    if bars is not None:
+        first = [next((s for s, p in run["looks"] if p >= bar), np.inf) for run, bar in zip(runs, bars)]
+        reached = f"{np.median(first):6.1f}"
+    options = ", ".join(
+        f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in found["options"].items()
+    )
+    return (
+        f"{title:14} " + " ".join(f"{m:.4f}" for m in means) + f" | {np.mean([p for _, p in best]):.4f} "
+        f"{np.median([s for s, _ in best]):6.1f} {reached} {found['seconds']:8.1f} {len(found['trials']):3d}  {options}"
+    )
 
 
-def tested(
-    method: Method, options: dict[str, Any], split: tuple[Any, Any, Any], seed: int
-) -> tuple[Any, list[float], Trial]:
-    """Precision@10 of each user of the test part, and means: p@1, then p, recall, nDCG and MRR at 10."""
-    train, validation, test = split
-    trial = run(method, train, validation, options, seed)
-    assert trial.scores is not None
-    seen = train + validation
-    found = evaluate(trial.scores, test, 10, seen)
-    first = evaluate(trial.scores, test, 1, seen).means()["precision"]
-    return found.precision, [first, *found.means().values()], trial
+def warm() -> None:
+    """Compile what the clock shall not see."""
+    log = sp.random(60, 50, 0.2, format="csr", dtype=np.float32, random_state=0)
+    for loss in ("robirank", "warp"):
+        LatentRoBiRank(FACTORS, loss=loss, n_epochs=1, n_jobs=1).fit(log)
 
 
 def interval(differences: Any) -> str:

@@ -90,7 +90,7 @@ def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, s
         gU, gV = alpha * c * u, np.zeros_like(V)
         for r in rows:
             y = where[r]
-            gV[y] += alpha * (2 - B / (B - 1)) * V[y]
+            gV[y] += alpha * (1.5 - B / (B - 1)) * V[y]
             for z in other:
                 t = u @ V[y] - u @ V[z]
                 force = -(n - 1) / np.log(2) * B / (B - 1) * xi[r] / m * odds[z] / (1 + 2.0**t)
@@ -257,12 +257,21 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
     np.testing.assert_allclose(start.V, V, atol=3e-6)
 
 
+def test_the_rate_is_halved_after_the_decay():
+    rates = [Settings(learning_rate=0.4, decay=6.0).rate(epoch) for epoch in (1, 7, 19)]
+    np.testing.assert_allclose(rates, [0.4, 0.2, 0.1])
+
+
 def test_adagrad_bounds_the_first_step_and_shortens_the_later_ones():
     log = log_of(random_log(5, 8, 0.5, seed=2))
     start = random_factors(5, 8, 3, seed=2)
     moves = []
     shard = Shard(
-        0, log, start.U, start.GU, Settings(learning_rate=0.1, alpha=0.0, visit_size=99, n_negatives=4)
+        0,
+        log,
+        start.U,
+        start.GU,
+        Settings(learning_rate=0.1, decay=1e9, alpha=0.0, visit_size=99, n_negatives=4),
     )
     for epoch in range(1, 60):
         _, block = one_block(shard, epoch)

@@ -37,9 +37,9 @@ def same(a, b):
 @pytest.mark.parametrize("loss", ["robirank", "warp"])
 @pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
 def test_it_finds_the_groups_of_a_clustered_log(logs, loss, optimizer):
-    rate = {"adagrad": 0.1, "sgd": 0.01}[optimizer]
+    steps = {"adagrad": {}, "sgd": {"learning_rate": 0.01, "decay": 1e9}}[optimizer]
     train, test = logs
-    model = small(loss=loss, optimizer=optimizer, learning_rate=rate, n_epochs=40, alpha=0.01).fit(train)
+    model = small(loss=loss, optimizer=optimizer, n_epochs=40, alpha=0.01, **steps).fit(train)
     found = evaluate(model.score_items, test, k=5, seen=train).means()
     popular = np.asarray(train.sum(axis=0)).ravel()
     chance = evaluate(lambda users: np.tile(popular, (len(users), 1)), test, k=5, seen=train).means()
@@ -247,7 +247,7 @@ def test_what_cannot_be_learnt_or_asked_is_named(logs):
     [
         dict(loss="hinge"), dict(alpha=-1.0), dict(alpha=np.nan), dict(n_factors=0), dict(popular=1.0),
         dict(n_shards=0),
-        dict(xi="guess"), dict(engine="spark"), dict(n_epochs=2.5), dict(learning_rate=0.0),
+        dict(xi="guess"), dict(engine="spark"), dict(n_epochs=2.5), dict(learning_rate=0.0), dict(decay=0.0),
         dict(validation_fraction=1.0),
     ],
 )  # fmt: skip
@@ -265,8 +265,8 @@ def test_similar_items_are_of_the_same_group(logs):
 
 def test_the_penalty_is_found_from_the_log_where_none_is_given(logs):
     whole = small(n_epochs=3, alpha=None).fit(logs[0])
-    assert whole.alpha_ == 0.2 < 4 * 120 / logs[0].nnz
-    assert small(n_epochs=1, alpha=None).fit(np.ones((9, 60))).alpha_ == pytest.approx(4 / 60)
+    assert whole.alpha_ == 0.15 < 5 * 120 / logs[0].nnz
+    assert small(n_epochs=1, alpha=None).fit(np.ones((9, 60))).alpha_ == pytest.approx(5 / 60)
     assert same(whole, small(n_epochs=3, alpha=whole.alpha_).fit(logs[0]))
     strong = small(n_epochs=3, alpha=10.0).fit(logs[0])
     assert np.linalg.norm(strong.item_factors_) < np.linalg.norm(whole.item_factors_)

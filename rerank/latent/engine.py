@@ -49,16 +49,21 @@ class Settings:
     n_shards: int = 1
     loss: str = "robirank"
     alpha: float = 0.1
-    learning_rate: float = 0.1
+    learning_rate: float = 0.3
+    decay: float = 10.0
     optimizer: str = "adagrad"
     n_negatives: int = 200
     visit_size: int = 8
-    popular: float = 0.5
+    popular: float = 0.7
     n_passes: int = 1
     xi: str = "auto"
     xi_samples: int = 2000
     block_bytes: int = 2**22
     seed: int = 0
+
+    def rate(self, epoch: int) -> float:
+        """Learning rate of an epoch, from 1."""
+        return self.learning_rate / (1.0 + (epoch - 1) / self.decay)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,14 @@ With ``s(t) = log2(1 + 2^-t)``, scores ``f_xy = U_x . V_y``, ``n`` items and ``N
 lowers
 
     sum_{(x, y) in Omega} xi_xy / ln 2 sum_{y' != y} s(f_xy - f_xy')
-        + alpha/2 sum_{(x, y) in Omega} (|U_x|^2 + |V_y|^2 + mean_{y' != y} |V_y'|^2).
+        + alpha/2 sum_{(x, y) in Omega} (|U_x|^2 + |V_y|^2 / 2 + mean_{y' != y} |V_y'|^2).
 
 Every record weighs down the rows it touches, so a user with ``n_x`` records has the penalty ``alpha/2 n_x |U_x|^2``.
+An item has one for its own records, and one for all: the halves spare items that many chose, see decision 0077.
 A visit takes up to ``size`` records of one user, ``c`` say, draws ``m`` items y' of the sub-block for them all, and
 steps with the gradient of
 
-    sum_i w xi_i / m sum_j o_j s(f_i - f_j) + alpha/2 (c |U_x|^2 + (2 - b) sum_i |V_i|^2 + b c/m sum_j o_j |V_j|^2),
+    sum_i w xi_i / m sum_j o_j s(f_i - f_j) + alpha/2 (c |U_x|^2 + (3/2 - b) sum_i |V_i|^2 + b c/m sum_j o_j |V_j|^2),
 
 ``w = (n - 1) / ln 2 * b`` and ``b = B / (B - 1)`` for a sub-block of ``B`` items: where y' = y the pair cancels, and
 weighs down y once more; ``o_j`` makes up for how y' is drawn, see :mod:`rerank.latent.competitors`.  Over an
@@ -60,7 +61,7 @@ def robirank(
     B = V.shape[0]
     again = np.float32(B / (B - 1))
     weight = np.float32((n - 1) / LN2 / m) * again
-    own = alpha * (np.float32(2.0) - again)
+    own = alpha * (np.float32(1.5) - again)
     odds = odds_of(where, B, popular)
     pairs = 0
     for s in range(starts.size):

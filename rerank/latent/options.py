@@ -29,6 +29,7 @@ MOST_BYTES = 2**26
 RANGES = {
     "alpha": (0.0, np.inf),
     "learning_rate": (1e-12, np.inf),
+    "decay": (1e-12, np.inf),
     "popular": (0.0, 1.0),
     "init_scale": (1e-12, np.inf),
     "validation_fraction": (0.0, 1.0),
@@ -68,8 +69,8 @@ def shards_for(n_records: int, n_items: int) -> int:
 
 
 def alpha_for(log: Log) -> float:
-    """The penalty where none is asked for: 4 over the mean number of records of a user, 0.2 at most."""
-    return min(0.2, 4.0 * int((np.diff(log.indptr) > 0).sum()) / log.n_records)
+    """The penalty where none is asked for: 5 over the mean number of records of a user, 0.15 at most."""
+    return min(0.15, 5.0 * int((np.diff(log.indptr) > 0).sum()) / log.n_records)
 
 
 def settings_of(model: Any, alpha: float, n_shards: int, seed: int) -> Settings:

@@ -106,13 +106,13 @@ class Shard:
             k = block.index * n_parts + part
             rows = slice(self.items.edges[k] - low, self.items.edges[k + 1] - low)
             for _ in range(self.settings.n_passes):
-                pairs = self._visit(part, block.V[rows], block.GV[rows], rng)
+                pairs = self._visit(part, block.V[rows], block.GV[rows], rng, step.epoch)
                 self.finite = self.finite and pairs >= 0
                 total += Report(pairs=max(pairs, 0), finite=self.finite)
         total.step_seconds = time.thread_time() - began
         return total
 
-    def _visit(self, part: int, V: Floats, GV: Floats, rng: np.random.Generator) -> int:
+    def _visit(self, part: int, V: Floats, GV: Floats, rng: np.random.Generator, epoch: int) -> int:
         """One pass over the records of a sub-block."""
         records = slice(self.ends[part], self.ends[part + 1])
         if records.start == records.stop:
@@ -124,7 +124,7 @@ class Shard:
             step(
                 who, self.where[records], self.xi[records], visit_starts(who, s.visit_size, rng),
                 self.U, self.GU, V, GV,
-                self.log.n_items, np.float32(s.learning_rate), np.float32(s.alpha), s.optimizer == "adagrad",
+                self.log.n_items, np.float32(s.rate(epoch)), np.float32(s.alpha), s.optimizer == "adagrad",
                 s.visit_size, s.n_negatives, s.popular, np.uint64(rng.integers(2**63)),
             )
         )  # fmt: skip
