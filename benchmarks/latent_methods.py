@@ -54,7 +54,12 @@ def robirank(train: Any, options: Options, seed: int) -> Iterator[Scores]:
 
 
 def draw_robirank(rng: np.random.Generator) -> Options:
-    return {"alpha": powers(rng, 0.01, 0.4), "n_negatives": int(rng.choice([100, 200, 400]))}
+    return {
+        "alpha": powers(rng, 0.03, 0.3),
+        "learning_rate": powers(rng, 0.15, 0.5),
+        "n_negatives": int(rng.choice([100, 200, 400])),
+        "visit_size": int(rng.choice([4, 8])),
+    }
 
 
 def draw_own_warp(rng: np.random.Generator) -> Options:
