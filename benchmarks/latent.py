@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--curve", action="store_true", help="precision against seconds")
     parser.add_argument("--ring", action="store_true", help="blocks handed round, Ray beside TCP")
     parser.add_argument("--scaling", action="store_true", help="seconds on one and two cores, and the law")
-    parser.add_argument("--plot", help="--scaling: picture of the speed-up")
+    parser.add_argument("--plot", help="--curve, --scaling: file of the picture")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument("--sets", default="lastfm2k,citeulike_a,ml1m", help="data sets, between commas")
     parser.add_argument("--methods", default="", help="--quality: names, between commas; all without")
@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if where is None:
         return 0
-    from benchmarks.latent_quality import curve, quality, xi
+    from benchmarks.latent_curve import report as curve
+    from benchmarks.latent_quality import quality, xi
 
     keep = None if asked.keep is None else Path(asked.keep)
     for name in asked.sets.split(","):
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.xi:
             xi(where, name)
         if asked.curve:
-            curve(where, name)
+            curve(where, name, asked.plot)
     return 0
 
 

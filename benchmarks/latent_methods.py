@@ -79,8 +79,8 @@ def draw_lightfm(rng: np.random.Generator) -> Options:
     return {
         "learning_rate": powers(rng, 0.01, 0.2),
         "max_sampled": int(rng.choice([10, 30, 100])),
-        "item_alpha": powers(rng, 1e-7, 1e-4),
-        "user_alpha": powers(rng, 1e-7, 1e-4),
+        "item_alpha": powers(rng, 1e-6, 1e-3),
+        "user_alpha": powers(rng, 1e-6, 1e-3),
     }
 
 

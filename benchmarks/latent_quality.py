@@ -1,4 +1,4 @@
-"""Precision of all methods on held-out records, with as many trials each; the ways of the xi-step; curves.
+"""Precision of all methods on held-out records, with as many trials each; the ways of the xi-step.
 
 The log of MovieLens-1M comes with its split; the others are split per user, 70 % for training, 10 % for validation and
 20 % for the test, anew for each seed; :mod:`benchmarks.latent_trials` says how methods are tuned and tested.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from benchmarks.latent_methods import FACTORS, methods
 from benchmarks.latent_trials import kept
@@ -101,16 +102,15 @@ def interval(differences: Any) -> str:
     return f"{differences.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
-def xi(where: Path, name: str, epochs: int = 30) -> None:
-    """Share of the time and precision@10 on the validation part for each way of the xi-step; one thread."""
+def xi(where: Path, name: str, epochs: int = 20) -> None:
+    """Share of the time and precision@10 on the validation part for each way of the xi-step; one thread and shard."""
     train, validation, _ = parts(where, name, 0)
-    LatentRoBiRank(FACTORS, n_epochs=1, n_jobs=1).fit(train)
-    print(f"\n{name}: {epochs} epochs   p@10   xi share  xi error  CPU s", flush=True)
+    warm()
+    print(f"\n{name}: {epochs} epochs   p@10   xi share  xi error  CPU s  evaluation, CPU s", flush=True)
     for way in ("exact", "chebyshev", "sampled", "auto"):
         began = time.process_time()
         model = LatentRoBiRank(
             FACTORS,
-            alpha=0.03,
             xi=way,
             n_epochs=epochs,
             evaluate_every=epochs,
@@ -120,27 +120,11 @@ def xi(where: Path, name: str, epochs: int = 30) -> None:
         ).fit(train)
         spent = time.process_time() - began
         last = model.history_[-1]
-        found = evaluate(model.score_items, validation, 10, train).means()["precision"]
+        began = time.process_time()
+        with threadpool_limits(1):
+            found = evaluate(model.score_items, validation, 10, train).means()["precision"]
+        looked = time.process_time() - began
         print(
-            f"{way:20} {found:.4f}  {last['xi_share']:7.0%}  {last['xi_error']:7.1%}  {spent:6.1f}",
+            f"{way:20} {found:.4f}  {last['xi_share']:7.0%}  {last['xi_error']:7.1%}  {spent:6.1f}  {looked:6.2f}",
             flush=True,
         )
-
-
-def curve(where: Path, name: str, epochs: int = 40) -> None:
-    """Precision@1 on the validation part against wall-clock and against shards times seconds."""
-    train, validation, _ = parts(where, name, 0)
-    LatentRoBiRank(FACTORS, n_epochs=1, n_shards=2).fit(train)
-    print(
-        f"\n{name}: shards = threads, epoch, seconds, shards x seconds, p@1 on the validation part",
-        flush=True,
-    )
-    for p in (1, 2):
-        model = LatentRoBiRank(
-            FACTORS, alpha=0.03, n_epochs=epochs, evaluate_every=4, validation_k=1, patience=epochs, n_shards=p,
-            n_jobs=p, random_state=0,
-        ).fit(train, validation)  # fmt: skip
-        for look in model.history_:
-            print(
-                f"{p} {look['epoch']:3d} {look['seconds']:7.2f} {p * look['seconds']:7.2f} {look['precision']:.4f}"
-            )
