@@ -27,13 +27,14 @@ from rerank.latent.shard import Shard, dealt
 FACTORS = 100
 SHARDS = 4  # as the model has by itself
 NEGATIVES = 5
+USUAL = Settings()
 # Items y' of a visit, records of a visit, share of the items y' by popularity, bytes of a sub-block.
 ROWS = (
+    (NEGATIVES, 1, 0.0, 2**18),
     (NEGATIVES, 1, 0.0, 2**22),
-    (NEGATIVES, 8, 0.0, 2**22),
-    (200, 8, 0.7, 2**20),
-    (200, 8, 0.7, 2**22),
-    (200, 8, 0.7, 2**24),
+    (NEGATIVES, USUAL.visit_size, 0.0, 2**22),
+    (USUAL.n_negatives, USUAL.visit_size, USUAL.popular, 2**22),
+    (USUAL.n_negatives, USUAL.visit_size, USUAL.popular, 2**24),
 )
 
 
@@ -81,11 +82,11 @@ def table(log: Any) -> None:
     print(
         f"  {base * 800 * (1 + 2 / NEGATIVES) / 1e9:.1f} GB/s of rows; a plain copy moves {copying() / 1e9:.1f} GB/s"
     )
-    print("in blocks:   items y' of a visit   records of a visit   block   M pairs/s   x random order")
+    print("in blocks:   items y' of a visit   records of a visit    block   M pairs/s   x random order")
     for (m, size, _, block), (_, report) in zip(ROWS, found):
         rate = report.pairs / report.step_seconds
         print(
-            f"{m:32d} {'1' if size == 1 else f'up to {size}':>20} {block / 2**20:4.0f} MB {rate / 1e6:11.1f} "
+            f"{m:32d} {'1' if size == 1 else f'up to {size}':>20} {block / 2**20:5.2f} MB {rate / 1e6:11.1f} "
             f"{rate / base:16.1f}"
         )
 
@@ -99,9 +100,7 @@ def report(scale: float) -> None:
         with threadpool_limits(1):
             table(log)
         sys.stdout.flush()
-        for block in (2**22, 2**24):
-            print(f"fit, blocks of {block / 2**20:.0f} MB", flush=True)
-            _run("benchmarks.latent_epoch", folder, f"block_bytes={block}")
+        _run("benchmarks.latent_epoch", folder)
 
 
 def _run(module: str, *arguments: str) -> None:
