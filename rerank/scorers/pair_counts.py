@@ -116,7 +116,8 @@ def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, 
 def two(a: Any) -> Any:
     """Two buffers, the first one filled."""
     both = np.empty((2, a.size), a.dtype)
-    both[0] = a
+    for k in range(a.size):  # an assignment as a whole takes long to compile
+        both[0, k] = a[k]
     return both
 
 

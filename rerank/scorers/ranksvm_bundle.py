@@ -56,7 +56,7 @@ class Planes:
         """``w`` and ``lower``, the latter within ``tol`` of its largest."""
         n = self.n
         Q, x = self.Q[:n, :n], self.x[:n]
-        descend(Q, self.b[:n], x, tol, 100_000)
+        descend(self.Q, self.b[:n], x, tol, 100_000)  # whole rows: one layout, compiled once
         x /= x.sum()
         self.idle[:n] += 1
         self.idle[:n][x > 0] = 0

@@ -35,15 +35,20 @@ def rewritten(entries: Any, d: int) -> Any:
     held = np.zeros(d, np.int64)
     for k in range(columns.size):
         held[columns[k]] += 1
-    shared = np.flatnonzero(held > 1)
-    name = np.empty(d, np.int64)
-    for j in range(shared.size):
-        name[shared[j]] = j
-    m, lonely = start.size - 1, np.int64((held == 1).sum())
+    name, shared = np.empty(d, np.int64), np.empty(d, np.int64)
+    size, lonely = 0, 0
+    for j in range(d):
+        name[j] = size
+        if held[j] > 1:
+            shared[size] = j
+            size += 1
+        elif held[j] == 1:
+            lonely += 1
+    shared, m = shared[:size].copy(), start.size - 1
     new_data = np.empty(columns.size - lonely + min(m, lonely), data.dtype)
     new_columns, new_start = np.empty(new_data.size, columns.dtype), np.zeros(m + 1, np.int64)
     alone, own, part = np.empty(lonely, np.int64), np.empty(lonely, np.int64), np.empty(lonely)
-    at, found, size = 0, 0, shared.size
+    at, found = 0, 0
     for i in range(m):
         square, before = 0.0, found
         for k in range(start[i], start[i + 1]):
@@ -58,7 +63,8 @@ def rewritten(entries: Any, d: int) -> Any:
         if found > before:
             norm = np.sqrt(square)
             new_data[at], new_columns[at] = norm, size
-            part[before:found] /= norm
+            for k in range(before, found):
+                part[k] /= norm
             at += 1
             size += 1
         new_start[i + 1] = at

@@ -10,7 +10,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def descend(Q: Any, b: Any, x: Any, tol: float, max_iter: int) -> Any:
-    """Minimise ``x.Qx / 2 - b.x`` over the simplex from ``x``, in place, to a gap of ``tol``; returns the gap.
+    """Minimise ``x.Qx / 2 - b.x`` over the simplex from ``x`` (n,), in place, to a gap of ``tol``; returns the gap.
+
+    ``Q`` is the leading (n, n) part of what is given.
 
     Mass moves between two corners at a time: to the one of the least slope, from the one that promises most by the
     second-order rule of [Fan, Chen, Lin 2005].  ``x.g - min g``, with ``g = Qx - b``, bounds what is left to gain.
