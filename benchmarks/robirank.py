@@ -30,6 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--methods", default="", help="--quality: methods whose name holds one of these, between commas"
     )
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="--quality: one size of tree, 100 rounds at most, for all packages",
+    )
     asked = parser.parse_args(arguments)
     missed = 0
     if asked.kernels or not (asked.quality or asked.starts):
@@ -42,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if where is not None and asked.quality:
         from benchmarks.robirank_quality import report as quality
 
-        quality(where, asked.sets.split(","), asked.methods.split(","))
+        quality(where, asked.sets.split(","), asked.methods.split(","), asked.small)
     if where is not None and asked.starts:
         from benchmarks.robirank_starts import report as starts
 

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,17 @@ def linear(name: str, alphas: Floats, **options: Any) -> Method:
     return scored
 
 
-def lightgbm(split: Split) -> Iterator[Scored]:
+def rounds_of(small: bool) -> tuple[int, ...]:
+    """Numbers of rounds that are tried."""
+    return ROUNDS[:-1] if small else ROUNDS
+
+
+def lightgbm(split: Split, small: bool) -> Iterator[Scored]:
     """``lambdarank``."""
     package = importlib.import_module("lightgbm")
-    for leaves in (7, 31):
+    for leaves in (7, 31)[: 1 if small else 2]:
         ranker = package.LGBMRanker(
-            n_estimators=ROUNDS[-1],
+            n_estimators=rounds_of(small)[-1],
             num_leaves=leaves,
             learning_rate=RATE,
             n_jobs=1,
@@ -68,37 +74,37 @@ def lightgbm(split: Split) -> Iterator[Scored]:
             verbose=-1,
         )
         ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
-        for rounds in ROUNDS:
+        for rounds in rounds_of(small):
             valid, test = (ranker.booster_.predict(X, num_iteration=rounds) for X in split.X[1:])
             yield f"{leaves} leaves, {rounds} rounds", valid, test
 
 
-def xgboost(split: Split) -> Iterator[Scored]:
+def xgboost(split: Split, small: bool) -> Iterator[Scored]:
     """``rank:ndcg``."""
     package = importlib.import_module("xgboost")
-    for depth in (3, 6):
+    for depth in (3, 6)[: 1 if small else 2]:
         ranker = package.XGBRanker(
             objective="rank:ndcg",
-            n_estimators=ROUNDS[-1],
+            n_estimators=rounds_of(small)[-1],
             max_depth=depth,
             learning_rate=RATE,
             n_jobs=1,
             random_state=0,
         )
         ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
-        for rounds in ROUNDS:
+        for rounds in rounds_of(small):
             valid, test = (ranker.predict(X, iteration_range=(0, rounds)) for X in split.X[1:])
             yield f"depth {depth}, {rounds} rounds", valid, test
 
 
-def catboost(split: Split) -> Iterator[Scored]:
+def catboost(split: Split, small: bool) -> Iterator[Scored]:
     """``YetiRank``."""
     package = importlib.import_module("catboost")
-    for depth in (4, 6):
+    for depth in (4, 6)[: 1 if small else 2]:
         ranker = package.CatBoost(
             dict(
                 loss_function="YetiRank",
-                iterations=ROUNDS[-1],
+                iterations=rounds_of(small)[-1],
                 depth=depth,
                 learning_rate=RATE,
                 thread_count=1,
@@ -108,13 +114,13 @@ def catboost(split: Split) -> Iterator[Scored]:
             )
         )
         ranker.fit(package.Pool(split.X[0], split.y[0], group_id=split.qid[0]))
-        for rounds in ROUNDS:
+        for rounds in rounds_of(small):
             valid, test = (ranker.predict(X, ntree_end=rounds) for X in split.X[1:])
             yield f"depth {depth}, {rounds} rounds", valid, test
 
 
-def methods() -> dict[str, Method]:
-    """Those that can run here, RoBiRank first."""
+def methods(small: bool = False) -> dict[str, Method]:
+    """Those that can run here, RoBiRank first; ``small`` spares the larger trees and the last number of rounds."""
     sums, means = np.logspace(-4, 5, 19), np.logspace(-7, 3, 11)
     found: dict[str, Method] = {
         "RoBiRank": linear("RoBiRank", sums),
@@ -130,5 +136,5 @@ def methods() -> dict[str, Method]:
         if importlib.util.find_spec(name) is None:
             print(f"{name} is left out: it is not installed.")
         else:
-            found[f"{name} {importlib.import_module(name).__version__}"] = method
+            found[f"{name} {importlib.import_module(name).__version__}"] = partial(method, small=small)
     return found

@@ -30,11 +30,11 @@ DRAWS = 10_000
 FORMS = ("standard", "query")
 
 
-def report(where: Path, sets: list[str], wanted: list[str]) -> None:
+def report(where: Path, sets: list[str], wanted: list[str], small: bool) -> None:
     """Print a table and the differences for each data set."""
     every = {
         name: method
-        for name, method in methods().items()
+        for name, method in methods(small).items()
         if name == "RoBiRank" or any(part.lower() in name.lower() for part in wanted)
     }
     for name in sets:
