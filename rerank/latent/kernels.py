@@ -110,7 +110,7 @@ def _powers(u: Any, V: Any, items: Any, E: Any) -> None:
         for k in range(u.size):
             f += u[k] * V[y, k]
         E[j] = min(max(f, -LIMIT), LIMIT)
-    exp2(E, E.view(np.int32), items.size)
+    exp2(E, items.size)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -79,8 +79,9 @@ def renew(
         # Steps that are too long end here first; they are reported, not warned of.
         with np.errstate(over="ignore", invalid="ignore"):
             scores = U[some] @ V[:m].T
+            extent = scores.min(axis=1), scores.max(axis=1)  # in a loop they would not fill the vector unit
         refresh(
-            scores, some, U, V, indptr, items, part_of, place, *parts, first, float(others),
+            scores, *extent, some, U, V, indptr, items, part_of, place, *parts, first, float(others),
             METHODS[settings.xi], cursor, xi, report,
         )  # fmt: skip
     return report

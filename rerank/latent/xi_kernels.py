@@ -54,42 +54,40 @@ def polynomial_sums(row: Any, low: float, high: float, r: int, f: Any, sums: Any
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def user_sums(row: Any, f: Any, method: int, scratch: Any, bits: Any, exponent: Any, sums: Any) -> None:
-    """``sums_i = S(f_i)`` for the scores ``row`` of a user; changes ``row``.
+def user_sums(
+    row: Any, low: Any, high: Any, f: Any, method: int, scratch: Any, bits: Any, exponent: Any, sums: Any
+) -> None:
+    """``sums_i = S(f_i)`` for the scores ``row`` of a user, ``low`` to ``high``; changes ``row``.
 
     ``method`` is 0 for products, 1 for polynomials, 2 for the cheaper of the two.
     """
     n = row.size
-    low = row[0]
-    high = row[0]
-    for j in range(n):
-        low = min(low, row[j])
-        high = max(high, row[j])
     for i in range(f.size):
         low = min(low, f[i])
         high = max(high, f[i])
     if method > 0 and high - low < WIDEST:
         r = nodes(low, high, n)
-        # Steps of about a quarter of a nanosecond: a record's product takes n, a polynomial n r and the table of r^2
-        # logarithms 50 each.
-        if method == 1 or f.size * n > n * r + 50 * r * r:
+        # Steps of about a tenth of a nanosecond: a record's product takes n, a polynomial 3 n r and the table of r^2
+        # logarithms 70 each.
+        if method == 1 or f.size * n > 3 * n * r + 70 * r * r:
             polynomial_sums(row, low, high, r, f, sums)
             return
-    top = powers(row)
+    powers(row, high)
     for i in range(f.size):
-        e = np.float32(2.0) ** min(max(f[i] - top, -RANGE), RANGE)
+        e = np.float32(2.0) ** max(f[i] - high, -RANGE)
         sums[i] = log_of_product(row, e, scratch, bits, exponent)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def refresh(
-    S: Any, users: Any, U: Any, V: Any, indptr: Any, items: Any, part_of: Any, place: Any,
+    S: Any, low: Any, high: Any, users: Any, U: Any, V: Any, indptr: Any, items: Any, part_of: Any, place: Any,
     first_part: int, last_part: int, first: int, others: float, method: int,
     cursor: Any, xi: Any, report: Any,
 ) -> None:  # fmt: skip
     """``xi`` of the records of ``users`` in the sub-blocks ``first_part .. last_part``.
 
-    ``S`` (len(users), m) are scores of the first ``m`` items of the block ``V``, which begins at position ``first``.
+    ``S`` (len(users), m) are scores of the first ``m`` items of the block ``V``, which begins at position ``first``;
+    ``low`` and ``high`` (len(users),) are the least and largest.
     With ``c`` of these other than y, ``A = 1 + others / c sum s(f_y - f_y')`` and ``xi = 1 / A``.  Record by
     record ``report`` sums up log2 A, the squared relative error of A, the number and that of those looked at for
     the error.
@@ -116,7 +114,7 @@ def refresh(
                 c += 1
         _spread(S[i], f[:c], others, at, report)
         parts = sums[:c].astype(np.int64)
-        user_sums(S[i], f[:c], method, scratch, bits, exponent, sums[:c])
+        user_sums(S[i], low[i], high[i], f[:c], method, scratch, bits, exponent, sums[:c])
         for q in range(c):
             own = 1 if at[q] < m else 0
             A = 1.0 + others * max(sums[q] - own, 0.0) / max(m - own, 1)
