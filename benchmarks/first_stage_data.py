@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack, vstack
 
 Floats = NDArray[np.float64]
 
@@ -39,13 +39,44 @@ def standardised(X: Floats) -> Floats:
     return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0), dtype=np.float64)
 
 
-def urls(n: int, d: int = 300_000, per_row: int = 100, seed: int = 0) -> tuple[csr_matrix, Floats]:
-    """Rows like those of the url data: sparse flags of very different frequency, a third of the rows relevant."""
+# Rows of `urls` made at once; tokens drawn for each that is kept, as half of them are refused.
+CHUNK, DRAWN = 50_000, 2
+
+
+def urls(
+    n: int, d: int = 3_200_000, tokens: int = 100, real: int = 16, seed: int = 0
+) -> tuple[csr_matrix, Floats]:
+    """Rows like those of the url data: about ``tokens`` flags and ``real`` numbers each, norm 1, a third malicious.
+
+    Flags are drawn by a law of Zipf and Mandelbrot over ``d`` features, so that most features are seen once or twice
+    and the number of features grows with the rows. Each feature leans to one class (a normal log-odds), and a draw
+    is refused with that probability; the numbers, in [0, 1], differ by a little between the classes. One positive in
+    a hundred is benign (listed by mistake), one negative in a thousand malicious (not listed yet).
+    """
     rng = np.random.default_rng(seed)
-    columns = (d * rng.random(n * per_row) ** 4).astype(np.int32)
-    X = csr_matrix((np.ones(n * per_row), columns, np.arange(0, n * per_row + 1, per_row)), shape=(n, d))
-    X.sum_duplicates()
-    X.data[:] = 1 / np.sqrt(per_row)
-    score = X @ np.random.default_rng(99).standard_normal(d)
-    score += 0.3 * score.std() * rng.standard_normal(n)
-    return X, (score > np.quantile(score, 2 / 3)).astype(np.float64)
+    lean = 1.5 * np.random.default_rng(99).standard_normal(d).astype(np.float32)
+    parts, labels = [], []
+    for first in range(0, n, CHUNK):
+        m = min(CHUNK, n - first)
+        y = rng.random(m) < 1 / 3
+        malicious = y ^ (rng.random(m) < np.where(y, 0.01, 0.001))
+        flags = _zipf(rng.random((m, DRAWN * tokens)), d - real)
+        side = np.where(malicious, 1, -1)[:, None].astype(np.float32)
+        kept = rng.random(flags.shape, np.float32) < 1 / (1 + np.exp(-side * lean[flags]))
+        numbers = np.clip(rng.normal(0.4 + 0.05 * malicious[:, None], 0.2, (m, real)), 0.01, 1)
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        words = csr_matrix((np.ones(indptr[-1]), flags[kept], indptr), shape=(m, d - real))
+        words.sum_duplicates()
+        words.data[:] = 1.0
+        X = hstack([csr_matrix(numbers), words], format="csr")
+        X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)).A1, np.diff(X.indptr))
+        parts.append(X)
+        labels.append(y)
+    return vstack(parts, format="csr"), np.concatenate(labels).astype(np.float64)
+
+
+def _zipf(u: Floats, d: int, exponent: float = 1.2, shift: float = 20.0) -> NDArray[np.int32]:
+    """Features by uniform numbers u: that of rank r has a chance of about ``(r + shift) ** -exponent``."""
+    tail = (1 + d / shift) ** (1 - exponent)
+    rank = shift * ((1 - u * (1 - tail)) ** (1 / (1 - exponent)) - 1)
+    return np.minimum(rank, d - 1).astype(np.int32)

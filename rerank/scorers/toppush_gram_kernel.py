@@ -18,3 +18,25 @@ def add_gram(indptr: Any, indices: Any, data: Any, weight: Any, H: Any) -> None:
             x = data[a] * weight[i]
             for b in range(indptr[i], a + 1):
                 row[indices[b]] += x * data[b]
+
+
+@njit(cache=True, nogil=True)
+def add_products(indptr: Any, indices: Any, data: Any, weight: Any, v: Any, out: Any) -> None:
+    """``out += X' diag(weight) X v``, each row read once."""
+    for i in range(weight.size):
+        if weight[i] == 0.0:
+            continue
+        s = 0.0
+        for a in range(indptr[i], indptr[i + 1]):
+            s += data[a] * v[indices[a]]
+        s *= weight[i]
+        for a in range(indptr[i], indptr[i + 1]):
+            out[indices[a]] += data[a] * s
+
+
+@njit(cache=True, nogil=True)
+def add_squares(indptr: Any, indices: Any, data: Any, weight: Any, out: Any) -> None:
+    """``out_j += sum_i weight_i X_ij^2``."""
+    for i in range(weight.size):
+        for a in range(indptr[i], indptr[i + 1]):
+            out[indices[a]] += weight[i] * data[a] * data[a]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from rerank.scorers.base import Solution
 from rerank.scorers.toppush_augmented import Augmented
@@ -18,6 +19,9 @@ from rerank.scorers.toppush_problem import TopPushProblem, relative_gap
 from rerank.scorers.toppush_threshold import MaxThreshold
 
 Floats = NDArray[np.float64]
+
+# With more lists than this, each of which has a cut at least, multipliers are quicker than cuts.
+LISTS = 200
 
 
 @dataclass(frozen=True)
@@ -60,21 +64,32 @@ def solve(
             return _nothing(problem, alpha, hull, 1)
     if settings.solver == "accelerated":
         return _accelerated(problem, alpha, settings, state, n_rows)
-    found = minimise(problem, alpha, settings.tol, settings.max_iter, state.newton)
-    if found.crowded and isinstance(problem.threshold, MaxThreshold):
-        found = _crowded(problem, alpha, settings, found)
+    found = _optimum(problem, alpha, settings, state.newton)
     hull = _hull(problem, alpha, found.w, found.beta, n_rows)
     if hull is not None:
         return _nothing(problem, alpha, hull, found.n_iter)
     return _report(problem, alpha, settings, found.w, found.a, found.beta, found.n_iter, State(newton=found))
 
 
-def _crowded(problem: TopPushProblem, alpha: float, settings: Settings, found: Found) -> Found:
-    """Go on by the method that does not mind how many negatives are active."""
-    beta = found.beta if found.beta.size else np.zeros(problem.negatives.shape[0])
-    method = Augmented(problem, alpha, found.w, beta)
-    w, a, beta, gap, n_iter = method.run(settings.tol, settings.max_iter)
-    return Found(w, a, beta, gap, found.n_iter + n_iter, found.vertices, found.active)
+def _optimum(problem: TopPushProblem, alpha: float, settings: Settings, start: Found | None) -> Found:
+    """By cuts for the largest score as threshold; by multipliers where too many cuts are active, and for means."""
+    n, d = problem.negatives.shape
+    steps = 0
+    if start is not None and (start.w.size, start.beta.size) != (d, n):
+        start = None
+    crowded = problem.n_lists > LISTS or (start is not None and start.crowded)
+    if isinstance(problem.threshold, MaxThreshold) and not crowded:
+        start = minimise(problem, alpha, settings.tol, settings.max_iter, start)
+        if not start.crowded or start.gap <= settings.tol:
+            return start
+        steps = start.n_iter
+    if start is None:
+        start = Found(
+            np.zeros(d), np.zeros(0), np.zeros(n), np.inf, 0, csr_matrix((0, n)), np.zeros(0, np.bool_)
+        )
+    beta = start.beta if start.beta.size else np.zeros(n)
+    w, a, beta, gap, n_iter = Augmented(problem, alpha, start.w, beta).run(settings.tol, settings.max_iter)
+    return Found(w, a, beta, gap, steps + n_iter, start.vertices, start.active)
 
 
 def _accelerated(
