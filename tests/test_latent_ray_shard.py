@@ -111,13 +111,16 @@ class Ring:
             b = in_hand(q, step, p)
             mine = [part for given in rows for part in given[b * each : (b + 1) * each]]
             self.call(shard.gather, step, before, *mine)
-        self.blocks = dict.fromkeys(range(p), ())
+        self.blocks = dict.fromkeys(range(p), (None,))
 
     def work(self, step):
         blocks = {}
         for q, shard in enumerate(self.shards):
             b = in_hand(q, step, len(self.shards))
-            runs = [self.call(shard.run, step, 0, True, *self.blocks[b])]
+            *first, last = self.blocks[b]
+            for k, piece in enumerate(first):
+                self.call(shard.bring, step, k, piece)
+            runs = [self.call(shard.run, step, 0, True, last)]
             runs += [self.call(shard.run, step, k, False) for k in range(1, len(shard.pieces))]
             blocks[b] = [piece for piece, _ in runs]
             self.report += sum((report for _, report in runs), Report())
@@ -178,8 +181,13 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     for step, k in ((Step(2, 0), 0), (Step(1, 0), 0), (Step(2, 0), 1)):
         with pytest.raises(OutOfStepError):
             shard.run(step, k, True)
+    pieces = ring.home(2, 0)
     with pytest.raises(OutOfStepError):
-        shard.run(Step(2, 0), 1, False, *ring.home(2, 0))  # piece 1 before piece 0
+        shard.run(Step(2, 0), 0, True, pieces[-1])  # the other pieces are missing
+    for k, piece in enumerate(pieces[:-1]):
+        shard.bring(Step(2, 0), k, piece)
+    with pytest.raises(OutOfStepError):
+        shard.run(Step(2, 0), 1, False)  # piece 1 before piece 0
     np.testing.assert_array_equal(before[0][0], shard.users(slice(0, N_USERS))[0])
 
 

@@ -179,8 +179,12 @@ class RayEngine:
         for q, actor in enumerate(self._actors):
             b = in_hand(q, step, p)
             run = actor.run.options(num_returns=2)
-            # Every piece is a call of its own, whose answer is on its way while the next one is worked on.
-            runs = [run.remote(step, 0, renew, *self._blocks.get(b, ()))]
+            # A call of its own for every piece, to and fro: Ray sends what a call needs once all of that is there, and
+            # what a call answers once it has ended.
+            *first, last = self._blocks.get(b, [None])
+            for k, piece in enumerate(first):
+                actor.bring.remote(step, k, piece)
+            runs = [run.remote(step, 0, renew, last)]
             runs += [run.remote(step, k, False) for k in range(1, len(self._pieces))]
             blocks[b] = [piece for piece, _ in runs]
             reports += [report for _, report in runs]

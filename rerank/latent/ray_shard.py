@@ -48,7 +48,8 @@ class RayShard:
         """Take users' vectors (slices) and squares (last), and forget the steps taken so far."""
         self.shard = Shard(self.index, self.log, joined(parts[:-1]), parts[-1].copy(), self.settings)
         self.pieces = pieces_of(self.log.n_items, self.shard.U.shape[1], self.settings)
-        self._room = self._new_room()
+        self._rooms = [self._room(), self._room()]
+        self._coming: tuple[Step, set[int]] | None = None
         self._partitions: dict[int, Partition] = {}
         self._dealt: tuple[int, Any] = (0, None)
         self._answers: dict[int, tuple[Rows, Report]] = {}
@@ -64,9 +65,7 @@ class RayShard:
         """Take the block of a step of a new epoch, whose rows come from the blocks of all shards in step ``before``."""
         if step == self._step:
             return
-        p = self.settings.n_shards
-        self._room = self._new_room()
-        block = self._block(step)
+        p, block = self.settings.n_shards, self._block(step)
         for q in range(p):
             old, new = self._items(before.epoch), self._items(step.epoch)
             _, to = moving(old, new, in_hand(q, before, p), block.index)
@@ -74,14 +73,27 @@ class RayShard:
             block.V[to], block.GV[to] = (joined(parts) for parts in zip(*given))
         self._hold(step, block)
 
-    def run(self, step: Step, k: int, renew: bool, *pieces: Rows) -> tuple[Rows, Report]:
+    def bring(self, step: Step, k: int, piece: Rows) -> None:
+        """Copy piece ``k`` of the block of a step that is still to come, because it is going to be changed."""
+        if step == self._step:
+            return
+        if self._coming is None or self._coming[0] != step:
+            self._coming = step, set()
+        block = self._block(step)
+        rows = rows_of(self._items(step.epoch), block.index, self.pieces[k])
+        block.V[rows], block.GV[rows] = piece
+        self._coming[1].add(k)
+        if len(self._coming[1]) == len(self.pieces):
+            self._hold(step, block)
+
+    def run(self, step: Step, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, Report]:
         """Visit the records in piece ``k`` of the step's block, and hand the piece on.
 
-        The call for the first piece brings the block, in ``pieces``, unless it has been gathered; with ``renew`` it
-        renews ``xi`` before.
+        The call for the first piece brings the last one, unless the block was gathered; with ``renew`` it renews ``xi``
+        before.
         """
-        if pieces and step != self._step:
-            self._take(step, pieces)
+        if last is not None:
+            self.bring(step, len(self.pieces) - 1, last)
         if step != self._step or (k and k - 1 not in self._answers):
             raise OutOfStepError(f"Piece {k} of {step} came, but the block in hand is of {self._step}.")
         if k not in self._answers:
@@ -107,14 +119,6 @@ class RayShard:
             found += [(self.block.V[some], self.block.GV[some]) for some in np.array_split(rows, each)]
         return tuple(found) if len(found) > 1 else found[0]
 
-    def _take(self, step: Step, pieces: tuple[Rows, ...]) -> None:
-        """Copy a block, because it is going to be changed."""
-        block = self._block(step)
-        for piece, (V, GV) in zip(self.pieces, pieces):
-            rows = rows_of(self._items(step.epoch), block.index, piece)
-            block.V[rows], block.GV[rows] = V, GV
-        self._hold(step, block)
-
     def _run(self, step: Step, k: int, renew: bool) -> tuple[Rows, Report]:
         report = self.shard.xi_step(step, self.block) if renew and k == 0 else Report()
         report += self.shard.run(step, self.block, self.pieces[k])
@@ -127,18 +131,20 @@ class RayShard:
             self._partitions = {e: p for e, p in self._partitions.items() if e == newest} | {epoch: found}
         return self._partitions[epoch]
 
-    def _new_room(self) -> Rows:
+    def _room(self) -> Rows:
         most = -(-self.log.n_items // self.settings.n_shards)
         return np.empty((most, self.shard.U.shape[1]), np.float32), np.empty(most, np.float32)
 
     def _block(self, step: Step) -> ItemBlock:
+        """For the numbers of a block to come, beside the one in hand."""
         index = in_hand(self.index, step, self.settings.n_shards)
         low, high = self._items(step.epoch).bounds(index)
-        V, GV = self._room
+        V, GV = self._rooms[1]
         return ItemBlock(step.epoch, index, V[: high - low], GV[: high - low])
 
     def _hold(self, step: Step, block: ItemBlock) -> None:
-        self._step, self.block, self._answers = step, block, {}
+        self._step, self.block, self._answers, self._coming = step, block, {}, None
+        self._rooms.reverse()
 
     def _piece(self, rows: slice) -> Rows:
         return self.block.V[rows], self.block.GV[rows]
