@@ -56,9 +56,8 @@ def linearised(log, U, V, xi, alpha):
     for x in range(n_users):
         for y in log.indices[log.indptr[x] : log.indptr[x + 1]]:
             total += xi[r] / np.log(2) * sum(sigma(U[x] @ V[y] - U[x] @ V[z]) for z in range(n) if z != y)
-            total += (
-                alpha / 2 * (U[x] @ U[x] + V[y] @ V[y] / 2 + np.mean([V[z] @ V[z] for z in range(n) if z != y]))
-            )
+            spread = np.mean([V[z] @ V[z] for z in range(n) if z != y])
+            total += alpha / 2 * (U[x] @ U[x] + V[y] @ V[y] / 2 + spread)
             r += 1
     return total
 
