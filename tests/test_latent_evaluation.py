@@ -69,11 +69,13 @@ def test_the_best_of_long_rows_whatever_their_order(dtype, order):
         np.testing.assert_array_equal(values[x], [S[x, y] if y >= 0 else -np.inf for y in wanted])
 
 
-def test_many_users_come_in_blocks_and_stay_in_order(monkeypatch):
+@pytest.mark.parametrize("least, block", [(1, 7), (12, 12)])
+def test_many_users_come_in_blocks_and_stay_in_order(monkeypatch, least, block):
     S = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
     whole, _ = top_items(lambda users: S[users], np.arange(50)[::-1], 3, 20)
     asked = []
     monkeypatch.setattr("rerank.latent.evaluation.CHUNK", 140)
+    monkeypatch.setattr("rerank.latent.evaluation.USERS", least)
 
     def scores(users):
         asked.append(len(users))
@@ -81,7 +83,7 @@ def test_many_users_come_in_blocks_and_stay_in_order(monkeypatch):
 
     parts, _ = top_items(scores, np.arange(50)[::-1], 3, 20)
     np.testing.assert_array_equal(whole, parts)
-    assert max(asked) == 7 and sum(asked) == 50
+    assert max(asked) == block and sum(asked) == 50
 
 
 def test_a_perfect_order_has_full_marks():

@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rerank.errors import InputError, SolverError
 from rerank.latent import LatentRoBiRank, evaluate
+from rerank.latent.blocks import VALIDATION, seed_of
 from rerank.latent.engine_local import LocalEngine
-from rerank.latent.log import split_log
+from rerank.latent.log import log_of, some_users, split_log
 from tests.latent_cases import clustered_log, sums_over_others
 
 SMALL = dict(
@@ -168,6 +169,21 @@ def test_validation_ends_training_and_the_best_look_is_kept(logs, capsys):
     out = capsys.readouterr()
     assert out.out == "" and len(out.err.splitlines()) == len(precisions) and "precision" in out.err
     assert {"loss", "pairs_per_second"} <= set(model.history_[0])
+
+
+def test_of_many_users_some_are_looked_at(logs):
+    train, held_out = logs
+    sizes = np.diff(held_out.indptr)
+    model = small(n_epochs=2, evaluate_every=2, validation_k=5, validation_users=7).fit(train, held_out)
+    kept = some_users(log_of(held_out), 7, seed_of(model._seed, VALIDATION, 1))
+    looked = np.flatnonzero(np.diff(kept.indptr))
+    assert looked.size == 7 and (np.diff(kept.indptr)[looked] == sizes[looked]).all()
+    full = held_out.copy()
+    full.data[np.isin(np.repeat(np.arange(sizes.size), sizes), looked, invert=True)] = 0
+    expected = evaluate(model.score_items, full, k=5, seen=train).means()["precision"]
+    assert model.history_[0]["precision"] == pytest.approx(expected)
+    assert same(model, small(n_epochs=2).fit(train))
+    assert some_users(kept, 7, 0) is kept
 
 
 def interrupting(monkeypatch, epoch):

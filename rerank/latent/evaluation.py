@@ -29,6 +29,7 @@ Ints = NDArray[np.int64]
 Scores = Callable[[Ints], Any]
 
 CHUNK = 2**19  # scores held at a time, so that they are read from the cache
+USERS = 32  # at a time at least: a product reads all vectors of items once for them all
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | Non
         raise InputError(f"k is {k!r}, but the catalogue has {n_items} items; ask for 1 to {n_items}.")
     items = np.full((users.size, k), -1, dtype=np.int64)
     values = np.empty((users.size, k), dtype=np.float32)
-    chunk = max(1, CHUNK // n_items)
+    chunk = max(USERS, CHUNK // n_items)
     for low in range(0, users.size, chunk):
         some = users[low : low + chunk]
         S = np.ascontiguousarray(scores(some))

@@ -115,6 +115,20 @@ def _wanted(X: Any) -> NDArray[np.bool_] | None:
     return None if X.data.all() else X.data != 0
 
 
+def some_users(log: Log, n: int, seed: int) -> Log:
+    """The log with the records of ``n`` users, drawn from those who have any, and nobody else's; itself if it has no
+    more.
+    """
+    sizes = np.diff(log.indptr)
+    users = np.flatnonzero(sizes)
+    if users.size <= n:
+        return log
+    kept = np.zeros(log.n_users, dtype=bool)
+    kept[np.random.default_rng(seed).choice(users, n, replace=False)] = True
+    indptr = np.concatenate([[0], np.cumsum(np.where(kept, sizes, 0))])
+    return Log(indptr, log.items[np.repeat(kept, sizes)], log.n_items)
+
+
 def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) -> tuple[Any, ...]:
     """Cut a log at random into parts, the same shares of the records of every user.
 

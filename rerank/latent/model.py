@@ -13,7 +13,7 @@ from rerank.errors import InputError
 from rerank.latent.blocks import VALIDATION, seed_of
 from rerank.latent.checkpoint import Checkpoint, identity, seed_in
 from rerank.latent.engine import Factors, Settings
-from rerank.latent.log import Log, log_of, split_log
+from rerank.latent.log import Log, log_of, some_users, split_log
 from rerank.latent.options import alpha_for, check, plan_of, settings_of, shards_for
 from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
@@ -76,6 +76,9 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         Epochs between looks at the validation's precision, and looks without a better one before training ends.
     validation_k : int, default 10
         Items that the precision looks at.
+    validation_users : int, default 10000
+        Users that are looked at, drawn at random where the validation part has more, so that a look at a large log is
+        short beside its epochs.
     checkpoint : path, optional
         Folder of its own in which ``fit`` writes down where it is. Called again with the same data and options,
         after its process has died, it goes on from there and ends with the same bits; a run that had ended gives its
@@ -130,6 +133,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         evaluate_every: int = 5,
         patience: int = 3,
         validation_k: int = 10,
+        validation_users: int = 10_000,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 1,
         random_state: Any = None,
@@ -157,6 +161,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         self.evaluate_every = evaluate_every
         self.patience = patience
         self.validation_k = validation_k
+        self.validation_users = validation_users
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.random_state = random_state
@@ -226,6 +231,8 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         held_out = None if validation is None else log_of(validation, "validation")
         n_shards = begun.n_shards or self.n_shards or shards_for(log.n_records, log.n_items)
         check_logs(log, held_out, begun.factors, n_shards)
+        if held_out is not None:
+            held_out = some_users(held_out, self.validation_users, seed_of(begun.seed, VALIDATION, 1))
         alpha = alpha_for(log) if self.alpha is None else float(self.alpha)
         settings, plan = settings_of(self, alpha, n_shards, begun.seed), plan_of(self, n_epochs)
         keeper = None

@@ -21,7 +21,7 @@ CHOICES = {
 }
 COUNTS = (
     "n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes", "evaluate_every",
-    "patience", "validation_k", "checkpoint_every",
+    "patience", "validation_k", "validation_users", "checkpoint_every",
 )  # fmt: skip
 # Blocks travel in pieces of whole sub-blocks, and a message of an engine is not to be longer than this.
 MOST_BYTES = 2**26
