@@ -12,6 +12,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from threadpoolctl import threadpool_limits
+
 from benchmarks.exact_data import folder
 
 
@@ -47,11 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if where is not None and asked.quality:
         from benchmarks.robirank_quality import report as quality
 
-        quality(where, asked.sets.split(","), asked.methods.split(","), asked.small)
+        with threadpool_limits(1):
+            quality(where, asked.sets.split(","), asked.methods.split(","), asked.small)
     if where is not None and asked.starts:
         from benchmarks.robirank_starts import report as starts
 
-        starts(where, asked.sets.split(","))
+        with threadpool_limits(1):
+            starts(where, asked.sets.split(","))
     return missed
 
 
