@@ -24,7 +24,9 @@ from rerank.statistics import parse
 import numpy as np
 rng = np.random.default_rng(0)
 problem = problem_of(rng.normal(size=(40, 3)), np.arange(40) % 3 == 0, parse("dcg@5"))
-seconds = []
+began = time.process_time()
+import numba
+seconds = [time.process_time() - began]
 for _ in range(2):
     began = time.process_time()
     rerank.search.solve(problem, n_jobs=1)
@@ -64,9 +66,11 @@ def run(script: str, cache: Path | None = None) -> list:
 
 def test_a_first_solve_costs_little_once_kernels_are_cached() -> None:
     warm.compile_kernels()
-    lazy, (first, second) = run(FIRST)
-    assert lazy  # importing the search imports neither numba nor any solver
-    assert first - second <= 1.0
+    found = [run(FIRST) for _ in range(3)]
+    assert all(lazy for lazy, _ in found)  # importing the search imports neither numba nor any solver
+    # In units of importing numba, so that a slow machine is no failure; compiling takes fifty times that. The
+    # least of three: other programs on the machine add to CPU seconds and never take from them.
+    assert min((first - second) / unit for _, (unit, first, second) in found) <= 4.0
 
 
 def test_one_signature_serves_every_kind_of_problem() -> None:
