@@ -18,14 +18,14 @@ before = set(sys.modules)
 began = time.process_time()
 import rerank.search
 imported = time.process_time() - began
-lazy = not {"numba", "llvmlite", "pyomo", "highspy"} & set(sys.modules)
+lazy = not {"numba", "llvmlite", "scipy", "joblib", "pyomo", "highspy"} & set(sys.modules)
 from rerank.problem import problem_of
 from rerank.statistics import parse
 import numpy as np
 rng = np.random.default_rng(0)
 problem = problem_of(rng.normal(size=(40, 3)), np.arange(40) % 3 == 0, parse("dcg@5"))
 began = time.process_time()
-import numba
+import numba, scipy.linalg
 seconds = [time.process_time() - began]
 for _ in range(2):
     began = time.process_time()
@@ -67,10 +67,11 @@ def run(script: str, cache: Path | None = None) -> list:
 def test_a_first_solve_costs_little_once_kernels_are_cached() -> None:
     warm.compile_kernels()
     found = [run(FIRST) for _ in range(3)]
-    assert all(lazy for lazy, _ in found)  # importing the search imports neither numba nor any solver
-    # In units of importing numba, so that a slow machine is no failure; compiling takes fifty times that. The
-    # least of three: other programs on the machine add to CPU seconds and never take from them.
-    assert min((first - second) / unit for _, (unit, first, second) in found) <= 4.0
+    assert all(lazy for lazy, _ in found)  # importing the search imports none of the large libraries
+    # In units of importing numba and the scipy.linalg that it asks for, .4 s on an idle machine, so that a slow one
+    # is no failure; the units and the solve are to stay below a second there. Compiling one kernel takes longer
+    # than that. The least of three: other programs on the machine add to CPU seconds and never take from them.
+    assert min((first - second) / unit for _, (unit, first, second) in found) <= 1.25
 
 
 def test_one_signature_serves_every_kind_of_problem() -> None:

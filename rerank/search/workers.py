@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import ThreadingBackend, get_active_backend
+if TYPE_CHECKING:
+    from joblib import Parallel
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -49,6 +49,8 @@ class Workers:
         if self._threads is None and self._joblib is None:
             self._start()
         if self._joblib is not None:
+            from joblib import delayed
+
             return list(self._joblib(delayed(function)(*given) for function, given in jobs))
         if self._threads is None:
             return [function(*given) for function, given in jobs]
@@ -61,6 +63,11 @@ class Workers:
 
     def _start(self) -> None:
         """Joblib's own threads poll every hundredth of a second, as long as a round lasts; ours wake up at once."""
+        if self.n_jobs == 1:
+            return
+        from joblib import Parallel, effective_n_jobs  # a tenth of a second, so not with the module
+        from joblib.parallel import ThreadingBackend, get_active_backend
+
         backend, configured = get_active_backend(prefer="threads")
         if not isinstance(backend, ThreadingBackend):
             self._joblib = self._stack.enter_context(Parallel(n_jobs=self.n_jobs, prefer="threads"))
