@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.scorers.conversions import c_of_alpha, count_pairs
 from rerank.scorers.data import RankingData
-from rerank.scorers.ranksvm_pairs import Pairs
+from rerank.scorers.ranksvm.pairs import Pairs
 
 Floats = NDArray[np.float64]
 LIBLINEAR = "LIBLINEAR-rankSVM, eps"

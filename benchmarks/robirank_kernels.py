@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.scorers.robirank_kernels import objective
+from rerank.scorers.robirank.kernels import objective
 
 # Rows of a list, share of relevant ones, and the speed-up over the plain loop that is asked of the choice.
 SHAPES = (

@@ -128,7 +128,7 @@ def methods(small: bool = False) -> dict[str, Method]:
         "exponential push": linear("ExponentialPush", means),
         "logistic, y > 0": linear("CostSensitiveLogistic", sums),
     }
-    if importlib.util.find_spec("rerank.scorers.ranksvm") is not None:
+    if importlib.util.find_spec("rerank.scorers.ranksvm.estimator") is not None:
         found["RankSVM"] = linear("RankSVM", means)
     else:
         print("RankSVM is left out: it is not in this version.")

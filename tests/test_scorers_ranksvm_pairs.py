@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
-from rerank.scorers.ranksvm_nodes import LEAF, plan
-from rerank.scorers.ranksvm_pairs import Pairs, by_utility, list_weights
+from rerank.scorers.ranksvm.nodes import LEAF, plan
+from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
 
 
 def coefficients(y, group, weight, average):

@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 
 from rerank.scorers import RankSVM
 from rerank.scorers.data import groups_of
-from rerank.scorers.ranksvm_rows import Rows
-from rerank.scorers.ranksvm_simplex import descend
+from rerank.scorers.ranksvm.rows import Rows
+from rerank.scorers.ranksvm.simplex import descend
 from tests.scorer_cases import sparse, utilities
 from tests.test_scorers_ranksvm_pairs import coefficients, hinges, naive
 

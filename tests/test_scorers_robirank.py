@@ -14,8 +14,8 @@ from rerank.errors import InputError
 from rerank.metrics import ndcg
 from rerank.scorers import RoBiRank
 from rerank.scorers.data import RankingData, groups_of, weights_of
-from rerank.scorers.robirank import loss_of
-from rerank.scorers.robirank_lists import TABLE, discount_sum, gain_lists
+from rerank.scorers.robirank.estimator import loss_of
+from rerank.scorers.robirank.lists import TABLE, discount_sum, gain_lists
 from tests.scorer_cases import utilities
 
 

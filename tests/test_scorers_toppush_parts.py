@@ -9,20 +9,21 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, linprog, minimize
 from scipy.sparse import csr_matrix
 
-from rerank.scorers import TopPush, toppush_qp
+from rerank.scorers import TopPush
 from rerank.scorers.data import RankingData
-from rerank.scorers.toppush_augmented import Augmented
-from rerank.scorers.toppush_dual import descend
-from rerank.scorers.toppush_hull import certificate_of
-from rerank.scorers.toppush_limited import LimitedMetric
-from rerank.scorers.toppush_losses import LOSSES
-from rerank.scorers.toppush_metric import FeatureMetric
-from rerank.scorers.toppush_newton import minimise
-from rerank.scorers.toppush_pool import Pool, feasible
-from rerank.scorers.toppush_problem import problem_of, relative_gap
-from rerank.scorers.toppush_projection import project, shift
-from rerank.scorers.toppush_row_metric import RowMetric
-from rerank.scorers.toppush_threshold import MaxThreshold, TopThreshold
+from rerank.scorers.toppush import qp
+from rerank.scorers.toppush.augmented import Augmented
+from rerank.scorers.toppush.dual import descend
+from rerank.scorers.toppush.hull import certificate_of
+from rerank.scorers.toppush.limited import LimitedMetric
+from rerank.scorers.toppush.losses import LOSSES
+from rerank.scorers.toppush.metric import FeatureMetric
+from rerank.scorers.toppush.newton import minimise
+from rerank.scorers.toppush.pool import Pool, feasible
+from rerank.scorers.toppush.problem import problem_of, relative_gap
+from rerank.scorers.toppush.projection import project, shift
+from rerank.scorers.toppush.row_metric import RowMetric
+from rerank.scorers.toppush.threshold import MaxThreshold, TopThreshold
 from tests.scorer_cases import bipartite, sparse
 from tests.test_scorers_toppush import clear
 
@@ -81,7 +82,7 @@ def test_quadratic_programs_meet_the_conditions_of_optimality(seed, n, rank):
     N = rng.integers(-2, 3, (n, rank)).astype(float)
     N[rng.integers(n)] = N[rng.integers(n)]
     K, r = N @ N.T + (rng.random() < 0.5) * 1.0, N @ rng.standard_normal(rank)
-    q = toppush_qp.solve(K, r, rng.random(n) < 0.4, 1e-10)
+    q = qp.solve(K, r, rng.random(n) < 0.4, 1e-10)
     y = K @ q - r
     assert (q >= 0).all()
     assert (y >= -1e-7).all()
@@ -92,9 +93,9 @@ def test_a_large_quadratic_program_starts_from_lapack():
     rng = np.random.default_rng(0)
     N = rng.standard_normal((150, 200))
     K, r = N @ N.T, N @ rng.standard_normal(200)
-    first = toppush_qp.solve(K, r, np.zeros(150, bool), 1e-10)
-    np.testing.assert_allclose(toppush_qp.solve(K, r, np.ones(150, bool), 1e-10), first, atol=1e-9)
-    assert (first > 0).sum() > toppush_qp.MANY
+    first = qp.solve(K, r, np.zeros(150, bool), 1e-10)
+    np.testing.assert_allclose(qp.solve(K, r, np.ones(150, bool), 1e-10), first, atol=1e-9)
+    assert (first > 0).sum() > qp.MANY
 
 
 @pytest.mark.parametrize("form", [FeatureMetric, RowMetric])
@@ -156,8 +157,8 @@ def test_every_form_and_the_augmented_lagrangian_find_one_optimum(form, loss):
 
 
 def test_crowds_of_active_negatives_are_handed_over(monkeypatch):
-    monkeypatch.setattr("rerank.scorers.toppush_model.CROWD", 10)
-    monkeypatch.setattr("rerank.scorers.toppush_newton.CROWD", 10)
+    monkeypatch.setattr("rerank.scorers.toppush.model.CROWD", 10)
+    monkeypatch.setattr("rerank.scorers.toppush.newton.CROWD", 10)
     called = []
     run = Augmented.run
     monkeypatch.setattr(Augmented, "run", lambda self, *a: called.append(1) or run(self, *a))

@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from scipy.sparse import csr_matrix
 
-from rerank.scorers import TopPush, toppush_smooth_hessian
-from rerank.scorers.toppush_augmented import Augmented
-from rerank.scorers.toppush_envelope import Envelope
-from rerank.scorers.toppush_level_kernel import levels
-from rerank.scorers.toppush_losses import LOSSES
-from rerank.scorers.toppush_newton import minimise
-from rerank.scorers.toppush_problem import relative_gap
-from rerank.scorers.toppush_smooth_hessian import SmoothHessian
+from rerank.scorers import TopPush
+from rerank.scorers.toppush import smooth_hessian
+from rerank.scorers.toppush.augmented import Augmented
+from rerank.scorers.toppush.envelope import Envelope
+from rerank.scorers.toppush.level_kernel import levels
+from rerank.scorers.toppush.losses import LOSSES
+from rerank.scorers.toppush.newton import minimise
+from rerank.scorers.toppush.problem import relative_gap
+from rerank.scorers.toppush.smooth_hessian import SmoothHessian
 from tests.test_scorers_toppush import clear, naive
 from tests.test_scorers_toppush_parts import problem
 
@@ -111,9 +112,9 @@ def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists):
 @pytest.mark.parametrize("store", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("lists", [1, 3])
 def test_newton_steps_solve_their_system(direct, worth, store, lists, monkeypatch):
-    monkeypatch.setattr(toppush_smooth_hessian, "DIRECT", direct)
-    monkeypatch.setattr(toppush_smooth_hessian, "WORTH", worth)
-    monkeypatch.setattr(toppush_smooth_hessian, "LEFT", 1e-20)
+    monkeypatch.setattr(smooth_hessian, "DIRECT", direct)
+    monkeypatch.setattr(smooth_hessian, "WORTH", worth)
+    monkeypatch.setattr(smooth_hessian, "LEFT", 1e-20)
     p = problem(70, lists=lists, threshold="topk", k=4, X=store(clear(70, 4)[0]))
     rng = np.random.default_rng(3)
     for _ in range(2):

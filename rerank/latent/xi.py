@@ -13,7 +13,7 @@ products
     ``sum_j log2(1 + E_j / e)`` is the logarithm of a product, so it costs a multiplication and an addition a pair.
 Chebyshev
     The sum is a smooth function of one score, so a polynomial through ``r`` nodes does for all records of a user:
-    ``r`` steps for an item and not ``n_x``, see :mod:`rerank.scorers.robirank_chebyshev`.  Scores that lie more than
+    ``r`` steps for an item and not ``n_x``, see :mod:`rerank.scorers.robirank.chebyshev`.  Scores that lie more than
     ``WIDEST`` apart would need too many nodes and go the other way.
 """
 

@@ -10,7 +10,7 @@ from numba import njit
 
 from rerank.latent.products import LANES, RANGE, log_of_product, powers
 from rerank.latent.rows import FAST
-from rerank.scorers.robirank_chebyshev import (
+from rerank.scorers.robirank.chebyshev import (
     LN2,
     STRIP,
     _evaluate,

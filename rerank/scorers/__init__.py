@@ -6,10 +6,10 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "TopPush": "rerank.scorers.toppush",
+    "TopPush": "rerank.scorers.toppush.estimator",
     "InfinitePush": "rerank.scorers.infinite_push",
-    "RankSVM": "rerank.scorers.ranksvm",
-    "RoBiRank": "rerank.scorers.robirank",
+    "RankSVM": "rerank.scorers.ranksvm.estimator",
+    "RoBiRank": "rerank.scorers.robirank.estimator",
     "PNormPush": "rerank.scorers.push",
     "ExponentialPush": "rerank.scorers.push",
     "CostSensitiveLogistic": "rerank.scorers.cost_sensitive",

@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData, groups_of, weights_of
-from rerank.scorers.ranksvm_pairs import by_utility, list_weights
+from rerank.scorers.ranksvm.pairs import by_utility, list_weights
 
 
 def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rerank.scorers.toppush import TopPush
+from rerank.scorers.toppush.estimator import TopPush
 
 
 class InfinitePush(TopPush):

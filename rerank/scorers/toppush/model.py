@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers import toppush_qp
-from rerank.scorers.toppush_metric import Metric
-from rerank.scorers.toppush_pool import Pool
-from rerank.scorers.toppush_problem import TopPushProblem
+from rerank.scorers.toppush import qp
+from rerank.scorers.toppush.metric import Metric
+from rerank.scorers.toppush.pool import Pool
+from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def model_step(
     for _ in range(ROUNDS):
         active = np.concatenate([active, np.zeros(pool.size - active.size, np.bool_)])
         r = pool.rows @ here.w - (t - grad_t / metric.S)[pool.lists] - metric.rows_times(pool, base)
-        q = toppush_qp.solve(metric.gram(pool), r, active, 1e-10 * max(float(np.abs(r).max()), 1e-300))
+        q = qp.solve(metric.gram(pool), r, active, 1e-10 * max(float(np.abs(r).max()), 1e-300))
         active = q > 0
         dw = -base - metric.solve(metric.rows_sum(pool, q))
         dt = metric.mean @ dw + (np.bincount(pool.lists, q, t.size) - grad_t) / metric.S

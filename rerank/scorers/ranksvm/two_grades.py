@@ -12,7 +12,7 @@ from numba import njit
 def two_grades(
     by_score: Any, first: Any, after: Any, start: Any, place: Any, weight: Any, p: Any, sums: Any
 ) -> None:
-    """The ``sums`` (3, m) of :func:`rerank.scorers.pair_counts.counts`, from the rows in order of score.
+    """The ``sums`` (3, m) of :func:`rerank.scorers.ranksvm.pair_counts.counts`, from the rows in order of score.
 
     With the rows of each grade sorted by score, those that score less than ``p_i + 1`` are a prefix of the higher
     grade and those that score more than ``p_j - 1`` a suffix of the lower one, and both ends only move forward.

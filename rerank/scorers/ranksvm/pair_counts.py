@@ -2,7 +2,7 @@
 
 A pair is two rows of one list with ``y_i < y_j``; at scores ``p`` it is active where ``p_j - p_i < 1``, and the two
 rows are then partners.  Rows are laid out by list and utility, and cut into the nodes of
-:mod:`rerank.scorers.ranksvm_nodes`.  With the rows of a node sorted by score, the partners of a row of the lower
+:mod:`rerank.scorers.ranksvm.nodes`.  With the rows of a node sorted by score, the partners of a row of the lower
 half are a prefix of the upper half, and those of a row of the upper half a suffix of the lower half.  Stable splits
 keep the rows of every node in score order, and with them how many of them score within the margin, as in a wavelet
 tree [Grossi, Gupta, Vitter 2003]: O(m log r) for lists of m rows with r different utilities, without a branch that

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rerank.scorers.toppush_qp_kernel import active_set, independent
+from rerank.scorers.toppush.qp_kernel import active_set, independent
 
 Floats = NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Augmented Lagrangian for TopPush: for every threshold, many features, and crowds of negatives at the threshold.
 
-Multipliers ``beta`` of the negatives smooth the threshold (:mod:`toppush_envelope`); ``phi(w) = alpha / 2 |w|^2 +
+Multipliers ``beta`` of the negatives smooth the threshold (:mod:`.envelope`); ``phi(w) = alpha / 2 |w|^2 +
 psi(Xw)`` is minimised by Newton steps, its maximiser b becomes the new beta, and so on: the proximal point method on
 the dual, which converges from anywhere [R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal
 point algorithm in convex programming", Mathematics of Operations Research 1, 1976].  At every point (a, b) is a
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rerank.scorers.toppush_envelope import Envelope, Smoothed
-from rerank.scorers.toppush_problem import TopPushProblem, relative_gap
-from rerank.scorers.toppush_smooth_hessian import SmoothHessian
+from rerank.scorers.toppush.envelope import Envelope, Smoothed
+from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
+from rerank.scorers.toppush.smooth_hessian import SmoothHessian
 
 Floats = NDArray[np.float64]
 

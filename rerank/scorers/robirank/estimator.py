@@ -11,7 +11,7 @@ from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.lbfgs import Loss, check_limits, minimise
-from rerank.scorers.robirank_lists import GainLists, gain_lists
+from rerank.scorers.robirank.lists import GainLists, gain_lists
 
 
 class RoBiRank(LinearRanker):
@@ -114,7 +114,7 @@ class RoBiRank(LinearRanker):
 
 def loss_of(lists: GainLists, n: int) -> Loss:
     """The sum over ``lists`` as a function of the scores (n,)."""
-    from rerank.scorers.robirank_kernels import objective
+    from rerank.scorers.robirank.kernels import objective
 
     def loss(scores: Floats) -> tuple[float, Floats]:
         slope = np.empty(lists.rows.size)

@@ -4,7 +4,7 @@ For scores s of the rows, multipliers ``beta`` of the negatives and a charge ``s
 
     psi(s) = max_{a, b}  sum_j b_j s_j - sum_i c_i (a_i s_i + l*(a_i)) - 1 / (2 sigma) sum_j (b_j - beta_j)^2
 
-over the dual points of :mod:`toppush_problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and
+over the dual points of :mod:`rerank.scorers.toppush.problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and
 ``0 <= b_j <= A_g cap_j``.  Without the last term psi is the loss itself, which is never below it.  At the maximum
 ``a_i = l'(T_g - s_i)`` and ``b_j = clip(beta_j + sigma s_j - theta_g, 0, A_g cap_j)``, where ``T_g`` is the slope in
 ``A_g`` of what the negatives give; it plays the part of the threshold.
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.toppush_level_kernel import levels
-from rerank.scorers.toppush_problem import TopPushProblem
-from rerank.scorers.toppush_threshold import MaxThreshold
+from rerank.scorers.toppush.level_kernel import levels
+from rerank.scorers.toppush.problem import TopPushProblem
+from rerank.scorers.toppush.threshold import MaxThreshold
 
 Floats = NDArray[np.float64]
 

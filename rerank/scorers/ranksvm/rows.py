@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rerank.scorers.data import Floats
-from rerank.scorers.ranksvm_products import moments, rewritten
+from rerank.scorers.ranksvm.products import moments, rewritten
 from rerank.scorers.sparse_products import back, entries_of, scores
 
 WIDE = 16

@@ -6,9 +6,9 @@ import numpy as np
 
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
-from rerank.scorers.ranksvm_pairs import ActivePairs, Pairs
-from rerank.scorers.ranksvm_rows import Rows
-from rerank.scorers.ranksvm_simplex import descend
+from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs
+from rerank.scorers.ranksvm.rows import Rows
+from rerank.scorers.ranksvm.simplex import descend
 
 IDLE = 30
 ROOM = 32

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.toppush_limited import LimitedMetric
-from rerank.scorers.toppush_metric import FeatureMetric, Metric
-from rerank.scorers.toppush_model import CROWD, Point, Step, model_step, value_at
-from rerank.scorers.toppush_pool import Pool, feasible
-from rerank.scorers.toppush_problem import TopPushProblem, relative_gap
-from rerank.scorers.toppush_row_metric import RowMetric
+from rerank.scorers.toppush.limited import LimitedMetric
+from rerank.scorers.toppush.metric import FeatureMetric, Metric
+from rerank.scorers.toppush.model import CROWD, Point, Step, model_step, value_at
+from rerank.scorers.toppush.pool import Pool, feasible
+from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
+from rerank.scorers.toppush.row_metric import RowMetric
 
 Floats = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ def moments(entries: Any, weight: Any, d: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def rewritten(entries: Any, d: int) -> Any:
-    """The entries with one column for all columns in which a row is alone; :mod:`rerank.scorers.ranksvm_rows` says why.
+    """The entries with one column for all columns in which a row is alone; :mod:`rerank.scorers.ranksvm.rows` says why.
 
     Returns the new entries; the columns that are ``shared``, which come first; and for each entry that was ``alone``
     its column, the new one and its share of the norm.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from rerank.scorers.toppush_problem import TopPushProblem
+from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import RankingData
-from rerank.scorers.ranksvm_bundle import bundle
-from rerank.scorers.ranksvm_newton import newton
-from rerank.scorers.ranksvm_pairs import Pairs
-from rerank.scorers.ranksvm_rows import Rows
-from rerank.scorers.ranksvm_starts import longer, starts
+from rerank.scorers.ranksvm.bundle import bundle
+from rerank.scorers.ranksvm.newton import newton
+from rerank.scorers.ranksvm.pairs import Pairs
+from rerank.scorers.ranksvm.rows import Rows
+from rerank.scorers.ranksvm.starts import longer, starts
 
 LOSSES = ("squared_hinge", "hinge")
 AVERAGES = ("queries", "pairs")

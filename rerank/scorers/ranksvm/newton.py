@@ -6,9 +6,9 @@ import numpy as np
 
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
-from rerank.scorers.ranksvm_pairs import ActivePairs, Pairs, Record
-from rerank.scorers.ranksvm_products import turn
-from rerank.scorers.ranksvm_rows import Rows
+from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs, Record
+from rerank.scorers.ranksvm.products import turn
+from rerank.scorers.ranksvm.rows import Rows
 
 FORCING = 0.1
 

@@ -8,7 +8,7 @@ For one list of scores ``f`` (logarithms of base 2 throughout)
 
 Three ways, chosen for each list and each evaluation: products of factors ``1 + 2^(f_j - f_i)`` with one logarithm
 for as many as fit float64 (equal weights), pair by pair (any weights or any range of scores), and interpolation
-(:mod:`rerank.scorers.robirank_chebyshev`).
+(:mod:`rerank.scorers.robirank.chebyshev`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.scorers.robirank_chebyshev import interpolated, nodes_for
+from rerank.scorers.robirank.chebyshev import interpolated, nodes_for
 
 LN2 = math.log(2.0)
 BITS = 1000.0  # a product of factors may grow to 2^1000; float64 ends at 2^1024

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.pair_counts import counts, margins
-from rerank.scorers.ranksvm_nodes import plan
-from rerank.scorers.ranksvm_record import record, sums
-from rerank.scorers.ranksvm_two_grades import two_grades
+from rerank.scorers.ranksvm.nodes import plan
+from rerank.scorers.ranksvm.pair_counts import counts, margins
+from rerank.scorers.ranksvm.record import record, sums
+from rerank.scorers.ranksvm.two_grades import two_grades
 
 COARSE = 64
 KEPT = 0.95
@@ -122,7 +122,7 @@ class ActivePairs:
 
     @cached_property
     def found(self) -> Any:
-        """What :func:`rerank.scorers.pair_counts.margins` finds."""
+        """What :func:`rerank.scorers.ranksvm.pair_counts.margins` finds."""
         return margins(self.by_score, self.pairs.group, self.pairs.start, self.pairs.place, self.p)
 
     @cached_property

@@ -1,6 +1,6 @@
 """When TopPush has no answer: zero weights are optimal for every alpha.
 
-``w = 0`` is optimal exactly when some ``p_g`` in ``P_g`` (:mod:`rerank.scorers.toppush_threshold`) give
+``w = 0`` is optimal exactly when some ``p_g`` in ``P_g`` (:mod:`rerank.scorers.toppush.threshold`) give
 ``sum_i c_i x_i = sum_g C_g sum_j p_gj x_j``, ``C_g = sum_{i in g} c_i``: with one list and the largest score as
 threshold, when the mean of the positives is in the convex hull of the negatives.  Neither alpha nor the loss matters.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rerank.scorers.toppush_problem import TopPushProblem
+from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 

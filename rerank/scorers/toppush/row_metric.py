@@ -7,9 +7,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rerank.scorers.toppush_metric import Metric, inner_products
-from rerank.scorers.toppush_pool import Pool, dense
-from rerank.scorers.toppush_problem import TopPushProblem
+from rerank.scorers.toppush.metric import Metric, inner_products
+from rerank.scorers.toppush.pool import Pool, dense
+from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 

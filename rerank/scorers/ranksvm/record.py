@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.scorers.pair_counts import split, two
-from rerank.scorers.ranksvm_nodes import LEAF
+from rerank.scorers.ranksvm.nodes import LEAF
+from rerank.scorers.ranksvm.pair_counts import split, two
 
 
 @njit(cache=True, nogil=True)
 def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
     """Bits and ends of ``size`` entries, node after node, tables of small leaves, and the rows as :func:`sums` ends.
 
-    ``found`` and ``order`` are those of :func:`rerank.scorers.pair_counts.counts`.  In a table 1 stands for a partner
+    ``found`` and ``order`` are those of :func:`.pair_counts.counts`.  In a table 1 stands for a partner
     above, -1 for one below.  Leaves of more than ``LEAF`` rows keep no pairs.
     """
     m = first.size

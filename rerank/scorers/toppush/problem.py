@@ -1,7 +1,7 @@
 """The problem of TopPush, its value and the bound that a dual point proves; knows nothing of how it is solved.
 
 With lists g, positives i of share ``c_i = weight_i / sum of weights of the positives`` and thresholds ``t_g``
-(:mod:`rerank.scorers.toppush_threshold`)::
+(:mod:`rerank.scorers.toppush.threshold`)::
 
     P(w) = alpha / 2 |w|^2 + sum_i c_i l(t_g(i)(X- w) - w.x_i)
 
@@ -26,8 +26,8 @@ from scipy.sparse import csr_matrix, issparse
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
-from rerank.scorers.toppush_losses import Loss
-from rerank.scorers.toppush_threshold import Threshold, threshold_of
+from rerank.scorers.toppush.losses import Loss
+from rerank.scorers.toppush.threshold import Threshold, threshold_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.toppush_problem import TopPushProblem, relative_gap
-from rerank.scorers.toppush_projection import project
+from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
+from rerank.scorers.toppush.projection import project
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ EARLIEST, SHORTEST = 10, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Weights, a dual point in the scale of :mod:`toppush_problem`, gap, iterations, and whether the rule was met."""
+    """Weights, a dual point in the scale of :mod:`.problem`, gap, iterations, and whether the rule was met."""
 
     w: Floats
     a: Floats

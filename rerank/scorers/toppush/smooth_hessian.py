@@ -18,10 +18,10 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from rerank.scorers.toppush_envelope import Smoothed
-from rerank.scorers.toppush_gram_kernel import add_gram, add_products, add_squares
-from rerank.scorers.toppush_pool import dense
-from rerank.scorers.toppush_problem import TopPushProblem
+from rerank.scorers.toppush.envelope import Smoothed
+from rerank.scorers.toppush.gram_kernel import add_gram, add_products, add_squares
+from rerank.scorers.toppush.pool import dense
+from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Path, Solution
 from rerank.scorers.data import RankingData
-from rerank.scorers.toppush_losses import loss_of
-from rerank.scorers.toppush_problem import TopPushProblem, problem_of
-from rerank.scorers.toppush_solve import Settings, solve
-from rerank.scorers.toppush_threshold import check_threshold
+from rerank.scorers.toppush.losses import loss_of
+from rerank.scorers.toppush.problem import TopPushProblem, problem_of
+from rerank.scorers.toppush.solve import Settings, solve
+from rerank.scorers.toppush.threshold import check_threshold
 
 MAX_ITER = {"newton": 500, "accelerated": 10_000}
 

@@ -20,9 +20,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from rerank.scorers.toppush_gram_kernel import add_gram
-from rerank.scorers.toppush_pool import Pool, dense
-from rerank.scorers.toppush_problem import TopPushProblem
+from rerank.scorers.toppush.gram_kernel import add_gram
+from rerank.scorers.toppush.pool import Pool, dense
+from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""RankSVM: the estimator, its solvers and the sums over pairs."""

@@ -1,0 +1,1 @@
+"""RoBiRank over features: the estimator and the kernels of its sums over pairs."""

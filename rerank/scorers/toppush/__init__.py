@@ -1,0 +1,1 @@
+"""TopPush: the estimator, its solvers and certificates."""
