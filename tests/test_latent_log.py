@@ -38,9 +38,65 @@ def test_a_messy_matrix_of_the_caller_is_left_as_it_was():
     assert X.data.size == 3
 
 
+def sets_of(rows, cols, data):
+    """Items of each of three users, one entry after the other."""
+    found = [set(), set(), set()]
+    for x, y, count in zip(rows, cols, data):
+        if count:
+            found[x].add(int(y))
+    return found
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("count", [np.float32, np.int8, bool])
+def test_raw_matrices_with_repeats_and_zeros(form, count, index):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n = rng.integers(0, 12)
+        rows, cols = np.sort(rng.integers(3, size=n)), rng.integers(4, size=n)
+        data = rng.integers(3, size=n).astype(count)
+        ends = np.r_[0, np.cumsum(np.bincount(rows, minlength=3))]
+        if form == "coo":
+            X = sp.coo_matrix((data, (rows, cols)), shape=(3, 4))
+            X.coords = X.row.astype(index), X.col.astype(index)
+        elif form == "csr":
+            X = sp.csr_matrix((data, cols, ends), shape=(3, 4))
+        else:  # the same arrays by column, read the other way
+            X = sp.csc_matrix((data, cols, ends), shape=(4, 3))
+        if form != "coo":
+            X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+        found = log_of(X)
+        kept = found.of(np.arange(found.n_users)).matrix().toarray() > 0
+        kept = kept.T if form == "csc" else kept
+        assert [set(np.flatnonzero(row)) for row in kept] == sets_of(rows, cols, data)
+        assert found.indptr[-1] == found.items.size == kept.sum()
+
+
+def test_counts_that_wrap_or_cancel_are_not_added_up():
+    one = np.zeros(256, np.int32)
+    many = sp.coo_matrix((np.ones(256, np.int8), (one, one)), shape=(1, 2))
+    for X in (many, sp.csr_matrix((np.ones(256, np.int8), one, [0, 256]), shape=(1, 2))):
+        assert log_of(X).items.tolist() == [0]
+    both = sp.coo_matrix((np.array([-1, 1]), ([0, 0], [0, 0])), shape=(1, 2))
+    with pytest.raises(InputError, match="negative"):
+        log_of(both)
+
+
+def broken(indices, indptr):
+    X = sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 3))
+    X.indices, X.indptr = np.array(indices), np.array(indptr)
+    return X
+
+
 @pytest.mark.parametrize(
     ("log", "words"),
     [
+        (sp.csr_matrix([[1j, 0]]), "complex128"),
+        (sp.coo_array(np.ones(3)), "1 axes"),
+        (broken([0, 9], [0, 1, 2]), "no sound csr"),
+        (broken([0, 9], [0, 1, 2]).T, "no sound csc"),
+        (broken([0, 1], [0, 2, 1]), "no sound csr"),
         (sp.csr_matrix([[1.0, np.nan]]), "NaN"),
         (sp.csr_matrix([[1.0, -2.0]]), "negative"),
         (sp.csr_matrix([[np.inf, 1.0]]), "infinite"),

@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.latent.intake import chosen
 
 Ints = NDArray[np.int64]
 
@@ -72,47 +73,19 @@ def log_of(log: Any, name: str = "log") -> Log:
     Parameters
     ----------
     log : sparse matrix or array (n_users, n_items)
-        Counts or ones, >= 0; stored zeros mean nothing. Never made dense, and not changed; a CSR matrix with int32
-        indices in order, without repetitions and zeros, lends its arrays and is not copied.
+        Counts or ones, >= 0; stored zeros mean nothing, and entries of one cell are not added up. Never made dense,
+        and not changed; a CSR matrix with int32 indices in order, without repetitions and zeros, lends its arrays
+        and is not copied.
 
     Raises
     ------
     InputError
-        For another shape, counts that are negative, infinite or NaN, or 2^31 items or more.
+        For another shape, numbers that are not real, counts that are negative, infinite or NaN, indices out of range,
+        or 2^31 items or more.
     """
     if isinstance(log, Log):
         return log
-    if not sp.issparse(log):
-        log = np.asarray(log)
-        if log.ndim != 2 or log.dtype.kind not in "biuf":
-            raise InputError(
-                f"{name} is of type {log.dtype} with {log.ndim} axes; give a sparse matrix users x items of counts."
-            )
-    X = sp.csr_matrix(log)
-    if X.shape[1] >= 2**31:
-        raise InputError(f"{name} has {X.shape[1]} items; at most {2**31 - 1} are possible.")
-    bad = ~(np.isfinite(X.data) & (X.data >= 0))
-    if bad.any():
-        raise InputError(
-            f"{name} holds {int(bad.sum())} counts that are negative, infinite or NaN; counts must be numbers >= 0."
-        )
-    indptr = X.indptr.astype(np.int64, copy=False)
-    kept = _wanted(X)
-    if kept is not None:
-        ends = np.concatenate([[0], np.cumsum(kept)])
-        indptr, items = ends[indptr], X.indices[kept]
-    else:
-        items = X.indices
-    return Log(indptr, items.astype(np.int32, copy=False), int(X.shape[1]))
-
-
-def _wanted(X: Any) -> NDArray[np.bool_] | None:
-    """Entries to keep, or None for all; sorts a copy of the matrix in place where it must be sorted."""
-    if not X.has_canonical_format:
-        same = X.indices.copy(), X.data.copy(), X.indptr.copy()
-        X.indices, X.data, X.indptr = same
-        X.sum_duplicates()
-    return None if X.data.all() else X.data != 0
+    return Log(*chosen(log, name), int(np.shape(log)[1]))
 
 
 def some_users(log: Log, n: int, seed: int) -> Log:
