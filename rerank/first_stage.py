@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.affine import affine, affine_part, thawed
 from rerank.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -56,16 +57,6 @@ class FirstStage:
         return _estimator_scores(self.estimator, X)
 
 
-def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
-    """``X @ coef + intercept``, summed column by column: the same bits on every machine, which BLAS does not
-    promise.
-    """
-    total = np.full(X.shape[0], float(intercept))
-    for j in np.flatnonzero(coef):
-        total += X[:, j] * coef[j]
-    return total
-
-
 def fit_first_stage(
     first_stage: Any,
     X: Floats,
@@ -94,7 +85,7 @@ def fit_first_stage(
     """
     if first_stage is None:
         return None
-    name = first_stage if isinstance(first_stage, str) else type(first_stage).__name__
+    name = first_stage if isinstance(first_stage, str) else type(thawed(first_stage)).__name__
     estimator = _named(first_stage, random_state) if isinstance(first_stage, str) else first_stage
     if isinstance(first_stage, type) or not (hasattr(estimator, "fit") or hasattr(estimator, "predict")):
         raise InputError(
@@ -110,7 +101,7 @@ def fit_first_stage(
             "other columns, or TopPush with threshold='quantile' and a larger k."
         )
     scores = _estimator_scores(estimator, X)
-    coef, intercept = _affine_part(estimator, X, scores)
+    coef, intercept = affine_part(estimator, X, scores)
     return FirstStage(name, estimator, coef, intercept)
 
 
@@ -192,29 +183,3 @@ def _estimator_scores(estimator: Any, X: Floats) -> Floats:
             f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows."
         )
     return scores
-
-
-def _affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
-    """Weights in original units where the estimator's scores are affine in the features, checked on ``X``."""
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    *before, last = steps
-    if not hasattr(last, "coef_") or not all(isinstance(step, StandardScaler) for step in before):
-        return None, 0.0
-    coef = np.asarray(last.coef_, dtype=np.float64).ravel()
-    intercept = np.asarray(getattr(last, "intercept_", 0.0), dtype=np.float64).ravel()
-    if coef.shape != (X.shape[1],) or intercept.size > 1:
-        return None, 0.0
-    constant = float(intercept[0]) if intercept.size else 0.0
-    for scaler in reversed(before):
-        if scaler.scale_ is not None:
-            coef = coef / scaler.scale_
-        if scaler.mean_ is not None:
-            constant -= float(np.sum(coef * scaler.mean_))
-    # Poisson regression and its like have coefficients too, but bend the score: those are kept as estimators.
-    size = np.abs(X) @ np.abs(coef) + abs(constant) + 1.0
-    if np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size):
-        return coef, constant
-    return None, 0.0

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, fitting
 from rerank.errors import InputError
 from rerank.folds import splits_of
 from rerank.ranks import evaluate
@@ -47,12 +49,19 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_held_out_scores_are_those_of_plain_fits():
+@pytest.mark.parametrize(
+    "stage",
+    [LogisticRegression(), "logistic", make_pipeline(StandardScaler(), LogisticRegression())],
+    ids=["linear", "by name", "pipeline"],
+)
+def test_held_out_scores_are_those_of_plain_fits(stage):
     X, y, qid = outliers()
-    base = clone(FAST).set_params(first_stage=LogisticRegression())
+    base = clone(FAST).set_params(first_stage=stage)
     found = RerankerCV(base, grid=SMALL, cv=GroupKFold(3)).fit(X, y, qid).cv_results_
     for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
-        alone = LogisticRegression().fit(X[train], y[train]).decision_function(X[test])
+        plain = make_pipeline(StandardScaler(), LogisticRegression()) if stage == "logistic" else clone(stage)
+        plain.fit(X[train], y[train])
+        alone = plain.decision_function(X[test])
         expected = evaluate("auc", y[test], alone, qid[test])
         assert found["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
         for number, params in enumerate(found["params"]):
@@ -61,6 +70,27 @@ def test_held_out_scores_are_those_of_plain_fits():
             assert found["scores"][number, fold] == pytest.approx(expected, abs=1e-12)
     np.testing.assert_allclose(found["mean_score"], found["scores"].mean(axis=1))
     np.testing.assert_allclose(found["mean_lead"], (found["scores"] - found["first_stage"]).mean(axis=1))
+
+
+@pytest.mark.parametrize("stage", [LogisticRegression(), "logistic"], ids=["linear", "by name"])
+def test_the_search_starts_in_a_fold_where_it_starts_in_a_plain_fit(stage, monkeypatch):
+    X, y, qid = outliers()
+    real, starts = fitting.solve, []
+
+    def solve(problem, plan, clock, start):
+        starts.append(start)
+        return real(problem, plan, clock, start)
+
+    monkeypatch.setattr(fitting, "solve", solve)
+    base = clone(FAST).set_params(first_stage=stage)
+    RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3)).fit(X, y, qid)
+    in_folds = starts[:3]  # the fourth is the fit on all rows
+    starts.clear()
+    for train, _ in GroupKFold(3).split(X, y, qid):
+        clone(base).set_params(epsilon=0.1).fit(X[train], y[train], qid=qid[train])
+    assert len(in_folds) == len(starts) == 3
+    for found, expected in zip(in_folds, starts):
+        np.testing.assert_array_equal(found, expected)
 
 
 @given(st.integers(2, 5), st.integers(0, 5), st.booleans())
