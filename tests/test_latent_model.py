@@ -15,7 +15,7 @@ from rerank.latent import LatentRoBiRank, evaluate
 from rerank.latent.blocks import VALIDATION, seed_of
 from rerank.latent.engine_local import LocalEngine
 from rerank.latent.log import log_of, some_users, split_log
-from tests.latent_cases import clustered_log, sums_over_others
+from tests.latent_cases import clustered_log, random_factors, sums_over_others
 
 SMALL = dict(
     n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, alpha=0.05, random_state=0
@@ -186,6 +186,19 @@ def test_of_many_users_some_are_looked_at(logs):
     assert some_users(kept, 7, 0) is kept
 
 
+def test_a_validation_part_without_records_is_refused(logs):
+    one_each = sp.csr_matrix((np.ones(120), np.arange(120) % 80, np.arange(121)), shape=(120, 80))
+    for model, given in [
+        (small(validation_fraction=0.3), (one_each,)),
+        (small(), (logs[0], logs[0] * 0)),
+        (small(), (logs[0], sp.csr_matrix(logs[0].shape))),
+    ]:
+        with pytest.raises(InputError, match="validation has no records"):
+            model.fit(*given)
+    with pytest.raises(InputError, match="validation has no records"):
+        small(n_epochs=1).fit(logs[0]).partial_fit(logs[0], validation=logs[0] * 0)
+
+
 def interrupting(monkeypatch, epoch):
     """Ctrl-C in the last sub-epoch of ``epoch``, after the work is handed out."""
     run = LocalEngine.sub_epoch
@@ -219,6 +232,32 @@ def test_divergence_is_an_error_at_once_and_a_warning_later(logs):
     with pytest.warns(ConvergenceWarning, match="epoch 3 are kept"):
         model.partial_fit(logs[0], 5)
     np.testing.assert_array_equal(model.user_factors_, kept)
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_divergence_in_the_last_epoch_is_seen(logs, epochs):
+    """One visit of each user an epoch: nobody looks at the vectors that the last one leaves."""
+    model = small(
+        optimizer="sgd", learning_rate=1e30 if epochs == 1 else 1e16, n_epochs=epochs, visit_size=99
+    )
+    with pytest.raises(SolverError, match="lower it"):
+        model.set_params(n_shards=1, block_bytes=2**20).fit(logs[0])
+    assert not hasattr(model, "user_factors_")
+
+
+def test_divergence_before_ctrl_c_is_seen(logs, monkeypatch):
+    interrupting(monkeypatch, 1)
+    with pytest.raises(SolverError, match="lower it"):
+        small(optimizer="sgd", learning_rate=1e30, visit_size=99).fit(logs[0])
+
+
+@pytest.mark.parametrize("spoilt", ["U", "V", "GU", "GV"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_collected_is_looked_over(spoilt, value):
+    factors = random_factors(5, 7, 3)
+    assert factors.finite and random_factors(0, 7, 3).finite
+    getattr(factors, spoilt).flat[-1] = value
+    assert not factors.finite
 
 
 def test_users_and_items_without_records(logs):

@@ -142,7 +142,7 @@ def _progress(at: Mapping[str, Any], arrays: Mapping[str, Any], start: Factors) 
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as JSON knows them; NaN, the precision of a validation part without records, as None."""
+    """Numbers as JSON knows them; NaN as None."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list):

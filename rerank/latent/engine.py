@@ -79,6 +79,13 @@ class Factors:
         """The same numbers in memory of their own."""
         return Factors(self.U.copy(), self.V.copy(), self.GU.copy(), self.GV.copy())
 
+    @property
+    def finite(self) -> bool:
+        """Whether all numbers are finite."""
+        # NaN is the least and the largest of whatever it is among; no array of as many truths is made.
+        ends = [end for M in (self.U, self.V, self.GU, self.GV) if M.size for end in (M.min(), M.max())]
+        return bool(np.isfinite(ends).all())
+
 
 @dataclass(frozen=True, eq=False)
 class ItemBlock:
@@ -99,7 +106,7 @@ class Report:
     pairs : int
         Pairs (y, y') used by the steps.
     finite : bool
-        False as soon as a vector was not.
+        False as soon as a visit found its user's vector not to be; where the last visits went, only the factors tell.
     logs, records : float
         Sum of log2 A over the records of the xi-step, and their number.
     errors, looked : float

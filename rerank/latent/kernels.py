@@ -49,7 +49,8 @@ def robirank(
     Returns
     -------
     int
-        Pairs (y, y') used, or -1 as soon as a vector is not finite.
+        Pairs (y, y') used, or -1 as soon as the vector of a user who is to be visited is too long or not finite.  What
+        the visits left behind is not looked at again.
     """
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed

@@ -111,7 +111,7 @@ class Progress:
         self.factors, self.epoch = found.factors, epoch
         for report in found.reports:
             self.report += report
-        if not self.report.finite:
+        if not (self.report.finite and self.factors.finite):
             self.stopped = "diverged"
 
     def look(self, precision: float | None, patience: int) -> Look:

@@ -42,6 +42,11 @@ def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) 
             f"validation has shape {validation.n_users, validation.n_items}, the log {shape}; "
             "give the same users and items."
         )
+    if validation is not None and validation.n_records == 0:
+        raise InputError(
+            "validation has no records, but training is to stop by them; give a part with one record at least (a larger "
+            "validation_fraction, where users have few), or none at all."
+        )
     if log.n_users < len(known.U) or log.n_items < len(known.V):
         raise InputError(
             f"log has shape {shape}, the model knows {len(known.U), len(known.V)}; keep all users and items that it "

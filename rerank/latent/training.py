@@ -104,9 +104,9 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
 def _keep_interrupted(engine: Engine, run: Progress, epoch: int, validation: Log | None) -> None:
     """Without a validation, or before its first look, the newest factors are the best there are."""
     if validation is None or not run.looks:
-        found = engine.collect()
-        if all(report.finite for report in found.reports):
-            run.best, run.best_epoch = found.factors, epoch
+        run.take(engine.collect(), epoch)
+        if run.stopped != "diverged":
+            run.best, run.best_epoch = run.factors, epoch
 
 
 def complain(found: Progress, advice: str) -> None:
