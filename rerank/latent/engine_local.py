@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from rerank.latent.blocks import shards_of
 from rerank.latent.engine import Collected, Factors, ItemBlock, Report, Settings, Step
@@ -28,7 +29,8 @@ class LocalEngine:
         self.n_jobs = n_jobs or os.cpu_count() or 1
         self._reports: dict[int, Report] = {}
         self._blocks: list[ItemBlock] = []
-        self._tasks: list[Future[Report]] = []
+        self._tasks: deque[tuple[int, Future[Report]]] = deque()
+        self._at_work = False
 
     def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
         """Cut users into shards."""
@@ -39,7 +41,8 @@ class LocalEngine:
             Shard(q, log.of(users), start.U[users], start.GU[users], settings)
             for q, users in enumerate(self._users)
         ]
-        self._pool = ThreadPoolExecutor(min(self.n_jobs, settings.n_shards))
+        self._blas = ThreadpoolController()  # looks for the libraries once
+        self._start()
 
     def xi_step(self, step: Step) -> None:
         """Renew ``xi`` for the blocks in hand."""
@@ -51,8 +54,12 @@ class LocalEngine:
 
     def collect(self) -> Collected:
         """Factors in their own order; after an interruption, as soon as the shards are through."""
-        for task in self._tasks:
-            task.result()
+        if self._at_work:
+            # Ctrl-C may come between the start of a task and its being noted, so that all threads are waited for.
+            self._pool.shutdown()
+            self._take_reports()
+            self._start()
+            self._at_work = False
         self._gather()
         U = np.empty((sum(map(len, self._users)), self._V.shape[1]), dtype=np.float32)
         GU = np.empty(U.shape[0], dtype=np.float32)
@@ -72,13 +79,23 @@ class LocalEngine:
             self._gather()
             self._deal(step.epoch)
         p = len(self._shards)
-        with threadpool_limits(1, "blas"):
-            self._tasks = [
-                self._pool.submit(work, shard, step, self._blocks[(q + step.sub_epoch) % p])
-                for q, shard in enumerate(self._shards)
-            ]
-            for task in self._tasks:
-                self._reports[step.epoch] = self._reports.get(step.epoch, Report()) + task.result()
+        self._at_work = True
+        with self._blas.limit(limits=1, user_api="blas"):
+            for q, shard in enumerate(self._shards):
+                block = self._blocks[(q + step.sub_epoch) % p]
+                self._tasks.append((step.epoch, self._pool.submit(work, shard, step, block)))
+            self._take_reports()
+        self._at_work = False
+
+    def _start(self) -> None:
+        self._pool = ThreadPoolExecutor(min(self.n_jobs, self._settings.n_shards))
+
+    def _take_reports(self) -> None:
+        """Wait for the tasks in turn, and add up their reports."""
+        while self._tasks:
+            epoch, task = self._tasks[0]
+            self._reports[epoch] = self._reports.get(epoch, Report()) + task.result()
+            self._tasks.popleft()
 
     def _deal(self, epoch: int) -> None:
         self._items = dealt(self._V.shape[0], self._V.shape[1], self._settings, epoch)
