@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from rerank.scorers import lbfgs
-from rerank.scorers.lbfgs import Products, minimise
+from rerank.scorers import products
+from rerank.scorers.lbfgs import minimise
+from rerank.scorers.products import Products
 
 
 @given(st.integers(0, 1000), st.integers(1, 40), st.integers(1, 6), st.integers(1, 50))
@@ -15,14 +16,14 @@ from rerank.scorers.lbfgs import Products, minimise
 def test_float32_is_never_widened_as_a_whole(seed, n, d, block):
     rng = np.random.default_rng(seed)
     X, w, g = rng.standard_normal((n, d)).astype(np.float32), rng.standard_normal(d), rng.standard_normal(n)
-    kept, lbfgs.BLOCK = lbfgs.BLOCK, block
+    kept, products.BLOCK = products.BLOCK, block
     try:
-        products = [Products(X), Products(thin := csr_array(X))]
+        both = [Products(X), Products(thin := csr_array(X))]
     finally:
-        lbfgs.BLOCK = kept
-    assert products[0].rows == max(1, block // d)
-    assert products[1].entries[0] is thin.data and thin.dtype == np.float32
-    for each in products:
+        products.BLOCK = kept
+    assert both[0].rows == max(1, block // d)
+    assert both[1].entries[0] is thin.data and thin.dtype == np.float32
+    for each in both:
         np.testing.assert_allclose(each.scores(w), X.astype(np.float64) @ w, rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(each.pull(g), g @ X.astype(np.float64), rtol=1e-12, atol=1e-13)
 

@@ -179,3 +179,40 @@ def test_c_gives_the_objective_of_sums_over_pairs():
     p, w = fitted.decision_function(X), fitted.coef_
     total = sum(max(0, 1 + p[i] - p[j]) ** 2 for i in range(60) for j in range(60) if y[i] < y[j])
     assert w @ w / 2 + C * total == pytest.approx(fitted.objective_ / (2 * alpha))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("offset", [0, 100, 3000])
+def test_float32_rows_give_the_objective_and_the_gap_of_their_own_values(loss, offset):
+    X, y, qid = utilities(n=200, lists=4)
+    X = (X + offset).astype(np.float32)
+    tol = 1e-8 if loss == "squared_hinge" else 1e-4
+    narrow = RankSVM(1e-2, loss=loss, tol=tol).fit(X, y, qid)
+    best = RankSVM(1e-2, loss=loss, tol=1e-10 if loss == "squared_hinge" else 1e-6).fit(
+        X.astype(float), y, qid
+    )
+    assert narrow.gap_ <= tol
+    assert narrow.objective_ <= best.objective_ * (1 + tol)
+    assert narrow.objective_ >= best.objective_ * (1 - best.gap_) - 1e-9
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_step_of_one_unit_of_rounding_along_the_path_is_no_step(loss):
+    X, y, qid = utilities(n=200, lists=4)
+    alphas = [1e-2, np.nextafter(1e-2, 0), 1e-3, np.nextafter(1e-3, 0), 1e-4]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = RankSVM(loss=loss, tol=1e-4).path(X, y, alphas, qid)
+    assert (path.gaps <= 1e-4).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-100, 1e-200])
+def test_the_gap_of_hardly_any_regularisation_is_a_bound_or_infinite(alpha):
+    X, y, _ = utilities(n=60, d=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = RankSVM(alpha, loss="hinge", max_iter=300).fit(X, y)
+        near = RankSVM(1e-9, loss="hinge", tol=1e-4, max_iter=3000).fit(X, y)
+    assert model.gap_ >= 0
+    # J falls with alpha, so what is reached at a larger one is above the optimum.
+    assert model.objective_ * (1 - model.gap_) <= near.objective_

@@ -93,10 +93,10 @@ def test_the_gap_of_the_squared_hinge_is_that_of_its_gradient():
 def test_separable_utilities_are_ranked_without_a_mistake():
     X = np.random.default_rng(0).standard_normal((60, 3))
     y = X @ [1.0, -2.0, 0.5]
-    fitted = RankSVM(1e-7, tol=1e-3).fit(X, y)
+    fitted = RankSVM(1e-9, tol=1e-3).fit(X, y)
     c = coefficients(y, np.zeros(60, int), np.ones(60), "pairs")
     p = fitted.decision_function(X)
-    assert (c * (p[:, None] >= p)).sum() < 0.01
+    assert c.any() and not (c * (p[:, None] >= p)).any()
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])

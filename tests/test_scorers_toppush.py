@@ -195,12 +195,74 @@ def test_path_is_cheap_and_as_good_as_cold_fits():
     assert path.n_iters.sum() <= sum(m.n_iter_ for m in cold)
 
 
-def test_warm_start_needs_no_more_steps_and_forgets_other_shapes():
+def test_a_warm_start_of_the_same_problem_is_one_step():
     X, y = clear(200, 8)
     model = TopPush(alpha=1e-3, warm_start=True).fit(X, y)
     assert model.fit(X, y).n_iter_ == 1
-    assert model.fit(X[:90], y[:90]).gap_ <= 1e-6
-    assert model.fit(X[:, :3], y).gap_ <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"alpha": 1e-3},
+        {"alpha": 1e-2, "threshold": "topk"},
+        {"alpha": 1.0, "solver": "accelerated", "tol": 1e-4},
+    ],
+)
+def test_a_warm_start_forgets_other_shapes(options):
+    X, y = clear(200, 4)
+    model = TopPush(**options, warm_start=True).fit(X, y)
+    for rows, columns in ((90, 4), (200, 3), (200, 4)):
+        model.fit(X[:rows, :columns], y[:rows])
+        assert model.gap_ <= model.tol
+
+
+HARD = {
+    "a constant column": lambda X: np.c_[X, np.full(len(X), 1e9)],
+    "an offset": lambda X: X + np.r_[1e8, 0, 0, 0],
+    "a column twice, in another unit": lambda X: np.c_[X, 1e3 * X[:, 0]],
+}
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("threshold", ["max", "topk"])
+def test_columns_that_cost_digits_are_no_hindrance(kind, alpha, threshold):
+    X, y = clear(120, 4)
+    model = TopPush(alpha=alpha, threshold=threshold).fit(HARD[kind](X), y)
+    assert model.gap_ <= 1e-6
+    assert not model.degenerate_
+    if kind != "a column twice, in another unit":
+        plain = TopPush(alpha=alpha, threshold=threshold).fit(X, y)
+        assert model.objective_ == pytest.approx(plain.objective_, rel=2e-6)
+    if kind == "a constant column":
+        assert abs(model.coef_[-1]) <= 1e-12 * np.abs(model.coef_).max()
+
+
+def test_a_path_that_begins_at_zero_leaves_it():
+    X, y = clear(120, 4)
+    path = TopPush().path(np.c_[X, np.full(120, 1e9)], y, [1e6, 1.0, 1e-3])
+    assert (path.gaps <= 1e-6).all() and (np.diff(path.objectives) < 0).all()
+
+
+@pytest.mark.parametrize("threshold, k", [("max", None), ("quantile", 0.05), ("quantile", 0.5)])
+def test_the_unit_of_the_weights_does_not_matter(threshold, k):
+    X, y = clear(120, 4)
+    weight = np.random.default_rng(1).integers(1, 4, 120)
+    fits = [
+        TopPush(alpha=0.1, threshold=threshold, k=k, tol=1e-9).fit(X, y, sample_weight=unit * weight)
+        for unit in (1.0, 1 / 120, 1e-30, 7e5)
+    ]
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.coef_, fits[0].coef_, rtol=1e-4)
+        assert other.objective_ == pytest.approx(fits[0].objective_, rel=1e-8)
+
+
+def test_one_row_of_hardly_any_weight_is_no_error():
+    X, y = clear(120, 4)
+    weight = np.ones(120)
+    weight[np.flatnonzero(y == 0)[0]] = 1e-310
+    assert TopPush(alpha=0.1, threshold="topk").fit(X, y, sample_weight=weight).gap_ <= 1e-6
 
 
 def test_lists_that_share_no_direction_leave_zero_and_it_is_proved():

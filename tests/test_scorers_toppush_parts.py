@@ -14,12 +14,13 @@ from rerank.scorers.data import RankingData
 from rerank.scorers.toppush import qp
 from rerank.scorers.toppush.augmented import Augmented
 from rerank.scorers.toppush.dual import descend
+from rerank.scorers.toppush.gram import factor, gram_of
 from rerank.scorers.toppush.hull import certificate_of
 from rerank.scorers.toppush.limited import LimitedMetric
 from rerank.scorers.toppush.losses import LOSSES
 from rerank.scorers.toppush.metric import FeatureMetric
 from rerank.scorers.toppush.newton import minimise
-from rerank.scorers.toppush.pool import Pool, feasible
+from rerank.scorers.toppush.pool import Pool
 from rerank.scorers.toppush.problem import problem_of, relative_gap
 from rerank.scorers.toppush.projection import project, shift
 from rerank.scorers.toppush.row_metric import RowMetric
@@ -144,16 +145,51 @@ def test_the_limited_form_meets_its_secants_and_is_consistent():
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("form", [FeatureMetric, RowMetric, LimitedMetric])
-def test_every_form_and_the_augmented_lagrangian_find_one_optimum(form, loss):
+def test_every_form_closes_the_gap(form, loss):
     p = problem(90, 5, lists=2, loss=loss)
     found = minimise(p, 0.05, 1e-7, 500, None, form(p, 0.05))
     value = p.primal(found.w, 0.05)
-    assert relative_gap(value, p.dual(found.a, found.beta, 0.05)) <= 1.01e-7
-    method = Augmented(p, 0.05, np.zeros(5), np.zeros(p.negatives.shape[0]))
-    w, a, beta, gap, _ = method.run(1e-6, 300)
-    assert gap <= 1e-6
-    assert relative_gap(p.primal(w, 0.05), p.dual(a, beta, 0.05)) <= 1.01e-6
-    assert p.primal(w, 0.05) == pytest.approx(value, rel=2e-6)
+    assert relative_gap(value, p.dual(found.a, p.feasible(found.a, found.beta), 0.05)) <= 1.01e-7
+
+
+def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
+    p = problem(120, 4, lists=2, threshold="topk", k=3)
+    found = Augmented(p, 0.05, np.zeros(4), np.zeros(p.negatives.shape[0])).run(1e-8, 300)
+    a, beta = found[1], found[2]
+    bound = p.dual(a, p.feasible(a, beta), 0.05)
+    rough = beta * (1 + 1e-7 * np.random.default_rng(0).standard_normal(beta.size))
+    assert p.dual(a, rough, 0.05) == -np.inf
+    mended = p.feasible(a, rough)
+    most = p.per_list(p.share * a)[p.negative_list] * p.threshold.caps()
+    assert (mended >= 0).all() and (mended <= most * (1 + 1e-15)).all()
+    assert p.dual(a, mended, 0.05) == pytest.approx(bound, rel=1e-6)
+
+
+def test_a_bound_above_the_value_is_rounding_or_no_proof():
+    assert relative_gap(1.0, 1 + 1e-12) == pytest.approx(1e-12, rel=1e-3)
+    assert 0 < relative_gap(1.0, 1.0) < 1e-14
+    for bound in (1 + 1e-8, 0.0, -1.0, np.nan):
+        assert relative_gap(1.0, bound) == np.inf
+
+
+def test_the_gram_of_the_positives_is_taken_anew_where_differences_wore_it():
+    p = problem(60, 3)
+    rng = np.random.default_rng(0)
+    gram, n = gram_of(p), p.share.size
+    assert gram is gram_of(p)
+    for size in (1.0, 1e-3, 1e12, 1e-6, 0.0):
+        D = size * rng.random(n)
+        X = np.asarray(p.positives)
+        np.testing.assert_allclose(gram.at(D), X.T @ (D[:, None] * X), rtol=1e-9, atol=1e-9 * size)
+
+
+def test_a_matrix_that_rounding_left_indefinite_is_factored_all_the_same():
+    V = np.random.default_rng(0).standard_normal((6, 2))
+    H = V @ V.T - 1e-15 * np.eye(6)
+    L = factor(H.copy())
+    np.testing.assert_allclose(L @ L.T, H, atol=1e-10)
+    with pytest.raises(np.linalg.LinAlgError):
+        factor(-np.eye(2))
 
 
 def test_crowds_of_active_negatives_are_handed_over(monkeypatch):
@@ -177,15 +213,6 @@ def test_the_dual_refuses_points_that_are_not_feasible():
     heap = np.zeros_like(found.beta)
     heap[0] = found.beta.sum()
     assert p.dual(found.a, heap, 0.1) == -np.inf
-
-
-def test_vertices_of_another_problem_are_sifted():
-    wide, narrow = problem(threshold="topk", k=2), problem(threshold="topk", k=20)
-    scores = np.random.default_rng(0).standard_normal(wide.negatives.shape[0])
-    vertices = wide.threshold.above(scores, np.full(1, -np.inf), 1)
-    assert feasible(wide, vertices).shape[0] == 1
-    assert feasible(narrow, vertices).shape[0] == 0
-    assert feasible(problem(50), vertices).shape[0] == 0
 
 
 @settings(max_examples=200, deadline=None)

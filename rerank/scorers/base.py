@@ -22,8 +22,9 @@ from rerank.scorers.data import Floats, RankingData, groups_of, weights_of
 class Solution:
     """What a solver found for one ``alpha``.
 
-    ``gap`` bounds ``(objective - optimum) / max(|optimum|, tiny)`` from above and is NaN where the method proves
-    nothing; ``state`` is whatever the next solve can start from; ``advice`` says what to raise if not converged.
+    ``gap`` bounds ``(objective - optimum) / |optimum|`` from above (RankSVM's: ``/ objective``) and is NaN where the
+    method proves nothing; ``state`` is whatever the next solve can start from; ``advice`` says what to raise if not
+    converged.
     """
 
     coef: Floats
@@ -92,7 +93,10 @@ class LinearRanker(BaseEstimator):
         start = getattr(self, "_last", None) if self.warm_start else None
         if start is not None and start.coef.size != data.X.shape[1]:
             start = None
-        self._keep(self._solve(data, float(self.alpha), start))
+        try:
+            self._keep(self._solve(data, float(self.alpha), start))
+        finally:
+            self._release()
         return self
 
     def path(
@@ -116,9 +120,12 @@ class LinearRanker(BaseEstimator):
         data = self._data(X, y, qid, sample_weight)
         found: dict[int, Solution] = {}
         last: Solution | None = None
-        for i in np.argsort(-given, kind="stable"):
-            last = found[int(i)] = self._solve(data, float(given[i]), last)
-            self._keep(last)
+        try:
+            for i in np.argsort(-given, kind="stable"):
+                last = found[int(i)] = self._solve(data, float(given[i]), last)
+                self._keep(last)
+        finally:
+            self._release()
         every = [found[i] for i in range(given.size)]
         return Path(
             given,
@@ -151,8 +158,12 @@ class LinearRanker(BaseEstimator):
             )
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
 
+    def _release(self) -> None:
+        """Let go of what was prepared from the rows for one fit or path."""
+
     def _keep(self, found: Solution) -> None:
-        self._last = found
+        # What the next solve could start from may be as large as the rows.
+        self._last = found if self.warm_start else None
         self.coef_ = found.coef
         self.n_iter_ = max(int(found.n_iter), 1)
         self.objective_ = found.objective

@@ -57,3 +57,6 @@ class InfinitePush(TopPush):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+
+    def _instead(self) -> str:
+        return "TopPush with threshold='topk' or 'quantile' asks for less"

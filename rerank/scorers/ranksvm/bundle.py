@@ -18,6 +18,7 @@ FIRST = 0.5
 LONGER = 1.5
 CLOSE = 0.1
 LIFT = 0.1
+BEYOND = 1e-9
 
 
 class Planes:
@@ -55,13 +56,13 @@ class Planes:
     def solve(self, tol: float) -> tuple[Floats, float]:
         """``w`` and ``lower``, the latter within ``tol`` of its largest."""
         n = self.n
-        Q, x = self.Q[:n, :n], self.x[:n]
+        x = self.x[:n]
         descend(self.Q, self.b[:n], x, tol, 100_000)  # whole rows: one layout, compiled once
         x /= x.sum()
         self.idle[:n] += 1
         self.idle[:n][x > 0] = 0
-        lower = float(self.b[:n] @ x - x @ Q @ x / 2)
-        return x @ self.A[:n] / (-2 * self.alpha), lower
+        pull = x @ self.A[:n]
+        return pull / (-2 * self.alpha), float(self.b[:n] @ x - pull @ pull / (4 * self.alpha))
 
 
 def bundle(
@@ -85,8 +86,8 @@ def bundle(
     for step in range(1, max_iter + 1):
         target, found = planes.solve(CLOSE * max(tol * J, min(J - lower, J)))
         lower = max(lower, found)
-        gap = (J - lower) / J
-        if gap <= tol or step == max_iter:
+        gap = _gap(J, lower)
+        if gap <= tol or step == max_iter or not np.isfinite(found):
             break
         s, p = target - w, rows.scores(target)
         t, there = _search(pairs, here, w, s, p - here.p, alpha, first)
@@ -102,6 +103,11 @@ def bundle(
             if value < J:
                 w, here, J = at, there, value
     return Solution(rows.expand(w), J, step, gap <= tol, gap, advice="Raise max_iter, tol or alpha.")
+
+
+def _gap(J: float, lower: float) -> float:
+    """``(J - lower) / J``; a bound above J by more than rounding is no bound."""
+    return abs(J - lower) / J if lower <= J * (1 + BEYOND) else float("inf")
 
 
 def _cut(planes: Planes, rows: Rows, active: ActivePairs) -> None:
@@ -130,6 +136,10 @@ def _search(
             low, at_low = t, slope
         else:
             high, at_high = t, slope
-        wide = at_high == np.inf
-        step = 2 * t if wide else low + (high - low) * min(max(-at_low / (at_high - at_low), 0.1), 0.5)
+        if at_high == np.inf:
+            step = 2 * t
+        else:
+            # Rounding may leave no difference between the slopes.
+            share = -at_low / (at_high - at_low) if at_high > at_low else 0.5
+            step = low + (high - low) * min(max(share, 0.1), 0.5)
     return t, there

@@ -27,7 +27,7 @@ def newton(
     for start in starts:
         there = pairs.at(rows.scores(start))
         value, gradient = _value(there, start, alpha)
-        if value >= J:
+        if np.inf > J and not value < J:
             break
         w, active, J, slope = start, there, value, gradient
     gap = np.inf

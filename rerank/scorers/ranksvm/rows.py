@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rerank.scorers.data import Floats
+from rerank.scorers.products import Products
 from rerank.scorers.ranksvm.products import moments, rewritten
 from rerank.scorers.sparse_products import back, entries_of, scores
 
@@ -26,8 +27,9 @@ class Rows:
         self.d = self.size = X.shape[1]
         self.dense = isinstance(X, np.ndarray)
         self.shared: Any = None
-        self.X, self.transposed = X, X.T
-        if not self.dense:
+        if self.dense:
+            self.X, self.products = X, Products(X)
+        else:
             self.entries = entries_of(X)
             if X.nnz < WIDE * self.d:
                 self.entries, self.size, self.shared, self.alone, self.own, self.part = rewritten(
@@ -54,13 +56,13 @@ class Rows:
     def scores(self, w: Floats) -> Floats:
         """``X w`` (n,)."""
         if self.dense:
-            return np.asarray(self.X @ w.astype(self.X.dtype, copy=False), dtype=np.float64)
+            return self.products.scores(w)
         return np.asarray(scores(self.entries, w))
 
     def back(self, r: Floats) -> Floats:
         """``X^T r`` (size,)."""
         if self.dense:
-            return np.asarray(self.transposed @ r.astype(self.X.dtype, copy=False), dtype=np.float64)
+            return self.products.pull(r)
         return np.asarray(back(self.entries, r, self.size))
 
     def variances(self, weight: Floats) -> Floats:

@@ -10,11 +10,18 @@ Trail = tuple[tuple[float, Floats], ...]
 """Pairs of ``alpha`` and weights, the latest first, all ``alpha`` different."""
 
 KEPT = 3
+# Closer logarithms of alpha than this are the same alpha: their solutions differ by no more than their tolerance.
+NEAR = 1e-6
 
 
 def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:
     """The trail with one more solution, the oldest dropped beyond :data:`KEPT`."""
-    return ((alpha, coef), *(known for known in trail if known[0] != alpha))[:KEPT]
+    return ((alpha, coef), *(known for known in trail if not _same(known[0], alpha)))[:KEPT]
+
+
+def _same(one: float, other: float) -> bool:
+    """Whether nothing can be extrapolated from one to the other."""
+    return abs(np.log(one) - np.log(other)) < NEAR
 
 
 def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:
@@ -26,12 +33,12 @@ def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:
     if not trail:
         return [np.zeros(d)]
     found = [trail[0][1]]
-    if trail[0][0] == alpha:
-        return found[::-1]
+    if _same(trail[0][0], alpha):
+        return found
     at, nodes = np.log(alpha), np.log([known for known, _ in trail])
     for n in range(2, len(trail) + 1):
         # Polynomials of Lagrange at ``log alpha``.
         far = np.where(np.eye(n, dtype=bool), 1.0, at - nodes[:n])
         apart = np.where(np.eye(n, dtype=bool), 1.0, nodes[:n, None] - nodes[:n])
         found.append((far / apart).prod(axis=1) @ np.array([coef for _, coef in trail[:n]]))
-    return found[::-1]
+    return [start for start in found[::-1] if np.isfinite(start).all()]

@@ -29,6 +29,8 @@ GROWTH, EASY = 4.0, 4
 FLAT, LOOKS = 0.3, 30
 # A round ends when the gradient makes up this share of the gap.
 ROUND = 0.1
+# The charge grows to so many times the first at most; so many rounds in which nothing moves are the end.
+MOST, IDLE = 1e12, 3
 
 
 class Augmented:
@@ -51,14 +53,14 @@ class Augmented:
         self.up, self.down = problem.positives @ w, problem.negatives @ w
         self.envelope = Envelope(problem)
         self.here = self.envelope.at(self.up, self.down, beta, self.sigma, None)
-        self.products = 0
+        self._most = MOST * self.sigma
 
     def run(self, tol: float, max_iter: int) -> tuple[Floats, Floats, Floats, float, int]:
         """Newton steps until the gap is at most ``tol``: the best w, dual point (a, beta), gap and number of steps."""
         bound, value, last = -np.inf, np.inf, np.inf
         point, dual = self.w, (np.zeros(self.up.size), np.zeros(self.down.size))
-        n_iter, gap, steps, stuck = 0, np.inf, 0, False
-        while n_iter < max_iter:
+        n_iter, gap, steps, stuck = 0, np.inf, 0, 0
+        while n_iter < max_iter and stuck <= IDLE:
             gradient = self._gradient()
             primal, proved = self._primal(), self._dual(gradient)
             missing = float(gradient @ gradient) / (2 * self.alpha)
@@ -68,17 +70,23 @@ class Augmented:
                 bound, dual = proved, (self.here.a, self.here.b)
             gap = relative_gap(value, bound)
             if gap <= tol:
-                break
-            if missing <= ROUND * (primal - proved) or stuck:
+                # The scores are sums of steps; what counts is what the rows say.
+                dual = (dual[0], self.problem.feasible(*dual))
+                value, bound = self.problem.primal(point, self.alpha), self.problem.dual(*dual, self.alpha)
+                gap = relative_gap(value, bound)
+                if gap <= tol:
+                    break
+                self.up, self.down = self.problem.positives @ self.w, self.problem.negatives @ self.w
+            if missing <= ROUND * (primal - proved) or stuck > 0:
                 # The smoothing, not the gradient, makes up the gap: time for new multipliers.
                 self.beta = self.here.b
                 if primal - proved > 0.1 * last and steps <= EASY:
-                    self.sigma *= GROWTH
+                    self.sigma = min(self.sigma * GROWTH, self._most)
                 last, steps = primal - proved, 0
                 self.here = self.envelope.at(self.up, self.down, self.beta, self.sigma, None)
                 gradient = self._gradient()
             n_iter, steps = n_iter + 1, steps + 1
-            stuck = not self._move(gradient)
+            stuck = 0 if self._move(gradient) else stuck + 1
         return point, dual[0], dual[1], gap, n_iter
 
     def _gradient(self) -> Floats:
@@ -91,15 +99,17 @@ class Augmented:
         return float(self.alpha / 2 * (self.w @ self.w) + p.share @ p.loss.value(t[p.list_of] - self.up))
 
     def _dual(self, gradient: Floats) -> float:
+        p, a = self.problem, self.here.a
+        pull = p.per_list(p.share * a)
+        if (np.bincount(p.negative_list, self.here.b, p.n_lists)[pull > 0] <= 0).any():
+            return -np.inf
         nu = self.alpha * self.w - gradient
-        conjugate = self.problem.share @ self.problem.loss.conjugate(self.here.a)
-        return float(-(nu @ nu) / (2 * self.alpha) - conjugate)
+        return float(-(nu @ nu) / (2 * self.alpha) - p.share @ p.loss.conjugate(a))
 
     def _move(self, gradient: Floats) -> bool:
         """One Newton step with a line search; whether phi fell."""
         hessian = SmoothHessian(self.problem, self.alpha, self.sigma, self.here)
         step = hessian.solve(gradient)
-        self.products += hessian.products
         up, down = self.problem.positives @ step, self.problem.negatives @ step
         length, there = self._search(step, up, down, float(gradient @ step))
         if there is None:

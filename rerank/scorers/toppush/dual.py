@@ -29,12 +29,11 @@ EARLIEST, SHORTEST = 10, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Weights, a dual point in the scale of :mod:`.problem`, gap, iterations, and whether the rule was met."""
+    """Weights, a dual point in the scale of :mod:`.problem`, iterations, and whether the rule was met."""
 
     w: Floats
     a: Floats
     beta: Floats
-    gap: float
     n_iter: int
     met: bool
 
@@ -87,11 +86,11 @@ def descend(
     """
     dual = _Dual(problem, alpha)
     a, b = np.zeros(problem.share.size), np.zeros(problem.negatives.shape[0])
-    if start is not None:
+    if start is not None and (start[0].size, start[1].size) == (a.size, b.size):
         a, b = dual.project(start[0] * dual.v, start[1] * dual.m)
     moved_a, moved_b = np.zeros_like(a), np.zeros_like(b)
     before, t, L = 0.0, 1.0, 1 / dual.m
-    nu, value, last, gap = dual.nu(a, b), 0.0, np.inf, np.inf
+    nu, value, last = dual.nu(a, b), 0.0, np.inf
     for n_iter in range(1, max_iter + 1):
         s_a, s_b = a + (before - 1) / t * moved_a, b + (before - 1) / t * moved_b
         new_a, new_b, nu, value, L, length = _step(dual, s_a, s_b, L)
@@ -100,16 +99,13 @@ def descend(
         if stop == "authors":
             # A short step ends the run before the change of the value is looked at.
             if length <= SHORTEST or (n_iter >= EARLIEST and abs(value - last) <= abs(last) * tol):
-                return Descent(
-                    nu * dual.scale, a / dual.v, b / dual.m, _gap(dual, alpha, nu, value), n_iter, True
-                )
+                return Descent(nu * dual.scale, a / dual.v, b / dual.m, n_iter, True)
         elif n_iter % LOOK == 0 or length == 0:
-            gap = _gap(dual, alpha, nu, value)
-            if gap <= tol:
-                return Descent(nu * dual.scale, a / dual.v, b / dual.m, gap, n_iter, True)
+            if _gap(dual, alpha, nu, value) <= tol:
+                return Descent(nu * dual.scale, a / dual.v, b / dual.m, n_iter, True)
         last = value
-    gap = _gap(dual, alpha, nu, value)
-    return Descent(nu * dual.scale, a / dual.v, b / dual.m, gap, max_iter, stop == "gap" and gap <= tol)
+    met = stop == "gap" and _gap(dual, alpha, nu, value) <= tol
+    return Descent(nu * dual.scale, a / dual.v, b / dual.m, max_iter, met)
 
 
 def _gap(dual: _Dual, alpha: float, nu: Floats, value: float) -> float:

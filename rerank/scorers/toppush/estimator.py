@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.scorers.base import LinearRanker, Path, Solution
+from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import RankingData
 from rerank.scorers.toppush.losses import loss_of
 from rerank.scorers.toppush.problem import TopPushProblem, problem_of
@@ -43,11 +41,12 @@ class TopPush(LinearRanker):
     tol : float
         Relative duality gap at which a fit is done, or see ``stop``.
     max_iter : int, optional
-        500 Newton steps or 10,000 accelerated ones.
+        500 Newton steps, of cuts and multipliers together, or 10,000 accelerated ones.
     threshold : "max", "topk" or "quantile"
         ``t_g`` is the largest score of a negative, the mean of the k largest, or of the share k of them (rounded up).
     k : float, optional
-        10 for "topk", 0.05 for "quantile".  A negative of weight v counts v times.
+        10 for "topk", 0.05 for "quantile".  A negative of weight v counts v times, so "topk" counts in units of
+        weight; "quantile" rounds up in units of the smallest weight of the list.
     stop : "gap" or "authors"
         "authors", for ``solver="accelerated"``, stops as the authors' program does: ``g / m`` changed by at most
         ``tol`` of itself (they take 1e-4) after ten iterations, or a step no longer than 1e-6.  Such weights are not
@@ -67,7 +66,8 @@ class TopPush(LinearRanker):
     degenerate_ : bool
         Zero weights are optimal whatever ``alpha`` is.
     certificate_ : HullCertificate or None
-        Why, if so: weights of the negatives whose mean is the mean of the positives.
+        Why, if so: weights of the negatives whose mean is the mean of the positives (with lists, the sum of the lists'
+        means is that of all).
     n_iter_ : int
 
     References
@@ -99,30 +99,6 @@ class TopPush(LinearRanker):
 
     _prepared: tuple[RankingData, TopPushProblem] | None = None
 
-    def fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> TopPush:
-        """Learn weights; see :meth:`LinearRanker.fit`."""
-        try:
-            super().fit(X, y, qid, sample_weight)
-        finally:
-            self._prepared = None
-        return self
-
-    def path(
-        self,
-        X: Any,
-        y: ArrayLike,
-        alphas: Iterable[float],
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Path:
-        """Solve for every ``alpha``; see :meth:`LinearRanker.path`."""
-        try:
-            return super().path(X, y, alphas, qid, sample_weight)
-        finally:
-            self._prepared = None
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         loss_of(self.loss)
@@ -153,14 +129,33 @@ class TopPush(LinearRanker):
             self._prepared = held
         return held[1]
 
+    def _release(self) -> None:
+        self._prepared = None
+
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         problem = self._problem(data)
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
         settings = Settings(self.solver, float(self.tol), max_iter, self.stop)
         found = solve(problem, alpha, settings, start, data.y.size)
+        if found.hull is not None:
+            warnings.warn(
+                "The weights are 0, which is optimal for every alpha: no weights lift the positives above the "
+                f"negatives on average (certificate_). Other features may change that; {self._instead()}.",
+                UserWarning,
+                stacklevel=3,
+            )
         self.degenerate_ = found.hull is not None
         self.certificate_ = found.hull
         self.dual_coef_ = np.zeros(data.y.size)
         self.dual_coef_[problem.positive_rows] = problem.share * found.a
         self.dual_coef_[problem.negative_rows] = -found.beta
         return found.solution
+
+    def _instead(self) -> str:
+        """What asks for less than a problem that zero weights solve."""
+        if self.threshold != "max":
+            return "a larger k asks for less"
+        return (
+            "threshold='topk' or 'quantile' asks for less, and solver='accelerated', stop='authors', tol=1e-4 "
+            "returns the weights at which the authors stop"
+        )

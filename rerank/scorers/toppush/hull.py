@@ -17,7 +17,7 @@ from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 
-# The two means agree if they differ by this share of the largest feature.
+# The two means agree if they differ, in each column, by this share of its largest entry.
 EQUAL = 1e-8
 
 
@@ -33,7 +33,7 @@ class HullCertificate:
     mean : array (d,)
         The weighted mean of the positives.
     residual : float
-        ``max |mean - X'weights|``.
+        ``max |mean - X'weights|``, computed from centred rows where they are dense.
     """
 
     weights: Floats
@@ -59,15 +59,18 @@ def certificate_of(problem: TopPushProblem, n_rows: int, beta: Floats) -> HullCe
     p = beta * (pull / got)[problem.negative_list]
     if (p > pull[problem.negative_list] * problem.threshold.caps() * (1 + 1e-9)).any():
         return None
-    residual = float(np.abs(problem.residual(np.ones(problem.share.size), p)).max(initial=0.0))
-    if residual > EQUAL * _size(problem):
+    residual = np.abs(problem.residual(np.ones(problem.share.size), p))
+    if (residual > EQUAL * _sizes(problem)).any():
         return None
     weights = np.zeros(n_rows)
     weights[problem.negative_rows] = p
-    return HullCertificate(weights, problem.full(problem.positives.T @ problem.share), residual)
+    mean = problem.full(problem.positives.T @ problem.share + problem.centre)
+    return HullCertificate(weights, mean, float(residual.max(initial=0.0)))
 
 
-def _size(problem: TopPushProblem) -> float:
-    """The largest absolute feature."""
+def _sizes(problem: TopPushProblem) -> Floats:
+    """The largest absolute entry of each column."""
     parts = (problem.positives, problem.negatives)
-    return max(float(np.abs(X.data if issparse(X) else X).max(initial=0.0)) for X in parts)
+    return np.max(
+        [abs(X).max(axis=0).toarray()[0] if issparse(X) else np.abs(X).max(axis=0) for X in parts], axis=0
+    )

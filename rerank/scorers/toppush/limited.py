@@ -18,6 +18,8 @@ from rerank.scorers.toppush.problem import TopPushProblem
 Floats = NDArray[np.float64]
 
 MEMORY = 20
+# A guess: without steps nothing is known of how the curvature is spread.
+DIRECTIONS = 10
 
 
 class LimitedMetric(Metric):
@@ -44,10 +46,10 @@ class LimitedMetric(Metric):
         S, Y = self._steps, self._products
         k = len(S)
         if k == 0:
-            # Before the first step: the mean curvature over the directions of the rows.
+            # Before the first step: the trace of the curvature, as if it were spread over so many directions.
             X = self.problem.positives
             squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
-            self._gamma = self.alpha + float(self.D @ np.asarray(squares).ravel()) / 10
+            self._gamma = self.alpha + float(self.D @ np.asarray(squares).ravel()) / DIRECTIONS
             self._W, self._C = np.zeros((0, S.shape[1])), np.zeros((0, 0))
             return
         self._gamma = float((Y[-1] @ Y[-1]) / (S[-1] @ Y[-1]))

@@ -1,4 +1,4 @@
-"""The curvature of TopPush's mean loss, in three forms: over the features, over the positives, and from past steps.
+"""The curvature of TopPush's mean loss, and its form over the features; two other forms have homes of their own.
 
 At given second derivatives ``D_i`` the loss has, in the weights w and the thresholds t_g, the Hessian::
 
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 
-from rerank.scorers.toppush.gram_kernel import add_gram
+from rerank.scorers.toppush.gram import factor, gram_of
 from rerank.scorers.toppush.pool import Pool, dense
 from rerank.scorers.toppush.problem import TopPushProblem
 
@@ -95,24 +95,13 @@ class FeatureMetric(Metric):
 
     def __init__(self, problem: TopPushProblem, alpha: float) -> None:
         super().__init__(problem, alpha)
-        m, d = problem.positives.shape
-        # X'DX and its D, kept up to date along a path: alpha is no part of them.
-        self._gram, self._weights = problem.workspace.setdefault("gram", (np.zeros((d, d)), np.zeros(m)))
+        self._gram = gram_of(problem)
 
     def _factor(self) -> None:
-        X, change = self.problem.positives, self.D - self._weights
-        # Second derivatives that jump between two values change in few rows from one step to the next.
-        rows = np.flatnonzero(change)
-        if issparse(X):
-            add_gram(X.indptr, X.indices, X.data, change, self._gram)
-        elif rows.size:
-            part = X if rows.size == change.size else X[rows]
-            self._gram += (part.T * change[rows]) @ part
-        self._weights[:] = self.D
-        mean = self.mean.toarray() if issparse(X) else self.mean
-        H = self._gram - (mean.T * self.S) @ mean
+        mean = dense(self.mean)
+        H = self._gram.at(self.D) - (mean.T * self.S) @ mean
         H.flat[:: H.shape[0] + 1] += self.alpha
-        self._L = scipy.linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+        self._L = factor(H)
         self._mean = mean
         self._T = np.zeros((H.shape[0], 0))
 
@@ -121,8 +110,7 @@ class FeatureMetric(Metric):
         return np.asarray(scipy.linalg.cho_solve((self._L, True), v, check_finite=False))
 
     def _block(self, pool: Pool, k: int) -> Floats:
-        new = pool.rows[k:]
-        N = (new.toarray() if issparse(new) else new) - self._mean[pool.lists[k:]]
+        N = dense(pool.rows[k:]) - self._mean[pool.lists[k:]]
         T = scipy.linalg.solve_triangular(self._L, N.T, lower=True, check_finite=False)
         self._T = T if k == 0 else np.hstack([self._T, T])
         return np.asarray(self._T.T @ T)

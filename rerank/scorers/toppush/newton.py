@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.scorers.toppush.gram import DIRECT
 from rerank.scorers.toppush.limited import LimitedMetric
 from rerank.scorers.toppush.metric import FeatureMetric, Metric
 from rerank.scorers.toppush.model import CROWD, Point, Step, model_step, value_at
-from rerank.scorers.toppush.pool import Pool, feasible
+from rerank.scorers.toppush.pool import Pool
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
 from rerank.scorers.toppush.row_metric import RowMetric
 
 Floats = NDArray[np.float64]
-
-# Up to this many features or positives H is factored.
-DIRECT = 2500
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +87,8 @@ def minimise(
         w = start.w
         if held is not None and held.vertices is start.vertices:
             pool = held
-        else:
-            pool.add(feasible(problem, start.vertices))
+        elif start.vertices.shape[1] == problem.negatives.shape[0]:
+            pool.add(start.vertices)
         active = start.active if start.active.size == pool.size else np.zeros(pool.size, np.bool_)
     here = Point(w, problem.positives @ w, problem.negatives @ w)
     best, gap, stalled, n_iter = _Best(), np.inf, 0, 0

@@ -33,6 +33,7 @@ class Pool:
         self.rows: Any = self.vertices @ problem.negatives
         self.lists = np.zeros(0, np.int64)
         self._names: list[bytes] = []
+        self._known: set[bytes] = set()
         self._gram = np.zeros((0, 0))
         self._across = np.zeros((0, problem.positives.shape[0]))
 
@@ -43,9 +44,8 @@ class Pool:
 
     def add(self, vertices: Any) -> int:
         """Take in what is new among the rows of ``vertices``; how many that is."""
-        known = set(self._names)
         names = [_name(vertices, i) for i in range(vertices.shape[0])]
-        new = [i for i, name in enumerate(names) if name not in known]
+        new = [i for i, name in enumerate(names) if name not in self._known]
         if not new:
             return 0
         taken = vertices[new]
@@ -58,6 +58,7 @@ class Pool:
             [self.lists, self.problem.negative_list[taken.indices[taken.indptr[:-1]]]]
         )
         self._names += [names[i] for i in new]
+        self._known |= set(self._names[-len(new) :])
         return len(new)
 
     def keep(self, which: NDArray[np.bool_]) -> None:
@@ -65,6 +66,7 @@ class Pool:
         kept = np.flatnonzero(which)
         self.vertices, self.rows, self.lists = self.vertices[kept], self.rows[kept], self.lists[kept]
         self._names = [self._names[i] for i in kept]
+        self._known = set(self._names)
         known = kept[kept < self._gram.shape[0]]
         self._gram = self._gram[np.ix_(known, known)]
         self._across = self._across[kept[kept < self._across.shape[0]]]
@@ -87,20 +89,6 @@ class Pool:
     def spread(self, q: Floats) -> Floats:
         """Multipliers of the negatives (n,) from those of the vertices (k,)."""
         return np.asarray(self.vertices.T @ q)
-
-
-def feasible(problem: TopPushProblem, vertices: Any) -> Any:
-    """Those rows of ``vertices``, kept from an earlier problem, that are points of this one's ``P_g``."""
-    if vertices.shape[1] != problem.negatives.shape[0] or not vertices.shape[0]:
-        return csr_matrix((0, problem.negatives.shape[0]))
-    first, last = vertices.indptr[:-1], vertices.indptr[1:] - 1
-    lists = problem.negative_list[vertices.indices]
-    owner = np.repeat(np.arange(vertices.shape[0]), np.diff(vertices.indptr))
-    out = (lists != lists[first][owner]) | (
-        vertices.data > problem.threshold.caps()[vertices.indices] * (1 + 1e-12)
-    )
-    good = (np.bincount(owner, out, vertices.shape[0]) == 0) & (last >= first)
-    return vertices[np.flatnonzero(good)]
 
 
 def dense(M: Any) -> Floats:

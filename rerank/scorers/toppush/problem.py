@@ -32,6 +32,11 @@ from rerank.scorers.toppush.threshold import Threshold, threshold_of
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Sums and caps of multipliers hold up to this share, what rounding does to sums of many terms.
+ROUNDING = 1e-11
+# A bound above the value by more than this share is no rounding.
+BEYOND = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class TopPushProblem:
@@ -53,6 +58,8 @@ class TopPushProblem:
     n_features : int
     columns : int64 array, optional
         Which features the columns of the rows are; all of them without it.
+    centre : float64 (d,)
+        What was subtracted from every row: only differences inside a list count.
     workspace : dict
         What a solver wants to find again at another alpha.
     """
@@ -68,6 +75,7 @@ class TopPushProblem:
     loss: Loss
     n_features: int
     columns: Ints | None
+    centre: Floats
     workspace: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -107,21 +115,41 @@ class TopPushProblem:
         """``nu`` (d,)."""
         return np.asarray(self.positives.T @ (self.share * a) - self.negatives.T @ beta)
 
+    def feasible(self, a: Floats, beta: Floats) -> Floats:
+        """The multipliers scaled and moved between their caps so that (a, beta) is a dual point, where that is near."""
+        pull = self.per_list(self.share * a)
+        got = np.bincount(self.negative_list, beta, self.n_lists)
+        most = pull[self.negative_list] * self.threshold.caps()
+        beta = np.clip(beta * (pull / np.where(got > 0, got, 1))[self.negative_list], 0, most)
+        room = most - beta
+        missing = pull - np.bincount(self.negative_list, beta, self.n_lists)
+        spare = np.bincount(self.negative_list, room, self.n_lists)
+        part = np.where(
+            (missing > ROUNDING * pull) & (missing < spare), missing / np.where(spare > 0, spare, 1), 0
+        )
+        return np.asarray(beta + part[self.negative_list] * room)
+
     def dual(self, a: Floats, beta: Floats, alpha: float) -> float:
         """``D(a, beta)``; minus infinity if the point is not feasible."""
         pull = self.per_list(self.share * a)
         got = np.bincount(self.negative_list, beta, self.n_lists)
-        slack = 1e-12 * max(1.0, float(pull.max()))
-        over = beta > pull[self.negative_list] * self.threshold.caps() * (1 + 1e-9) + slack
-        if (beta < 0).any() or over.any() or np.abs(got - pull).max() > slack:
+        most = pull[self.negative_list] * self.threshold.caps()
+        off = np.abs(got - pull) > ROUNDING * pull
+        if off.any() or (beta < 0).any() or (beta > most * (1 + ROUNDING)).any():
             return -np.inf
         nu = self.residual(a, beta)
         return float(-(nu @ nu) / (2 * alpha) - self.share @ self.loss.conjugate(a))
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """``(primal - dual) / dual``, at least ``(primal - optimum) / optimum``; infinite where the bound is not > 0."""
-    return max(primal - dual, 0.0) / dual if dual > 0 else float("inf")
+    """``(primal - dual) / dual``, at least ``(primal - optimum) / optimum``; infinite where nothing is proved.
+
+    Rounding may lift a bound above the value it bounds: then the gap is at least as large as that, and a bound far
+    above proves nothing.
+    """
+    if not dual > 0 or dual > primal * (1 + BEYOND):
+        return float("inf")
+    return max(abs(primal - dual) / dual, 4 * float(np.finfo(np.float64).eps))
 
 
 def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -> TopPushProblem:
@@ -135,7 +163,7 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
         If no list holds both a positive and a negative of positive weight.
     """
     some = data.weight > 0
-    positive = some & (data.y > data.y[some].min())
+    positive = some & data.relevant
     negative = some & ~positive
     both = (np.bincount(data.group[positive], minlength=data.n_groups) > 0) & (
         np.bincount(data.group[negative], minlength=data.n_groups) > 0
@@ -149,10 +177,17 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
     number = np.cumsum(both) - 1
     list_of, negative_list = number[data.group[up]], number[data.group[down]]
     start = np.concatenate([[0], np.cumsum(np.bincount(negative_list))]).astype(np.int64)
-    X, columns = _used(data.X, data.X.shape[1])
+    X, columns = _used(data.X)
+    positives, negatives = _rows(X, up), _rows(X, down)
+    centre = np.zeros(X.shape[1])
+    if not issparse(X):
+        # Large common parts of the columns would cost digits in every product.
+        centre = positives.mean(axis=0)
+        positives -= centre
+        negatives -= centre
     return TopPushProblem(
-        _rows(X, up),
-        _rows(X, down),
+        positives,
+        negatives,
         up,
         down,
         list_of,
@@ -162,11 +197,13 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
         loss,
         data.X.shape[1],
         columns,
+        centre,
     )
 
 
-def _used(X: Any, d: int) -> tuple[Any, Ints | None]:
+def _used(X: Any) -> tuple[Any, Ints | None]:
     """Drop the columns of a sparse X that hold nothing, if most do: long vectors cost more than short rows."""
+    d = X.shape[1]
     if not issparse(X) or X.nnz > 10 * d:
         return X, None
     some = np.bincount(X.indices, minlength=d) > 0

@@ -7,6 +7,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.metric import Metric, inner_products
 from rerank.scorers.toppush.pool import Pool, dense
 from rerank.scorers.toppush.problem import TopPushProblem
@@ -38,7 +39,7 @@ class RowMetric(Metric):
         self._mean_across = self.average @ self._XX
         G = self._centred(self._centred(self._XX[np.ix_(self._on, self._on)]).T)
         G.flat[:: G.shape[0] + 1] += self.alpha
-        self._L = scipy.linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
+        self._L = factor(G)
         self._Z = np.zeros((G.shape[0], 0))
 
     def _centred(self, M: Floats) -> Floats:

@@ -1,7 +1,8 @@
 """The Hessian of TopPush with a smoothed threshold, and Newton steps with it.
 
-With ``D_i = c_i l''`` and, in each list, M the negatives whose multiplier is between its bounds, ``kappa`` the sum
-of the caps of those at the upper one, ``g = ((1 - kappa)^2 / |M| + sum cap^2) / sigma`` and ``S = sum_i D_i``::
+With ``D_i = c_i l''`` and, in each list, M the negatives whose multiplier is between its bounds (1 for ``|M|`` if
+there is none), ``kappa`` the sum of the caps of those at the upper one, ``g = ((1 - kappa)^2 / |M| + sum cap^2) /
+sigma`` and ``S = sum_i D_i``::
 
     H = alpha I + Cov_D(positives) + sigma Cov_M(negatives) + sum_g omega_g delta_g delta_g',  omega = S / (1 + g S)
 
@@ -19,14 +20,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from rerank.scorers.toppush.envelope import Smoothed
-from rerank.scorers.toppush.gram_kernel import add_gram, add_products, add_squares
+from rerank.scorers.toppush.gram import DIRECT, add, factor, gram_of
+from rerank.scorers.toppush.gram_kernel import add_products, add_squares
 from rerank.scorers.toppush.pool import dense
 from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
 
-# Up to this many features H is factored.
-DIRECT = 2500
 # Rows of M enter the preconditioner whole where the cube of their number is below so many times the stored entries.
 WORTH = 6000
 # Products for a step at most, and the share of the gradient's energy that may be left.
@@ -57,19 +57,17 @@ class SmoothHessian:
             at.D / np.where(self.S > 0, self.S, 1)[p.list_of], p.list_of, p.n_lists, p.positives
         )
         self.delta: Any = _sums(top, p.negative_list, p.n_lists, p.negatives) - self.mean
-        self.products = 0  # of H, for whoever counts
 
     def solve(self, gradient: Floats) -> Floats:
         """``-H^-1 gradient``, exactly or nearly."""
         m, d = self.problem.positives.shape
         if d <= DIRECT and d <= m + self.lists.size:
-            return np.asarray(-scipy.linalg.cho_solve(self._factor(), gradient, check_finite=False))
+            return np.asarray(-scipy.linalg.cho_solve((self._factor(), True), gradient, check_finite=False))
         return self._conjugate_gradients(-gradient)
 
     def times(self, v: Floats) -> Floats:
         """``H v``."""
         p = self.problem
-        self.products += 1
         y = self._centred(self.rows @ v)
         found = (
             self.alpha * v + self.rows.T @ (self.sigma * y) + self.delta.T @ (self.omega * (self.delta @ v))
@@ -88,18 +86,12 @@ class SmoothHessian:
         means = _average((1 / self.count)[self.lists], self.lists, self.count.size) @ y
         return np.asarray(y - means[self.lists])
 
-    def _factor(self) -> Any:
-        """Cholesky factor of H."""
-        p = self.problem
-        gram, weights = p.workspace.setdefault(
-            "gram", (np.zeros((p.positives.shape[1],) * 2), np.zeros(p.share.size))
-        )
-        _add_gram(p.positives, self.D - weights, gram)
-        weights[:] = self.D
+    def _factor(self) -> Floats:
+        """Lower Cholesky factor of H."""
         mean = dense(self.mean)
-        H = gram - (mean.T * self.S) @ mean
+        H = gram_of(self.problem).at(self.D) - (mean.T * self.S) @ mean
         if issparse(self.rows):
-            _add_gram(self.rows, np.full(self.lists.size, self.sigma), H)
+            add(self.rows, np.full(self.lists.size, self.sigma), H)
             middle = dense(_average((1 / self.count)[self.lists], self.lists, self.count.size) @ self.rows)
             H -= (middle.T * (self.sigma * self.count)) @ middle
         else:
@@ -108,7 +100,7 @@ class SmoothHessian:
         delta = dense(self.delta)
         H += (delta.T * self.omega) @ delta
         H.flat[:: H.shape[0] + 1] += self.alpha
-        return scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        return factor(H)
 
     def _conjugate_gradients(self, r: Floats) -> Floats:
         near = self._preconditioner()
@@ -172,17 +164,6 @@ def _sums(values: Floats, lists: Any, n_lists: int, X: Any) -> Any:
     some = np.flatnonzero(values)
     part, values = (X[some], values[some]) if 4 * some.size < values.size else (X, values)
     return np.asarray(part.T @ values)[None, :]
-
-
-def _add_gram(X: Any, weight: Floats, H: Floats) -> None:
-    """``H += X' diag(weight) X``, of sparse rows the lower triangle only."""
-    if issparse(X):
-        add_gram(X.indptr, X.indices, X.data, weight, H)
-        return
-    rows = np.flatnonzero(weight)
-    if rows.size:
-        part = X if rows.size == weight.size else X[rows]
-        H += (part.T * weight[rows]) @ part
 
 
 def _squares(X: Any, weight: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,15 +58,15 @@ def solve(
     """Solve for one ``alpha``; ``n_rows`` is the number of rows of the data, ``start`` a solution of a near problem."""
     state = start.state if start is not None and isinstance(start.state, State) else State()
     if state.hull is not None and state.hull.weights.size == n_rows and settings.stop == "gap":
-        hull = certificate_of(problem, n_rows, state.hull.weights[problem.negative_rows])
+        hull = _certified(problem, alpha, settings, state.hull.weights[problem.negative_rows], n_rows)
         if hull is not None:
-            return _nothing(problem, alpha, hull, 1)
+            return _nothing(problem, alpha, settings, hull, 1)
     if settings.solver == "accelerated":
         return _accelerated(problem, alpha, settings, state, n_rows)
     found = _optimum(problem, alpha, settings, state.newton)
-    hull = _hull(problem, alpha, found.w, found.beta, n_rows)
+    hull = _hull(problem, alpha, settings, found.w, found.beta, n_rows)
     if hull is not None:
-        return _nothing(problem, alpha, hull, found.n_iter)
+        return _nothing(problem, alpha, settings, hull, found.n_iter)
     return _report(problem, alpha, settings, found.w, found.a, found.beta, found.n_iter, State(newton=found))
 
 
@@ -87,8 +86,11 @@ def _optimum(problem: TopPushProblem, alpha: float, settings: Settings, start: F
         start = Found(
             np.zeros(d), np.zeros(0), np.zeros(n), np.inf, 0, csr_matrix((0, n)), np.zeros(0, np.bool_)
         )
+    if steps >= settings.max_iter:
+        return start
     beta = start.beta if start.beta.size else np.zeros(n)
-    w, a, beta, gap, n_iter = Augmented(problem, alpha, start.w, beta).run(settings.tol, settings.max_iter)
+    multipliers = Augmented(problem, alpha, start.w, beta)
+    w, a, beta, gap, n_iter = multipliers.run(settings.tol, settings.max_iter - steps)
     return Found(w, a, beta, gap, steps + n_iter, start.vertices, start.active)
 
 
@@ -103,41 +105,50 @@ def _accelerated(
         )
     if problem.primal(found.w, alpha) > 0.99 * problem.loss_at_zero:
         first = minimise(problem, alpha, settings.tol, 1, None)
-        hull = certificate_of(problem, n_rows, first.beta) if first.beta.size else None
+        hull = _certified(problem, alpha, settings, first.beta, n_rows)
         if hull is not None:
-            return _nothing(problem, alpha, hull, found.n_iter)
+            return _nothing(problem, alpha, settings, hull, found.n_iter)
     return _report(problem, alpha, settings, found.w, found.a, found.beta, found.n_iter, kept)
 
 
 def _hull(
-    problem: TopPushProblem, alpha: float, w: Floats, beta: Floats, n_rows: int
+    problem: TopPushProblem, alpha: float, settings: Settings, w: Floats, beta: Floats, n_rows: int
 ) -> HullCertificate | None:
     """Look for the certificate if the objective is hardly below that of zero weights."""
-    if problem.primal(w, alpha) < (1 - 1e-5) * problem.loss_at_zero or not beta.size:
+    if problem.primal(w, alpha) < (1 - 1e-5) * problem.loss_at_zero:
         return None
-    hull = certificate_of(problem, n_rows, beta)
+    hull = _certified(problem, alpha, settings, beta, n_rows)
     if hull is None and w.any():
         # A start other than 0 comes near it only in the limit; the first step from 0 finds the multipliers exactly.
-        beta = minimise(problem, alpha, 1e-6, 1, None).beta
-        hull = certificate_of(problem, n_rows, beta) if beta.size else None
+        beta = minimise(problem, alpha, settings.tol, 1, None).beta
+        hull = _certified(problem, alpha, settings, beta, n_rows)
     return hull
 
 
-def _nothing(problem: TopPushProblem, alpha: float, hull: HullCertificate, n_iter: int) -> Answer:
-    """Zero weights, and why."""
-    warnings.warn(
-        "The weights are 0, which is optimal for every alpha: the mean of the positives is a convex combination of "
-        "negatives (certificate_). Other features may change that; threshold='topk' or 'quantile' asks for less, "
-        "and solver='accelerated', stop='authors', tol=1e-4 returns the weights at which the authors stop.",
-        UserWarning,
-        stacklevel=6,
-    )
-    w = np.zeros(problem.positives.shape[1])
+def _certified(
+    problem: TopPushProblem, alpha: float, settings: Settings, beta: Floats, n_rows: int
+) -> HullCertificate | None:
+    """The certificate of these multipliers, if there is one and it proves the gap at this alpha too."""
+    hull = certificate_of(problem, n_rows, beta) if beta.size else None
+    if hull is None:
+        return None
+    gap = relative_gap(problem.loss_at_zero, problem.dual(*_multipliers(problem, hull), alpha))
+    return hull if gap <= settings.tol else None
+
+
+def _multipliers(problem: TopPushProblem, hull: HullCertificate) -> tuple[Floats, Floats]:
+    """The dual point at ``w = 0`` that a certificate is."""
     slope = float(problem.loss.slope(np.zeros(1))[0])
-    a, beta = np.full(problem.share.size, slope), slope * hull.weights[problem.negative_rows]
-    solved = _report(
-        problem, alpha, Settings("newton", 1e-6, 1, "gap"), w, a, beta, n_iter, State(hull=hull), True
-    )
+    a = np.full(problem.share.size, slope)
+    return a, problem.feasible(a, slope * hull.weights[problem.negative_rows])
+
+
+def _nothing(
+    problem: TopPushProblem, alpha: float, settings: Settings, hull: HullCertificate, n_iter: int
+) -> Answer:
+    """Zero weights, and why."""
+    w, (a, beta) = np.zeros(problem.positives.shape[1]), _multipliers(problem, hull)
+    solved = _report(problem, alpha, settings, w, a, beta, n_iter, State(hull=hull))
     return Answer(solved.solution, a, beta, hull)
 
 
@@ -153,7 +164,9 @@ def _report(
     converged: bool | None = None,
 ) -> Answer:
     """Objective and gap computed anew from the rows."""
-    if not beta.size:
+    if beta.size:
+        beta = problem.feasible(a, beta)
+    else:
         a, beta = np.zeros(problem.share.size), np.zeros(problem.negatives.shape[0])
     objective = problem.primal(w, alpha)
     gap = relative_gap(objective, problem.dual(a, beta, alpha))

@@ -98,7 +98,8 @@ class TopThreshold:
         a, b = int(self.start[g]), int(self.start[g + 1])
         k = self.k[g]
         rows = np.arange(a, b)
-        enough = int(np.ceil(k / self.weight[a:b].min()))
+        least = self.weight[a:b].min()
+        enough = int(np.ceil(k / least)) if k < least * rows.size else rows.size
         if enough < rows.size:
             rows = a + np.argpartition(-scores[a:b], enough - 1)[:enough]
         rows = rows[np.argsort(-scores[rows], kind="stable")]
@@ -113,13 +114,16 @@ Threshold = MaxThreshold | TopThreshold
 
 def threshold_of(name: str, k: float | None, start: Ints, weight: Floats) -> Threshold:
     """Build the threshold called ``max``, ``topk`` or ``quantile`` over negatives of these weights."""
-    check_threshold(name, k)
     if name == "max":
         return MaxThreshold(start)
     total = np.add.reduceat(weight, start[:-1])
     wanted = DEFAULT_K[name] if k is None else float(k)
-    # The slack keeps tau * n from being lifted to the next integer by rounding: 0.07 * 100 > 7.
-    counts = np.ceil(wanted * total * (1 - 1e-12)) if name == "quantile" else np.full(total.size, wanted)
+    counts = np.full(total.size, wanted)
+    if name == "quantile":
+        # Rounded up to whole rows, the lightest of the list being one, so that the unit of the weights does not
+        # matter. The slack keeps tau * n from being lifted to the next integer by rounding: 0.07 * 100 > 7.
+        row = np.minimum.reduceat(weight, start[:-1])
+        counts = np.ceil(wanted * (total / row) * (1 - 1e-12)) * row
     return TopThreshold(start, weight, np.minimum(counts, total))
 
 
