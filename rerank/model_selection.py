@@ -7,26 +7,23 @@ lets held-out rows decide, and keeps the first stage unless they speak clearly f
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ParameterGrid
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rerank import settings
+from rerank.choice import Choice, candidates_of, check_safeguard, choose, keep_first_stage
 from rerank.errors import InputError
-from rerank.folds import Split, splits_of
+from rerank.folds import splits_of
+from rerank.held_out import held_out, judged_by, refuse_fixed_length
+from rerank.ranking import Weights
 from rerank.reranker import Reranker
-from rerank.validation import check_labels, check_matrix, check_qid, check_weights
+from rerank.validation import check_qid
 
 Floats = NDArray[np.float64]
-
-GRID: Mapping[str, list[Any]] = {"epsilon": ["auto", 0.05, 0.15], "thinning": [None, 0.8]}
 
 
 class RerankerCV(BaseEstimator):
@@ -38,18 +35,19 @@ class RerankerCV(BaseEstimator):
         Everything that the grid does not vary; ``Reranker()`` without it.
     grid : mapping of str to sequence, or sequence of such mappings, optional
         Values of the reranker's parameters. Without it, margins of .05 and .15 beside the automatic one, each with and
-        without thinning to .8.
-    cv : int, splitter or iterable, default 5
-        Folds, of whole lists where ``fit`` is given ``qid``, else of rows with the relevant ones spread evenly; or
-        what scikit-learn takes for ``cv``.
+        without thinning to .8 (which leaves AUC as it is, and is then not tried).
+    cv : int, splitter, iterable or None
+        Number of folds, 5 for None: whole lists where ``fit`` is given ``qid``, else rows, those with something
+        relevant spread evenly. Or a splitter of scikit-learn or pairs of training and test rows, which have to keep
+        lists whole; a splitter is given ``qid`` as its groups and whether a row is relevant as its ``y``.
     n_repeats : int, default 1
-        Times that an integer ``cv`` is dealt anew.
+        Times that a number of folds is dealt anew.
     safeguard : float, default 1.0
         Reranking is kept only where its mean lead over the first stage exceeds this many standard errors of the
         leads. Folds share training rows, so the standard error is on the small side. 0 asks for a lead alone,
-        ``-inf`` for nothing.
+        ``-inf`` for nothing, and ``inf`` keeps the first stage whatever the leads.
     random_state : int, RandomState or None
-        Of the folds; None is 0, so that two fits agree.
+        For a number of folds; None is 0, so that two fits agree.
     verbose : int, default 0
         1 writes a line to standard error for each fold.
 
@@ -59,7 +57,7 @@ class RerankerCV(BaseEstimator):
         Fitted on all rows with the best options; it ranks as the first stage does where that was kept.
     best_params_ : dict
     best_score_ : float
-        Mean held-out statistic of what was kept.
+        Mean held-out statistic of what was kept, in the unit of :meth:`score` with the weights of ``fit``.
     first_stage_kept_ : bool
     cv_results_ : dict of arrays
         ``params``, ``scores`` (options, folds), ``mean_score``, ``first_stage`` (folds,), ``mean_lead`` and
@@ -93,92 +91,68 @@ class RerankerCV(BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
     ) -> RerankerCV:
-        """Choose by held-out rows, then fit on all; parameters as in :meth:`Reranker.fit`.
+        """Choose by held-out rows, then fit on all.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight, query_weight
+            As in :meth:`Reranker.fit`. Weights count in learning and in judging alike.
 
         Raises
         ------
         InputError
-            For a grid or data that cannot be used, or too few relevant rows or lists for the folds.
+            For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold whose
+            rows cannot be learned from or judged by.
         """
         base = Reranker() if self.reranker is None else self.reranker
-        candidates = self._candidates(base)
-        if math.isnan(self.safeguard):
-            raise InputError("safeguard is NaN; it must be a number of standard errors.")
-        table = check_matrix(X)
-        validate_data(self, X, y, reset=True, skip_check_array=True)
-        labels = check_labels(y, table.shape[0])
-        lists = None if qid is None else check_qid(qid, table.shape[0])
-        weights = None if sample_weight is None else check_weights(sample_weight, table.shape[0])
-        splits = splits_of(table, labels, lists, self.cv, self.n_repeats, self.random_state)
-        found = self._held_out(base, candidates, splits, (table, labels, lists, weights))
-        self._choose(candidates, *found)
-        best = clone(base).set_params(**self.best_params_).fit(X, y, qid=qid, sample_weight=sample_weight)
-        if self.first_stage_kept_:
+        if not isinstance(base, Reranker):
+            raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
+        safeguard = check_safeguard(self.safeguard)
+        candidates = candidates_of(self.grid, base)
+        data, weights = clone(base)._training_data(X, y, qid, sample_weight, query_weight)
+        for options in candidates:
+            settings.check(clone(base).set_params(**options), data.X.shape[1])
+        refuse_fixed_length(base, data)
+        ids = None if qid is None else check_qid(qid, data.y.size)
+        splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
+        scores, alone = held_out(base, candidates, splits, data, weights, self.verbose)
+        choice = choose(scores, alone, safeguard)
+        best = clone(base).set_params(**candidates[choice.best])
+        best.fit(X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight)
+        if choice.first_stage_kept:
             keep_first_stage(best)
-        self._show(best)
+        # Nothing is set before the last fit has succeeded, so that what is set belongs together.
+        self._publish(best, candidates, choice, scores, alone)
         return self
 
-    def _candidates(self, base: Reranker) -> list[dict[str, Any]]:
-        try:
-            candidates = list(ParameterGrid(GRID if self.grid is None else self.grid))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
-        known = base.get_params(deep=False)
-        for name in {name for candidate in candidates for name in candidate} - known.keys():
-            raise InputError(f"grid varies {name!r}; a Reranker has {', '.join(sorted(known))}.")
-        for name in ("stat", "gain", "first_stage"):
-            if any(name in candidate for candidate in candidates):
-                raise InputError(f"grid varies {name!r}, which is what the choice is judged by; fix it.")
-        return candidates
-
-    def _held_out(
-        self, base: Reranker, candidates: list[dict[str, Any]], splits: list[Split], data: tuple[Any, ...]
-    ) -> tuple[Floats, Floats]:
-        """Statistic on the held-out rows: of the candidates (folds, options), of the first stage (folds,)."""
-        scores: list[list[float]] = []
-        alone: list[float] = []
-        try:
-            for number, split in enumerate(splits):
-                first, own = split.run(base, candidates, *data)
-                alone.append(first)
-                scores.append(own)
-                if self.verbose:
-                    print(
-                        f"fold {number + 1} of {len(splits)}: best {max(own):.4f}, first stage {first:.4f}",
-                        file=sys.stderr,
-                        flush=True,
-                    )
-        except KeyboardInterrupt:
-            if not scores:
-                raise
-        return np.array(scores), np.array(alone)
-
-    def _choose(self, candidates: list[dict[str, Any]], scores: Floats, alone: Floats) -> None:
-        means = scores.mean(axis=0)
-        leads = scores - alone[:, None]
-        folds = len(alone)
-        error = leads.std(axis=0, ddof=1) / math.sqrt(folds) if folds > 1 else np.full(means.size, math.inf)
-        best = int(np.argmax(means))
-        lead = float(leads[:, best].mean())
-        bar = self.safeguard * error[best] if self.safeguard else 0.0
-        self.first_stage_kept_ = bool(lead <= bar) and self.safeguard > -math.inf
-        self.best_params_ = candidates[best]
-        self.best_score_ = float(alone.mean() if self.first_stage_kept_ else means[best])
+    def _publish(
+        self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, scores: Floats, alone: Floats
+    ) -> None:
+        self.best_estimator_ = best
+        self.best_params_ = candidates[choice.best]
+        self.best_score_ = choice.score
+        self.first_stage_kept_ = choice.first_stage_kept
         self.cv_results_ = {
             "params": np.array(candidates, dtype=object),
             "scores": scores.T,
-            "mean_score": means,
+            "mean_score": choice.means,
             "first_stage": alone,
-            "mean_lead": leads.mean(axis=0),
-            "lead_error": error,
+            "mean_lead": choice.leads,
+            "lead_error": choice.errors,
         }
-
-    def _show(self, best: Reranker) -> None:
-        self.best_estimator_ = best
-        for name in ("result_", "coef_", "features_", "threshold_", "first_stage_"):
+        for name in ("result_", "coef_", "features_", "threshold_", "first_stage_", "n_features_in_"):
             setattr(self, name, getattr(best, name))
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")
@@ -196,9 +170,16 @@ class RerankerCV(BaseEstimator):
         """Place of each row in its list, 1 on top."""
         return self._best().rank(X, qid)
 
-    def score(self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """The statistic of the ranking, equal scores against the relevant rows."""
-        return self._best().score(X, y, qid)
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> float:
+        """The statistic of the ranking, equal scores against the relevant rows; as :meth:`Reranker.score`."""
+        return self._best().score(X, y, qid, sample_weight, query_weight)
 
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
@@ -210,15 +191,3 @@ class RerankerCV(BaseEstimator):
         tags.target_tags.positive_only = True
         tags.input_tags.sparse = False
         return tags
-
-
-def keep_first_stage(fitted: Reranker) -> None:
-    """Let a fitted reranker rank as its first stage does, and say so."""
-    result, alone = fitted.result_, fitted.result_.first_stage_statistic
-    if alone is None:
-        return
-    message = (
-        "Held-out rows do not speak clearly for reranking, so the first stage is kept. " + result.message
-    )
-    kept = replace(result, status="first_stage_kept", statistic=alone, message=message)
-    fitted._publish(fitted._stage, fitted.threshold_, False, kept)

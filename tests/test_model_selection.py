@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rerank
 from rerank import Reranker, RerankerCV, fitting
 from rerank.errors import InputError
-from rerank.folds import splits_of
 from rerank.ranks import evaluate
 from tests.test_reranker_estimator import EXPECTED
 
@@ -93,19 +90,6 @@ def test_the_search_starts_in_a_fold_where_it_starts_in_a_plain_fit(stage, monke
         np.testing.assert_array_equal(found, expected)
 
 
-@given(st.integers(2, 5), st.integers(0, 5), st.booleans())
-@settings(max_examples=25, deadline=None)
-def test_folds_hold_out_every_row_once_and_no_list_is_cut(folds, seed, with_lists):
-    X, y = noise(seed=seed)
-    lists = np.arange(60) // 6 if with_lists else None
-    splits = splits_of(X, y, lists, folds, 2, seed)
-    assert np.bincount(np.concatenate([s.test for s in splits])).tolist() == [2] * 60
-    for s in splits:
-        assert sorted([*s.train, *s.test]) == list(range(60))
-        if lists is not None:
-            assert not set(lists[s.train]) & set(lists[s.test])
-
-
 def test_reranking_is_kept_where_held_out_lists_speak_for_it():
     X, y, qid = outliers()
     est = RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y, qid)
@@ -137,13 +121,17 @@ def test_without_a_first_stage_there_is_nothing_to_keep():
     assert not est.first_stage_kept_ and np.isnan(est.cv_results_["mean_lead"]).all()
 
 
-def test_one_fold_of_a_splitter_decides_only_without_a_safeguard():
-    X, y = noise()
-    once = ShuffleSplit(1, random_state=0)
-    assert RerankerCV(FAST, grid=SMALL, cv=once).fit(X, y).first_stage_kept_
-    lead = RerankerCV(FAST, grid=SMALL, cv=once, safeguard=0.0).fit(X, y)
-    best = np.argmax(lead.cv_results_["mean_score"])
-    assert lead.first_stage_kept_ == (lead.cv_results_["mean_lead"][best] <= 0)
+def test_one_fold_that_leads_decides_only_without_a_safeguard():
+    X, y, qid = outliers()
+    cut = (np.flatnonzero(qid < 8), np.flatnonzero(qid >= 8))
+    learned = clone(FAST).fit(X[cut[0]], y[cut[0]], qid=qid[cut[0]])
+    reranked = learned.score(X[cut[1]], y[cut[1]], qid[cut[1]])
+    alone = evaluate("auc", y[cut[1]], learned._stage.scores(X[cut[1]]), qid[cut[1]])
+    assert reranked > alone + 0.1
+    for safeguard, kept in ((1.0, True), (0.0, False)):
+        est = RerankerCV(FAST, grid={}, cv=[cut], safeguard=safeguard).fit(X, y, qid)
+        assert est.first_stage_kept_ is kept and est.best_estimator_.reranks_ is not kept
+        assert est.best_score_ == pytest.approx(alone if kept else reranked, abs=1e-12)
 
 
 def test_interrupted_it_chooses_by_the_folds_that_are_complete(monkeypatch):
@@ -152,7 +140,7 @@ def test_interrupted_it_chooses_by_the_folds_that_are_complete(monkeypatch):
 
     def fit(self, *args, **options):
         fits.append(1)
-        if len(fits) == 5:  # three fits a fold: the second fold is under way
+        if len(fits) == 4:  # two fits a fold: the second fold is under way
             raise KeyboardInterrupt
         return real(self, *args, **options)
 
@@ -168,25 +156,116 @@ def test_two_fits_agree_and_tell_their_folds(capsys):
     assert capsys.readouterr().err.count("fold 1 of 2") == 2
 
 
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stat", ["auc", "ndcg@5"])
+def test_weights_count_in_judging_as_they_do_in_learning(stat):
+    X, y, qid = outliers()
+    rng = np.random.default_rng(1)
+    rows, by_list = rng.integers(0, 4, y.size) * 1.0, {q: float(q % 3) for q in range(2, 12)}
+    heavy = np.array([by_list.get(q, 1.0) for q in qid])
+    base = clone(FAST).set_params(stat=stat)
+    est = RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3), safeguard=-np.inf)
+    est.fit(X, y, qid, sample_weight=rows, query_weight=by_list)
+    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
+        one = clone(base).set_params(epsilon=0.1)
+        one.fit(X[train], y[train], qid[train], sample_weight=rows[train], query_weight=heavy[train])
+        weights = {"sample_weight": rows[test], "query_weight": heavy[test]}
+        expected = evaluate(stat, y[test], one.list_scores(X[test], qid[test]), qid[test], **weights)
+        assert est.cv_results_["scores"][0, fold] == pytest.approx(expected, abs=1e-12)
+        expected = evaluate(stat, y[test], one._stage.scores(X[test]), qid[test], **weights)
+        assert est.cv_results_["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
+    whole = est.score(X, y, qid, sample_weight=rows, query_weight=by_list)
+    assert whole == pytest.approx(est.result_.statistic, abs=1e-12)
+    assert whole != pytest.approx(est.score(X, y, qid), abs=1e-3)
+
+
+def test_rows_without_weight_are_not_what_folds_are_dealt_by():
+    X, y = noise()
+    weights = np.ones(60)
+    weights[np.flatnonzero(y)[2:]] = 0.0
+    for random_state in range(4):
+        est = RerankerCV(FAST, grid={}, cv=2, random_state=random_state).fit(X, y, sample_weight=weights)
+        assert est.cv_results_["first_stage"].shape == (2,)
+    with pytest.raises(InputError, match="2 relevant rows that count"):
+        RerankerCV(FAST, grid={}, cv=3).fit(X, y, sample_weight=weights)
+
+
+# -- what cannot be used ----------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"grid": {"margin": [1]}}, "grid varies 'margin'"),
-        ({"grid": {"stat": ["auc"]}}, "fix it"),
-        ({"grid": 3}, "grid cannot be read"),
+        ({"reranker": object()}, "None or a Reranker"),
+        ({"reranker": Reranker}, "None or a Reranker"),
+        ({"grid": []}, "grid is empty"),
+        ({"grid": {"epsilon": [0.1, -1.0]}}, r"^epsilon is -1"),
         ({"cv": 1}, "at least 2 folds"),
-        ({"cv": 40}, "relevant rows"),
-        ({"n_repeats": 0}, "n_repeats is 0"),
-        ({"safeguard": float("nan")}, "safeguard is NaN"),
+        ({"cv": "abc"}, "gives no folds"),
+        ({"safeguard": None}, "safeguard is None"),
+        ({"safeguard": "1"}, "safeguard is '1'"),
+        ({"random_state": -1}, "random_state is -1"),
+        ({"cv": ShuffleSplit(2), "n_repeats": 2}, "n_repeats is 2"),
     ],
 )
-def test_what_cannot_be_used_is_refused(change, message):
+def test_what_cannot_be_used_is_refused_before_anything_is_fitted(change, message, monkeypatch):
     X, y = noise()
+    monkeypatch.setattr(Reranker, "fit", lambda *a, **k: pytest.fail("a fit was begun"))
     with pytest.raises(InputError, match=message):
-        RerankerCV(FAST, **{"grid": SMALL, **change}).fit(X, y)
+        RerankerCV(**{"reranker": FAST, "grid": SMALL, **change}).fit(X, y)
 
 
-def test_too_few_lists_are_refused():
+def test_lists_are_not_cut_by_a_splitter_and_none_is_a_number_of_folds():
+    X, y, qid = outliers()
+    with pytest.raises(InputError, match="every list whole"):
+        RerankerCV(FAST, grid={}, cv=KFold(5)).fit(X, y, qid)
+    found = RerankerCV(FAST, grid={}, cv=None).fit(X, y, qid)
+    five = RerankerCV(FAST, grid={}, cv=5).fit(X, y, qid)
+    np.testing.assert_array_equal(found.cv_results_["scores"], five.cv_results_["scores"])
+
+
+def test_a_fold_that_cannot_be_used_is_named():
     X, y = noise()
-    with pytest.raises(InputError, match="lists with a relevant row"):
-        RerankerCV(FAST, cv=5).fit(X, y, np.arange(60) // 20)
+    early, late = np.arange(30), np.arange(30, 60)
+    weights = np.where(np.arange(60) < 30, 1.0, 0.0)
+    with pytest.raises(InputError, match="training rows of fold 1 of 1: sample_weight is 0 in every row"):
+        RerankerCV(FAST, grid={}, cv=[(late, early)]).fit(X, y, sample_weight=weights)
+    one_class = [(late, early), (np.arange(0, 18, 2), late)]
+    with pytest.raises(InputError, match="training rows of fold 2 of 2: y holds one class only"):
+        RerankerCV(FAST, grid={}, cv=one_class).fit(X, y)
+    no_pair = [(late, early), (early, np.arange(31, 60, 2))]
+    with pytest.raises(InputError, match="rows held out in fold 2 of 2: .*a pair for AUC"):
+        RerankerCV(FAST, grid={}, cv=no_pair).fit(X, y)
+
+
+def test_coefficients_for_one_length_need_whole_lists():
+    X, y = noise()
+    stat = np.arange(60.0)
+    with pytest.raises(InputError, match="stat holds 60 coefficients .* function of"):
+        RerankerCV(clone(FAST).set_params(stat=stat), grid={}).fit(X, y)
+    X, y, qid = outliers()
+    lists = RerankerCV(clone(FAST).set_params(stat=np.arange(15.0)), grid={}, cv=3).fit(X, y, qid)
+    by_rule = RerankerCV(clone(FAST).set_params(stat=lambda rank, n: rank - 1), grid={}, cv=3).fit(X, y, qid)
+    np.testing.assert_array_equal(lists.cv_results_["scores"], by_rule.cv_results_["scores"])
+
+
+def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):
+    X, y = noise()
+    est = RerankerCV(FAST, grid={}, cv=2).fit(X, y)
+    before = dict(vars(est))
+    real = Reranker.fit
+
+    def fit(self, X, *args, **options):
+        if len(X) == 40:
+            raise InputError("the last fit")
+        return real(self, X, *args, **options)
+
+    monkeypatch.setattr(Reranker, "fit", fit)
+    with pytest.raises(InputError, match="the last fit"):
+        est.fit(np.column_stack([X, X[:, 0] ** 2])[:40], y[:40])
+    after = vars(est)
+    assert after.keys() == before.keys() and all(after[name] is before[name] for name in before)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(est.rank(X), est.best_estimator_.rank(X))
