@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 # With more lists than this, each of which has a cut at least, multipliers are quicker than cuts.
 LISTS = 200
+# Objectives that differ by no more than this share may be equal but for rounding.
+LEVEL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,8 @@ def _accelerated(
 def _hull(
     problem: TopPushProblem, alpha: float, settings: Settings, w: Floats, beta: Floats, n_rows: int
 ) -> HullCertificate | None:
-    """Look for the certificate if the objective is hardly below that of zero weights."""
-    if problem.primal(w, alpha) < (1 - 1e-5) * problem.loss_at_zero:
+    """Look for the certificate, unless the objective is below that of zero weights, which proves there is none."""
+    if problem.primal(w, alpha) < (1 - LEVEL) * problem.loss_at_zero:
         return None
     hull = _certified(problem, alpha, settings, beta, n_rows)
     if hull is None and w.any():

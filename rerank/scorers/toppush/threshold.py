@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rerank.errors import InputError
+from rerank.scorers.toppush.means_kernel import top_means
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,8 +78,12 @@ class TopThreshold:
 
     def values(self, scores: Floats) -> Floats:
         """Threshold of each list (G,)."""
-        found = (self._vertex(scores, g) for g in range(self.k.size))
-        return np.array([p @ scores[rows] for rows, p in found])
+        if self.k.size == 1:
+            rows, p = self._vertex(scores, 0)
+            return np.array([p @ scores[rows]])
+        found = np.empty(self.k.size)
+        top_means(self.start, self.weight, self.k, scores, found)
+        return found
 
     def caps(self) -> Floats:
         """Largest coefficient of each negative in a point of ``P_g``."""
