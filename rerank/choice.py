@@ -52,11 +52,8 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
     InputError
         For what is no grid, an empty one, unknown parameters, and those that the choice is judged by.
     """
-    if grid is None:
-        # The expected AUC of a thinned list is that of the list itself: there is nothing to vary.
-        grid = {"epsilon": GRID["epsilon"]} if isinstance(parse(base.stat), AUC) else GRID
     try:
-        candidates = list(ParameterGrid(grid))
+        candidates = list(ParameterGrid(_default(base) if grid is None else grid))
     except (TypeError, ValueError) as error:
         raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
     if not candidates:
@@ -68,6 +65,18 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
         if any(name in candidate for candidate in candidates):
             raise InputError(f"grid varies {name!r}, which is what the choice is judged by; fix it.")
     return candidates
+
+
+def _default(base: Reranker) -> dict[str, list[Any]]:
+    """The part of ``GRID`` that means something for this reranker."""
+    grid = dict(GRID)
+    if isinstance(parse(base.stat), AUC):
+        # The expected AUC of a thinned list is that of the list itself: there is nothing to vary.
+        del grid["thinning"]
+    if base.formulation == "resolved_rank" and base.solver != "search":
+        # That program forbids differences below the margin, so a large one costs it more than it steadies.
+        del grid["epsilon"]
+    return grid
 
 
 def check_safeguard(safeguard: Any) -> float:

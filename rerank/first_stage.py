@@ -93,6 +93,10 @@ def fit_first_stage(
             "scikit-learn estimator."
         )
     if isinstance(first_stage, str) or not _is_fitted(estimator):
+        if thawed(estimator) is not estimator:
+            raise InputError(
+                f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it."
+            )
         estimator = _fitted(estimator, X, y, qid, sample_weight)
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):

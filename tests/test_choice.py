@@ -88,6 +88,10 @@ def test_the_default_grid_varies_what_changes_the_statistic():
     assert all(set(options) == {"epsilon", "thinning"} for options in every)
     assert candidates_of(None, Reranker("auc")) == [{"epsilon": value} for value in GRID["epsilon"]]
     assert candidates_of({}, Reranker()) == [{}]
+    steady = candidates_of(None, Reranker(formulation="resolved_rank"))
+    assert steady == [{"thinning": value} for value in GRID["thinning"]]
+    assert candidates_of(None, Reranker("auc", formulation="resolved_rank")) == [{}]
+    assert len(candidates_of(None, Reranker(formulation="resolved_rank", solver="search"))) == len(every)
 
 
 def test_a_first_stage_that_is_kept_already_keeps_its_status_and_message():

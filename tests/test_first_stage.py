@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from rerank.errors import InputError
 from rerank.first_stage import fit_first_stage
 
 
@@ -53,3 +54,10 @@ def test_what_is_not_read_as_affine_is_asked_frozen_or_not(estimator):
     plain, frozen = fit_first_stage(fitted, X, y), fit_first_stage(FrozenEstimator(fitted), X, y)
     assert plain.coef is None and frozen.coef is None
     np.testing.assert_array_equal(frozen.scores(X), plain.scores(X))
+
+
+@pytest.mark.parametrize("wrap", [FrozenEstimator, frozen_twice])
+def test_what_is_frozen_before_it_is_fitted_is_refused(wrap):
+    X, y = table()
+    with pytest.raises(InputError, match="LogisticRegression is frozen and not fitted"):
+        fit_first_stage(wrap(LogisticRegression()), X, y)
