@@ -5,6 +5,8 @@ import signal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rerank.errors import InputError, SolverError
 from rerank.latent import LatentRoBiRank
@@ -97,7 +99,7 @@ def test_workers_that_are_killed_in_an_epoch_change_no_bit(logs, engines, monkey
 def test_workers_lost_time_and_again_end_the_run_and_another_engine_goes_on(
     logs, engines, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(ray_engine, "LOSSES", 1)
+    monkeypatch.setattr(ray_engine, "LOSSES", 2)
     with monkeypatch.context() as patch:
         killing(patch, [(3, 0)], lambda actor, step: ray.kill(actor, no_restart=True))
         with pytest.warns(RuntimeWarning), pytest.raises(SolverError) as caught:
@@ -124,6 +126,45 @@ def test_ctrl_c_between_the_calls_to_two_shards_keeps_whole_steps(logs, monkeypa
     whole = fitted("local", logs[:1], n_epochs=3)
     for a, b in zip(vars(whole._factors).values(), vars(stopped._factors).values()):
         np.testing.assert_array_equal(a, b)
+
+
+def test_the_fifth_loss_is_the_last(monkeypatch):
+    """As the pages say: after five losses in a row there is an error."""
+    engine = ray_engine.RayEngine()
+    monkeypatch.setattr(ray_cluster, "quiet", lambda on: None)
+    for _ in range(4):
+        with pytest.warns(RuntimeWarning, match="set up anew"):
+            engine._lost(ConnectionError())
+    with pytest.raises(SolverError, match="5 times in a row"):
+        engine._lost(ConnectionError())
+
+
+def room(cores, share):
+    """Actors that fit, one after the other, each where there is room."""
+    left, placed = [round(c * 10_000) for c in cores], 0
+    for c in left:
+        while c >= share:
+            c -= share
+            placed += 1
+    return placed
+
+
+@settings(max_examples=60, deadline=None)
+@given(cores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0, 7.25]), max_size=4), n=st.integers(1, 12))
+def test_shares_of_a_core_leave_room_for_all_on_machines_of_any_size(cores, n):
+    share = round(ray_cluster.share_for(cores, n) * 10_000)
+    if share:
+        assert room(cores, share) >= n
+    assert share == 10_000 or room(cores, share + 1) < n
+    # All cores in one heap would say 2/3 for three shards on two machines, and the third would wait forever.
+    assert ray_cluster.share_for([1.0, 1.0], 3) == 0.5
+
+
+def test_workers_that_find_no_place_are_an_error_and_not_for_ever(logs, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "WAIT", 1.5)
+    monkeypatch.setattr(ray_cluster, "share_for", lambda cores, n: 3.0)
+    with pytest.raises(SolverError, match="did not start 2 workers of 3 cores"):
+        fitted("ray", logs)
 
 
 def test_bad_input_is_named_before_an_actor_is_started(logs, engines):

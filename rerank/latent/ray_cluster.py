@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import ray
+from ray._private.state import available_resources_per_node
 
+from rerank.errors import SolverError
 from rerank.latent.engine import Settings
 from rerank.latent.log import Log
 from rerank.latent.ray_messages import MOST, slices
@@ -23,6 +25,9 @@ LOST = (
     ray.exceptions.NodeDiedError,
     OutOfStepError,
 )
+
+# Seconds until actors have to answer first: longer than a machine takes to come up.
+WAIT = 300.0
 
 # Never restarted and never called again by Ray itself: a fresh process would have neither log nor vectors, and Ray
 # would repeat the very call that killed it.
@@ -63,12 +68,38 @@ def start(n: int) -> list[Any]:
 
     So a block goes to another machine only after it has been in the hands of all shards of this one.
     """
-    free = float(ray.available_resources().get("CPU", 0.0))
-    # In ten-thousandths, as Ray counts; shards may be more than cores.
-    share = int(min(1.0, free / n) * 10_000) / 10_000
+    share = share_for([float(free.get("CPU", 0.0)) for free in available_resources_per_node().values()], n)
     actors = [one(share) for _ in range(n)]
-    homes = ray.get([actor.node.remote() for actor in actors])
+    try:
+        homes = ray.get([actor.node.remote() for actor in actors], timeout=WAIT)
+    except BaseException as error:
+        for actor in actors:
+            ray.kill(actor, no_restart=True)
+        if isinstance(error, ray.exceptions.GetTimeoutError):
+            raise SolverError(
+                f"Ray did not start {n} workers of {share:g} cores within {WAIT:g} seconds; see `ray status` for who "
+                "holds the cores, free some, or ask for a smaller n_shards."
+            ) from None
+        raise
     return [actors[k] for k in sorted(range(n), key=lambda k: homes[k])]
+
+
+def share_for(cores: Sequence[float], n: int) -> float:
+    """The largest share of a core, 1 at most, of which the machines with so many free ``cores`` have room for ``n``.
+
+    The cores of an actor are of one machine, so that what is left over on two of them is not enough for a third
+    actor.  Shards may be more than cores; where no core is free at all the share is 0, which finds a place always.
+    """
+    unit = 10_000  # as Ray counts
+    units = [int(c * unit) for c in cores]
+    low, high = 0, unit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(c // middle for c in units) >= n:
+            low = middle
+        else:
+            high = middle - 1
+    return low / unit
 
 
 def one(share: float = 0.0) -> Any:

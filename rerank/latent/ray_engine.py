@@ -30,7 +30,7 @@ from rerank.latent.shard import dealt
 
 AHEAD = 2  # steps whose answers are not waited for
 WORTH = 100 * 2**10  # bytes below which Ray sends a message by way of the driver anyway
-LOSSES = 5  # between two collections; with more of them a run does not come forward
+LOSSES = 5  # between two collections; with so many a run does not come forward
 
 Answer = TypeVar("Answer")
 
@@ -55,6 +55,7 @@ class RayEngine:
         self.n_jobs = n_jobs
         self.advice = advice or "look into the memory of the machines"
         self.n_lost = 0
+        self._losses = 0
         self._actors: list[Any] = []
         self._ours = False
 
@@ -139,7 +140,7 @@ class RayEngine:
         self._losses += 1
         self.n_lost += 1
         why = type(error).__name__
-        if self._losses > LOSSES:
+        if self._losses >= LOSSES:
             raise SolverError(
                 f"Workers of Ray were lost {self._losses} times in a row ({why}); {self.advice}."
             ) from error

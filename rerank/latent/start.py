@@ -44,8 +44,8 @@ def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) 
         )
     if validation is not None and validation.n_records == 0:
         raise InputError(
-            "validation has no records, but training is to stop by them; give a part with one record at least (a larger "
-            "validation_fraction, where users have few), or none at all."
+            "validation has no records, but training is to stop by them; give a part with one record at least (a "
+            "larger validation_fraction, where users have few), or none at all."
         )
     if log.n_users < len(known.U) or log.n_items < len(known.V):
         raise InputError(
