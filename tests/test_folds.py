@@ -76,6 +76,13 @@ def test_a_splitter_is_taken_at_its_word_and_pairs_may_be_masks():
     assert split.train.tolist() == list(range(30)) and split.test.tolist() == list(range(30, 60))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_splitter_that_does_not_look_at_lists_is_welcome_where_it_keeps_them_whole():
+    X, relevant = rows()
+    by_tens = np.arange(60) // 10
+    assert len(splits_of(X, relevant, by_tens // 2, PredefinedSplit(by_tens // 2), 1, None)) == 3
+
+
 def test_what_stands_on_both_sides_of_a_split_is_refused():
     X, relevant = rows()
     lists = np.arange(60) // 7
