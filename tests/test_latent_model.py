@@ -199,6 +199,32 @@ def test_a_validation_part_without_records_is_refused(logs):
         small(n_epochs=1).fit(logs[0]).partial_fit(logs[0], validation=logs[0] * 0)
 
 
+def test_what_was_held_out_is_not_recommended_either(logs, tmp_path):
+    """Nor are users whose one record was held out left with the vector they began with."""
+    single = sp.csr_matrix((np.ones(3), ([0, 1, 2], [5, 6, 7])), shape=(3, 80))
+    log = sp.csr_matrix(sp.vstack([logs[0], single]))
+    model = small(n_epochs=2, validation_fraction=0.6).fit(log)
+    assert model.history_[-1]["precision"] is not None
+    twin = small(n_epochs=2).fit(*split_log(log, (0.6,), seed_of(model._seed, VALIDATION))[::-1])
+    assert same(model, twin)
+    np.testing.assert_allclose(
+        model.user_factors_[120:],
+        np.tile(model._factors.U[:120].mean(axis=0), (3, 1)),
+        rtol=1e-4,
+        atol=1e-6,
+    )
+    model.save(tmp_path / "m")
+    again = LatentRoBiRank.load(tmp_path / "m")
+    assert same(model, again)
+    for one in (model, again):
+        items, _ = one.recommend(np.arange(123), k=80)
+        for x, row in enumerate(items):
+            assert sorted(row[row >= 0]) == sorted(set(range(80)) - set(log[x].indices))
+    # Later epochs with the whole log learn from all of it.
+    again.partial_fit(log).save(tmp_path / "m")
+    assert again._held_out.size == 0 and len(list((tmp_path / "m").iterdir())) == 7
+
+
 def interrupting(monkeypatch, epoch):
     """Ctrl-C in the last sub-epoch of ``epoch``, after the work is handed out."""
     run = LocalEngine.sub_epoch

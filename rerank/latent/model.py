@@ -92,7 +92,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     Attributes
     ----------
     user_factors_ : float32 (n_users, n_factors)
-        Users without records have the mean of the others.
+        Users without records, or with none but in the validation part, have the mean of the others.
     item_factors_ : float32 (n_items, n_factors)
     alpha_ : float
         That was used.
@@ -191,12 +191,15 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         After an error the model is what it was before.
         """
         check(self)
-        known = log_of(log)
+        given = learnt = log_of(log)
         begun = self._afresh(self.checkpoint)
         if validation is None and self.validation_fraction > 0:
-            parts = split_log(known, (self.validation_fraction,), seed_of(begun.seed, VALIDATION))
-            validation, known = parts[0], log_of(parts[1])
-        return self._train(begun, known, validation, self.n_epochs, self.checkpoint)
+            parts = split_log(given, (self.validation_fraction,), seed_of(begun.seed, VALIDATION))
+            validation, learnt = parts[0], log_of(parts[1])
+        self._train(begun, learnt, validation, self.n_epochs, self.checkpoint)
+        if learnt is not given:
+            self._learnt_from(learnt, given)
+        return self
 
     def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> LatentRoBiRank:
         """Go on for some epochs, from the factors as they are, with a log that takes the place of the old one.
@@ -252,7 +255,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     def _keep(self, begun: Begun, settings: Settings, found: Progress, log: Log) -> None:
         complain(found, f"learning_rate={self.learning_rate} is too large for {self.optimizer!r}; lower it.")
         self._seed, self._n_shards, self.alpha_ = settings.seed, settings.n_shards, settings.alpha
-        self._factors, self._seen = found.best, log
+        self._factors = found.best
         self.n_epochs_, self.stopped_ = found.best_epoch, found.stopped
         self.history_ = begun.looks + found.looks
-        self._show()
+        self._learnt_from(log, log)

@@ -20,10 +20,13 @@ Floats = NDArray[np.float32]
 
 
 class Recommender:
-    """Methods of a model that keeps ``_factors``, ``_seen`` (its log) and the attributes written by :meth:`save`."""
+    """Methods of a model that keeps ``_factors``, ``_seen`` (the log it was given), ``_held_out`` (users with records
+    there, all of them in the validation part) and the attributes written by :meth:`save`.
+    """
 
     _factors: Factors
     _seen: Log
+    _held_out: Ints
     _seed: int
     _n_shards: int | None
     n_epochs_: int
@@ -40,7 +43,7 @@ class Recommender:
             Rows of the log.
         k : int, default 10
         exclude_seen : bool, default True
-            Leave out what the training log holds.
+            Leave out what the log holds that the model was given; with ``validation_fraction`` the held-out part, too.
 
         Returns
         -------
@@ -98,6 +101,8 @@ class Recommender:
             "log_indptr": log.indptr,
             "log_items": log.items,
         }
+        if self._held_out.size:
+            arrays["held_out"] = self._held_out
         files.write(folder, fields, arrays)
 
     @classmethod
@@ -115,6 +120,7 @@ class Recommender:
             state = fields["state"]
             model._factors = Factors(*(arrays[name] for name in ("U", "V", "GU", "GV")))
             model._seen = Log(arrays["log_indptr"], arrays["log_items"], int(state["n_items"]))
+            model._held_out = arrays.get("held_out", np.empty(0, dtype=np.int64))
             model._seed, model._n_shards = int(state["seed"]), int(state["n_shards"])
             model.n_epochs_, model.stopped_ = int(state["n_epochs"]), str(state["stopped"])
             model.alpha_ = float(state["alpha"])
@@ -124,9 +130,16 @@ class Recommender:
         model._show()
         return model
 
+    def _learnt_from(self, learnt: Log, given: Log) -> None:
+        """Note the log that the model was given, and the part of it that it learnt from."""
+        self._seen = given
+        self._held_out = np.flatnonzero((np.diff(learnt.indptr) == 0) & (np.diff(given.indptr) > 0))
+        self._show()
+
     def _show(self) -> None:
-        """Set the public factors: those of training, but users without records have the mean of the others."""
+        """Set the public factors: those of training, but users it had no records of have the mean of the others."""
         known = np.diff(self._seen.indptr) > 0
+        known[self._held_out] = False
         self.user_factors_: Floats = self._factors.U
         if not known.all():
             self.user_factors_ = self._factors.U.copy()
