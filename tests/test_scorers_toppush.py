@@ -334,7 +334,8 @@ def test_no_list_with_both_kinds_is_an_error():
 def test_too_few_steps_are_told():
     X, y = clear(400, 12, seed=7)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
-        TopPush(alpha=1e-4, max_iter=1, loss="exponential").fit(X, y)
+        model = TopPush(alpha=1e-4, max_iter=1, loss="exponential").fit(X, y)
+    assert model.gap_ > model.tol and model.n_iter_ == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)

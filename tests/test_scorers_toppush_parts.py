@@ -364,3 +364,18 @@ def test_empty_columns_are_left_out_and_put_back():
     assert np.count_nonzero(model.coef_) == np.count_nonzero(narrow.coef_)
     warm = TopPush(alpha=0.01, warm_start=True).fit(wide, y)
     assert warm.fit(wide[:, ::-1], y).gap_ <= 1e-6
+
+
+def test_inner_products_of_sparse_rows_are_those_of_dense_ones_as_the_pool_grows_and_shrinks():
+    X = sparse(80, 30, 5)
+    thin, thick = Pool(problem(X=X)), Pool(problem(X=X.toarray()))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        scores = rng.standard_normal(thin.vertices.shape[1])
+        for pool in (thin, thick):
+            pool.add(pool.problem.threshold.above(scores, np.full(1, -np.inf), 7))
+        rows = thin.rows.toarray()
+        np.testing.assert_allclose(thin.gram(), rows @ rows.T, atol=1e-12)
+        np.testing.assert_allclose(np.diff(rows, axis=0), np.diff(thick.rows, axis=0), atol=1e-12)
+        for pool in (thin, thick):
+            pool.keep(np.arange(pool.size) % 3 > 0)

@@ -40,3 +40,19 @@ def add_squares(indptr: Any, indices: Any, data: Any, weight: Any, out: Any) -> 
     for i in range(weight.size):
         for a in range(indptr[i], indptr[i + 1]):
             out[indices[a]] += weight[i] * data[a] * data[a]
+
+
+@njit(cache=True, nogil=True)
+def inner(indptr: Any, indices: Any, data: Any, first: int, room: Any, found: Any) -> None:
+    """``found[i, j - first] = x_i.x_j`` of all rows i and those j from ``first`` on; ``room`` (d,) stays 0."""
+    n = indptr.size - 1
+    for j in range(first, n):
+        for a in range(indptr[j], indptr[j + 1]):
+            room[indices[a]] += data[a]
+        for i in range(n):
+            total = 0.0
+            for a in range(indptr[i], indptr[i + 1]):
+                total += data[a] * room[indices[a]]
+            found[i, j - first] = total
+        for a in range(indptr[j], indptr[j + 1]):
+            room[indices[a]] = 0.0

@@ -46,7 +46,9 @@ class Metric(ABC):
         self.S = np.where(held > 0, np.maximum(held, FAINT * self.ordinary), FLAT * self.ordinary)
         place = (D / self.S[p.list_of], (p.list_of, np.arange(D.size)))
         self.average = csr_matrix(place, shape=(p.n_lists, D.size))
-        self.mean: Any = self.average @ p.positives
+        # Of one list it has hardly a column without an entry, so a product with it is quicker dense.
+        alone = p.n_lists == 1
+        self.mean: Any = (p.positives.T @ self.average.data)[None, :] if alone else self.average @ p.positives
         self.forget()
         self._factor()
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, vstack
 
+from rerank.scorers.toppush.gram_kernel import inner
 from rerank.scorers.toppush.problem import TopPushProblem
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ class Pool:
         self._names: list[bytes] = []
         self._known: set[bytes] = set()
         self._gram = np.zeros((0, 0))
+        self._room: Floats | None = None
         self._across = np.zeros((0, problem.positives.shape[0]))
 
     @property
@@ -49,7 +51,8 @@ class Pool:
         if not new:
             return 0
         taken = vertices[new]
-        rows = taken @ self.problem.negatives
+        alone = taken.nnz == len(new) and (taken.data == 1).all()
+        rows = self.problem.negatives[taken.indices] if alone else taken @ self.problem.negatives
         self.vertices = vstack([self.vertices, taken], format="csr")
         self.rows = (
             vstack([self.rows, rows], format="csr") if issparse(rows) else np.concatenate([self.rows, rows])
@@ -75,9 +78,20 @@ class Pool:
         """Inner products of the rows (k, k), each computed once."""
         k = self._gram.shape[0]
         if k < self.size:
-            new = dense(self.rows @ self.rows[k:].T)
+            new = self._inner(k)
             self._gram = np.block([[self._gram, new[:k]], [new.T]])
         return self._gram
+
+    def _inner(self, k: int) -> Floats:
+        """Inner products of all rows and those from k on."""
+        X = self.rows
+        if not issparse(X):
+            return np.asarray(X @ X[k:].T)
+        if self._room is None:
+            self._room = np.zeros(X.shape[1])
+        found = np.empty((X.shape[0], X.shape[0] - k))
+        inner(X.indptr, X.indices, X.data, k, self._room, found)
+        return found
 
     def across(self) -> Floats:
         """Inner products of the rows and the positives (k, m), each computed once."""
