@@ -21,7 +21,8 @@ from rerank.scorers.toppush.losses import LOSSES
 from rerank.scorers.toppush.metric import FeatureMetric
 from rerank.scorers.toppush.newton import minimise
 from rerank.scorers.toppush.pool import Pool
-from rerank.scorers.toppush.problem import problem_of, relative_gap
+from rerank.scorers.toppush.prepare import problem_of
+from rerank.scorers.toppush.problem import relative_gap
 from rerank.scorers.toppush.projection import project, shift
 from rerank.scorers.toppush.row_metric import RowMetric
 from rerank.scorers.toppush.threshold import MaxThreshold, TopThreshold

@@ -10,7 +10,8 @@ from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import RankingData
 from rerank.scorers.toppush.losses import loss_of
-from rerank.scorers.toppush.problem import TopPushProblem, problem_of
+from rerank.scorers.toppush.prepare import problem_of
+from rerank.scorers.toppush.problem import TopPushProblem
 from rerank.scorers.toppush.solve import Settings, solve
 from rerank.scorers.toppush.threshold import check_threshold
 
