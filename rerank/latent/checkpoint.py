@@ -3,12 +3,12 @@
 A checkpoint belongs to one run: the same log and validation part, the same options, seed and version of this package.
 Anything else is refused before a single byte is written.  What may differ is how the run is carried out: engine,
 threads, messages.  The folder is claimed when the run begins and written as models are, see
-:mod:`rerank.latent.files`, so that it holds one whole checkpoint at any time.
+:mod:`rerank.latent.files`, so that it holds one whole checkpoint at any time.  Whoever trains holds it, see
+:mod:`rerank.latent.lock`.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -22,9 +22,11 @@ from rerank.latent.engine import Factors, Report, Settings
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan, Progress
 
+VECTORS = tuple(f.name for f in fields(Factors))
 KIND = files.Kind(
-    "checkpoint.json", "checkpoint", 1, "fit(checkpoint=...) wrote", "delete the folder to begin anew"
-)
+    "checkpoint.json", "checkpoint", 1, "fit(checkpoint=...) wrote", "delete the folder to begin anew",
+    (*VECTORS, *(f"best_{name}" for name in VECTORS)),
+)  # fmt: skip
 NUMBERS = ("epoch", "best_epoch", "most", "waited", "seconds", "stopped", "looks")
 LOGS = {"log": "another log", "validation": "another validation part"}
 
@@ -76,7 +78,7 @@ class Checkpoint:
 
     def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
-        self.run = _plain(dict(run))
+        self.run = files.plain(dict(run))
         self._whole: set[str] = set()
 
     def resume(self, start: Factors) -> Progress | None:
@@ -111,7 +113,7 @@ class Checkpoint:
         at = {name: getattr(run, name) for name in NUMBERS}
         at |= {"best": best, "report": vars(run.report)}
         self._whole = files.write(
-            self.folder, {"run": self.run, "at": _plain(at)}, arrays, KIND, whole=self._whole
+            self.folder, {"run": self.run, "at": files.plain(at)}, arrays, KIND, whole=self._whole
         )
 
     def _compare(self, other: Any) -> None:
@@ -128,24 +130,14 @@ class Checkpoint:
 
 
 def _named(factors: Factors, prefix: str) -> dict[str, Any]:
-    return {prefix + f.name: getattr(factors, f.name) for f in fields(Factors)}
+    return {prefix + name: getattr(factors, name) for name in VECTORS}
 
 
 def _progress(at: Mapping[str, Any], arrays: Mapping[str, Any], start: Factors) -> Progress:
     def read(prefix: str) -> Factors:
-        return Factors(**{f.name: arrays[prefix + f.name] for f in fields(Factors)})
+        return Factors(**{name: arrays[prefix + name] for name in VECTORS})
 
     newest = read("")
     best = {"start": lambda: start, "newest": lambda: newest, "own": lambda: read("best_")}[at["best"]]()
     numbers = {name: at[name] for name in NUMBERS}
     return Progress(factors=newest, best=best, report=Report(**at["report"]), **numbers)
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON knows them; NaN as None."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value

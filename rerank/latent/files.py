@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from rerank.atomic import writing
 from rerank.errors import InputError
+from rerank.latent.lock import made
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Kind:
         Version of the fields.
     source, remedy : str
         Who writes such a folder, and what to do about a damaged one.
+    arrays : tuple of str
+        Names of all arrays that it may hold.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Kind:
     schema: int
     source: str
     remedy: str
+    arrays: tuple[str, ...]
 
     @property
     def format(self) -> str:
@@ -50,7 +56,10 @@ class Kind:
         return f"exact-rerank latent {self.noun}"
 
 
-MODEL = Kind("model.json", "model", 1, "save() wrote", "save the model again")
+MODEL = Kind(
+    "model.json", "model", 1, "save() wrote", "save the model again",
+    ("U", "V", "GU", "GV", "log_indptr", "log_items", "held_out"),
+)  # fmt: skip
 
 
 def write(
@@ -60,7 +69,7 @@ def write(
     kind: Kind = MODEL,
     whole: Collection[str] = (),
 ) -> set[str]:
-    """Write a model, in place of the one that the folder holds.
+    """Write a model, in place of the one that the folder holds; see :func:`rerank.latent.lock.alone`.
 
     Parameters
     ----------
@@ -83,23 +92,33 @@ def write(
     InputError
         The folder cannot be made or written, or holds files but no model.
     """
-    home = Path(folder)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot make the folder {home}: {error.strerror}; choose another path.") from None
+    home = made(folder)
     # What a process leaves that is killed while it writes has a name that begins with a dot.
     if not (home / kind.name).exists() and any(path.name[0] != "." for path in home.iterdir()):
         raise InputError(f"{home} holds files but no {kind.noun}; choose a folder of its own.")
     described = {name: _write_array(home, name, array, whole) for name, array in arrays.items()}
     document = {"format": kind.format, "schema": kind.schema, **fields, "arrays": described}
-    with writing(home / kind.name) as file:
-        json.dump(document, file, indent=1, allow_nan=False)
+    try:
+        with writing(home / kind.name) as file:
+            json.dump(document, file, indent=1, allow_nan=False)
+    except OSError as error:
+        raise _cannot_write(home / kind.name, error) from None
     kept = {str(entry["file"]) for entry in described.values()}
-    for path in [*home.glob("*.npy"), *home.glob(".*.npy.part")]:
-        if path.name not in kept:
-            path.unlink(missing_ok=True)
+    _clean(home, kind, kept)
     return kept
+
+
+def _clean(home: Path, kind: Kind, kept: Collection[str]) -> None:
+    """Remove arrays that are no longer named, and what a process left that was killed while it wrote; nothing else."""
+    array = rf"({'|'.join(kind.arrays)})-[0-9a-f]{{16}}\.npy"
+    ours = re.compile(rf"{array}|\.{array}\.part|\.{re.escape(kind.name)}\..*\.part")
+    for path in home.iterdir():
+        if ours.fullmatch(path.name) and path.name not in kept:
+            path.unlink(missing_ok=True)
+
+
+def _cannot_write(target: Path, error: OSError) -> InputError:
+    return InputError(f"Cannot write {target}: {error.strerror}; choose another path.")
 
 
 def _write_array(home: Path, name: str, array: NDArray[Any], whole: Collection[str]) -> dict[str, Any]:
@@ -117,7 +136,7 @@ def _write_array(home: Path, name: str, array: NDArray[Any], whole: Collection[s
         os.replace(part, target)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise InputError(f"Cannot write {target}: {error.strerror}; choose another path.") from None
+        raise _cannot_write(target, error) from None
     return entry
 
 
@@ -174,6 +193,20 @@ def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         raise InputError(f"{path} is missing or damaged; {kind.remedy}.") from None
-    if list(array.shape) != entry["shape"] or digest_of(array) != entry["sha256"]:
+    described = list(array.shape) == entry["shape"] and str(array.dtype) == entry["dtype"]
+    if not described or digest_of(array) != entry["sha256"]:
         raise InputError(f"{path} is not the array that {kind.name} describes; {kind.remedy}.")
     return array
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON knows them, at any depth: numbers of NumPy, paths, and NaN or infinity as None."""
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

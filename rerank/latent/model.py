@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from rerank.errors import InputError
 from rerank.latent.blocks import VALIDATION, seed_of
 from rerank.latent.checkpoint import Checkpoint, identity, seed_in
 from rerank.latent.engine import Factors, Settings
+from rerank.latent.lock import alone
 from rerank.latent.log import Log, log_of, some_users, split_log
 from rerank.latent.options import alpha_for, check, plan_of, settings_of, shards_for
 from rerank.latent.progress import Progress
@@ -180,8 +182,8 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         Raises
         ------
         InputError
-            For options out of range, a log without records or with negative or NaN counts, or a checkpoint of
-            another run, which is left as it was.
+            For options out of range, a log or a validation part without records or with negative or NaN counts, a
+            checkpoint of another run, which is left as it was, or one that another process is at.
         SolverError
             Where a vector grew beyond all bounds before the first look (after that, a warning says so), or workers
             of the engine were lost time and again.
@@ -243,12 +245,13 @@ class LatentRoBiRank(Recommender, BaseEstimator):
             run = identity(log, held_out, settings, plan, self.init_scale, self.n_factors)
             keeper = Checkpoint(folder, run)
         engine = engine_of(self.engine, self.n_jobs, advice_for(folder))
-        found = train(
-            engine, log,
-            # The first vectors have no name here, so that training can let go of them.
-            grown(begun.factors, log.n_users, log.n_items, self.init_scale, begun.seed),
-            settings, plan, begun.epoch + 1, held_out, keeper,
-        )  # fmt: skip
+        with nullcontext() if folder is None else alone(folder):
+            found = train(
+                engine, log,
+                # The first vectors have no name here, so that training can let go of them.
+                grown(begun.factors, log.n_users, log.n_items, self.init_scale, begun.seed),
+                settings, plan, begun.epoch + 1, held_out, keeper,
+            )  # fmt: skip
         self._keep(begun, settings, found, log)
         return self
 

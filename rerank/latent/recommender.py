@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from rerank.errors import InputError
 from rerank.latent import files
 from rerank.latent.engine import Factors
 from rerank.latent.evaluation import top_items
+from rerank.latent.lock import alone
 from rerank.latent.log import Log
 
 Ints = NDArray[np.int64]
@@ -79,18 +81,26 @@ class Recommender:
         return top_items(lambda some: unit[some] @ unit.T, known, k, len(V), own)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder, whole or not at all; without a pickle."""
+        """Write the model to a folder, whole or not at all; without a pickle.
+
+        A ``random_state`` that is no number is not kept; the seed that was drawn from it is.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written, holds other files but no model, or is being written by someone else.
+        """
         check_is_fitted(self, "user_factors_")
         params = self.get_params()  # type: ignore[attr-defined]
-        if not isinstance(params["random_state"], int | None):
+        if not isinstance(params["random_state"], numbers.Integral):
             params["random_state"] = None
         fields = {
-            "params": {name: _plain(value) for name, value in params.items()},
+            "params": files.plain(params),
             "state": {
                 "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
                 "n_epochs": self.n_epochs_, "alpha": self.alpha_,
             },
-            "history": [{name: _plain(value) for name, value in look.items()} for look in self.history_],
+            "history": files.plain(self.history_),
         }  # fmt: skip
         f, log = self._factors, self._seen
         arrays: dict[str, NDArray[Any]] = {
@@ -103,7 +113,8 @@ class Recommender:
         }
         if self._held_out.size:
             arrays["held_out"] = self._held_out
-        files.write(folder, fields, arrays)
+        with alone(folder):
+            files.write(folder, fields, arrays)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
@@ -159,12 +170,3 @@ class Recommender:
                 f"{n - 1}; train it with a log that has them."
             )
         return found
-
-
-def _plain(value: Any) -> Any:
-    """A number or path as JSON knows it; NaN, which JSON does not know, as None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    return None if isinstance(value, float) and not np.isfinite(value) else value
