@@ -329,12 +329,57 @@ def test_what_cannot_be_learnt_or_asked_is_named(logs):
         dict(loss="hinge"), dict(alpha=-1.0), dict(alpha=np.nan), dict(n_factors=0), dict(popular=1.0),
         dict(n_shards=0),
         dict(xi="guess"), dict(engine="spark"), dict(n_epochs=2.5), dict(learning_rate=0.0), dict(decay=0.0),
-        dict(validation_fraction=1.0),
+        dict(validation_fraction=1.0), dict(learning_rate="a"), dict(learning_rate=None), dict(decay=1j),
+        dict(n_epochs=True), dict(n_epochs="3"), dict(n_epochs=None), dict(alpha=True), dict(init_scale="1"),
+        dict(validation_k=2.0), dict(n_jobs=1.0), dict(n_shards=True), dict(block_bytes=2**26 + 1), dict(loss=["warp"]),
+        dict(random_state="a"), dict(random_state=-1), dict(random_state=1.5), dict(random_state=2**32),
     ],
 )  # fmt: skip
 def test_options_out_of_range_are_named(logs, options):
     with pytest.raises(InputError, match=next(iter(options))):
         small(**options).fit(logs[0])
+
+
+def test_numbers_of_any_type_are_numbers(logs):
+    plain = dict(
+        n_factors=8, block_bytes=640, n_shards=2, n_epochs=2, visit_size=4, validation_users=50, n_jobs=1
+    )
+    wide = {name: np.uint32(value) for name, value in plain.items()} | dict(
+        alpha=np.float64(0.05), patience=np.int8(3)
+    )
+    one, two = (small(**options).fit(*logs) for options in (plain, wide))
+    assert same(one, two) and type(two.alpha_) is float and type(two.n_epochs_) is int
+    for a, b in zip(one.recommend([0], 7), two.recommend([0], np.uint8(7))):
+        np.testing.assert_array_equal(a, b)
+    assert one.partial_fit(logs[0], np.int64(2)).n_epochs_ == 4
+
+
+@pytest.mark.parametrize("wrong", [1.5, 1.0, "3", None, True, 0, -2])
+def test_counts_given_to_methods_are_checked(logs, wrong):
+    model = small(n_epochs=1).fit(logs[0])
+    with pytest.raises(InputError, match="n_epochs is"):
+        model.partial_fit(logs[0], n_epochs=wrong)
+    for ask in (model.recommend, model.similar_items):
+        with pytest.raises(InputError, match="k is"):
+            ask([0], k=wrong)
+    with pytest.raises(InputError, match="k is"):
+        evaluate(model.score_items, logs[1], k=wrong)
+    assert model.n_epochs_ == 1
+
+
+def test_what_training_has_fixed_cannot_be_changed_on_the_way(logs):
+    model = small(n_epochs=1).fit(logs[0])
+    for options in (dict(n_factors=6), dict(n_shards=1)):
+        with pytest.raises(InputError, match="call fit to begin anew"):
+            small(n_epochs=1).fit(logs[0]).set_params(**options).partial_fit(logs[0])
+    model.set_params(n_shards=None).partial_fit(logs[0])
+    assert same(model, small(n_epochs=2).fit(logs[0]))
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 1.5])
+def test_a_split_needs_a_seed(logs, seed):
+    with pytest.raises(InputError, match="random_state"):
+        split_log(logs[0], (0.5,), seed)
 
 
 def test_similar_items_are_of_the_same_group(logs):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.latent.best import best
+from rerank.latent.checks import whole
 from rerank.latent.log import Log, log_of
 
 Floats = NDArray[np.float64]
@@ -75,8 +76,7 @@ def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | Non
     items : int64 (n, k)
     values : float (n, k)
     """
-    if not 1 <= k <= n_items:
-        raise InputError(f"k is {k!r}, but the catalogue has {n_items} items; ask for 1 to {n_items}.")
+    k = whole("k", k, 1, n_items, f" (the catalogue has {n_items} items)")
     items = np.full((users.size, k), -1, dtype=np.int64)
     values = np.empty((users.size, k), dtype=np.float32)
     chunk = max(USERS, CHUNK // n_items)
@@ -121,6 +121,7 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
         )
     sizes = np.diff(wanted.indptr)
     users = np.flatnonzero(sizes)
+    k = whole("k", k, 1, wanted.n_items, f" (the catalogue has {wanted.n_items} items)")
     items, _ = top_items(scores, users, k, wanted.n_items, known)
     return _measures(users, items, wanted.of(users), k)
 

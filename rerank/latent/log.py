@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.latent.checks import generator
 from rerank.latent.intake import chosen
 
 Ints = NDArray[np.int64]
@@ -122,7 +123,7 @@ def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) 
         raise InputError(f"fractions is {fractions!r}; give shares >= 0 that sum to 1 at most.")
     sizes = np.diff(whole.indptr)
     user = np.repeat(np.arange(whole.n_users), sizes)
-    drawn = np.random.default_rng(random_state).random(whole.n_records)
+    drawn = generator(random_state).random(whole.n_records)
     order = np.lexsort((drawn, user))
     place = np.empty(whole.n_records, dtype=np.int64)
     place[order] = np.arange(whole.n_records)

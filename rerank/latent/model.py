@@ -8,15 +8,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
-from rerank.errors import InputError
 from rerank.latent.blocks import VALIDATION, seed_of
 from rerank.latent.checkpoint import Checkpoint, identity, seed_in
+from rerank.latent.checks import drawn_seed, whole
 from rerank.latent.engine import Factors, Settings
 from rerank.latent.lock import alone
 from rerank.latent.log import Log, log_of, some_users, split_log
-from rerank.latent.options import alpha_for, check, plan_of, settings_of, shards_for
+from rerank.latent.options import (
+    alpha_for,
+    check,
+    check_still,
+    count_in,
+    number_in,
+    plan_of,
+    settings_of,
+    shards_for,
+)  # fmt: skip
 from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
 from rerank.latent.start import Begun, advice_for, check_logs, engine_of, grown
@@ -196,9 +204,11 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         given = learnt = log_of(log)
         begun = self._afresh(self.checkpoint)
         if validation is None and self.validation_fraction > 0:
-            parts = split_log(given, (self.validation_fraction,), seed_of(begun.seed, VALIDATION))
+            parts = split_log(
+                given, (number_in(self, "validation_fraction"),), seed_of(begun.seed, VALIDATION)
+            )
             validation, learnt = parts[0], log_of(parts[1])
-        self._train(begun, learnt, validation, self.n_epochs, self.checkpoint)
+        self._train(begun, learnt, validation, count_in(self, "n_epochs"), self.checkpoint)
         if learnt is not given:
             self._learnt_from(learnt, given)
         return self
@@ -208,21 +218,30 @@ class LatentRoBiRank(Recommender, BaseEstimator):
 
         The log may have more users and items than before, behind those of before. With the same log, epochs add up:
         one call with 4 leaves the same bits as two calls with 2. Writes no checkpoints.
+
+        Raises
+        ------
+        InputError
+            As in :meth:`fit`; for a log that lacks users or items the model knows, and for another ``n_factors`` or
+            ``n_shards`` than the model was trained with.
+        SolverError, ConvergenceWarning
+            As in :meth:`fit`.
         """
-        if n_epochs < 1:
-            raise InputError(f"n_epochs is {n_epochs!r}; it must be a whole number, at least 1.")
+        epochs = whole("n_epochs", n_epochs)
         check(self)
         begun = self._afresh()
         if hasattr(self, "_factors"):
+            check_still(self, self._factors.V.shape[1], self._n_shards)
             begun = Begun(self._seed, self._n_shards, self.n_epochs_, self.history_, self._factors)
-        return self._train(begun, log_of(log), validation, n_epochs)
+        return self._train(begun, log_of(log), validation, epochs)
 
     def _afresh(self, folder: str | os.PathLike[str] | None = None) -> Begun:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = drawn_seed(self.random_state)
         if folder is not None and self.random_state is None:
             earlier = seed_in(folder)
             seed = seed if earlier is None else earlier
-        nobody, nothing = np.empty((0, self.n_factors), np.float32), np.empty(0, np.float32)
+        nobody = np.empty((0, count_in(self, "n_factors")), np.float32)
+        nothing = np.empty(0, np.float32)
         return Begun(seed, None, 0, [], Factors(nobody, nobody, nothing, nothing))
 
     def _train(
@@ -234,22 +253,23 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         folder: str | os.PathLike[str] | None = None,
     ) -> LatentRoBiRank:
         held_out = None if validation is None else log_of(validation, "validation")
-        n_shards = begun.n_shards or self.n_shards or shards_for(log.n_records, log.n_items)
+        n_shards = begun.n_shards or count_in(self, "n_shards") or shards_for(log.n_records, log.n_items)
         check_logs(log, held_out, begun.factors, n_shards)
         if held_out is not None:
-            held_out = some_users(held_out, self.validation_users, seed_of(begun.seed, VALIDATION, 1))
-        alpha = alpha_for(log) if self.alpha is None else float(self.alpha)
+            n = count_in(self, "validation_users")
+            held_out = some_users(held_out, n, seed_of(begun.seed, VALIDATION, 1))
+        alpha = alpha_for(log) if self.alpha is None else number_in(self, "alpha")
         settings, plan = settings_of(self, alpha, n_shards, begun.seed), plan_of(self, n_epochs)
-        keeper = None
+        scale, keeper = number_in(self, "init_scale"), None
         if folder is not None:
-            run = identity(log, held_out, settings, plan, self.init_scale, self.n_factors)
+            run = identity(log, held_out, settings, plan, scale, count_in(self, "n_factors"))
             keeper = Checkpoint(folder, run)
-        engine = engine_of(self.engine, self.n_jobs, advice_for(folder))
+        engine = engine_of(self.engine, count_in(self, "n_jobs") or None, advice_for(folder))
         with nullcontext() if folder is None else alone(folder):
             found = train(
                 engine, log,
                 # The first vectors have no name here, so that training can let go of them.
-                grown(begun.factors, log.n_users, log.n_items, self.init_scale, begun.seed),
+                grown(begun.factors, log.n_users, log.n_items, scale, begun.seed),
                 settings, plan, begun.epoch + 1, held_out, keeper,
             )  # fmt: skip
         self._keep(begun, settings, found, log)

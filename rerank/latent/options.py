@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.latent.checks import real, whole
 from rerank.latent.engine import Settings
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan
+from rerank.latent.ray_messages import MOST
 
 CHOICES = {
     "loss": ("robirank", "warp"),
@@ -23,8 +25,7 @@ COUNTS = (
     "n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes", "evaluate_every",
     "patience", "validation_k", "validation_users", "checkpoint_every",
 )  # fmt: skip
-# Blocks travel in pieces of whole sub-blocks, and a message of an engine is not to be longer than this.
-MOST_BYTES = 2**26
+MAYBE = ("n_shards", "n_jobs")  # None leaves the choice to the model
 # Least value, and the first that is too large.
 RANGES = {
     "alpha": (0.0, np.inf),
@@ -39,26 +40,31 @@ RANGES = {
 def check(model: Any) -> None:
     """Raise :class:`InputError` for an option out of range."""
     for name, known in CHOICES.items():
-        if getattr(model, name) not in known:
-            raise InputError(
-                f"{name} is {getattr(model, name)!r}; it must be one of {', '.join(map(repr, known))}."
-            )
-    for name in (*COUNTS, "n_shards", "n_jobs"):
         value = getattr(model, name)
-        if value is None and name not in COUNTS:
-            continue
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise InputError(f"{name} is {value!r}; it must be a whole number, at least 1.")
-    for name, (least, end) in RANGES.items():
-        value = getattr(model, name)
-        if value is None and name == "alpha":
-            continue
-        if not least <= value < end:
-            raise InputError(f"{name} is {value!r}; it must be at least {least:g} and below {end:g}.")
-    if model.block_bytes > MOST_BYTES:
-        raise InputError(f"block_bytes is {model.block_bytes!r}; it must be {MOST_BYTES} (64 MB) at most.")
+        if not isinstance(value, str) or value not in known:
+            raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}.")
+    for name in (*COUNTS, *MAYBE):
+        count_in(model, name)
+    for name in RANGES:
+        number_in(model, name)
     if not isinstance(model.checkpoint, str | os.PathLike | None):
         raise InputError(f"checkpoint is {model.checkpoint!r}; give the path of a folder, or None.")
+
+
+def count_in(model: Any, name: str) -> int:
+    """An option that is a whole number, as int; 0 where it is None and may be."""
+    value = getattr(model, name)
+    if value is None and name in MAYBE:
+        return 0
+    # Blocks travel in pieces of whole sub-blocks.
+    most, of = (MOST, ", the bytes of a message") if name == "block_bytes" else (None, "")
+    return whole(name, value, 1, most, of)
+
+
+def number_in(model: Any, name: str) -> float:
+    """An option that is a number, as float; NaN for the ``alpha`` that is None."""
+    value = getattr(model, name)
+    return np.nan if value is None and name == "alpha" else real(name, value, *RANGES[name])
 
 
 def shards_for(n_records: int, n_items: int) -> int:
@@ -75,18 +81,33 @@ def alpha_for(log: Log) -> float:
 
 def settings_of(model: Any, alpha: float, n_shards: int, seed: int) -> Settings:
     """What the shards have to know."""
-    own = ("alpha", "n_shards", "seed")
-    named = {f.name: getattr(model, f.name) for f in fields(Settings) if f.name not in own}
-    return Settings(alpha=alpha, n_shards=n_shards, seed=seed, **named)
+    own: dict[str, Any] = {"alpha": alpha, "n_shards": n_shards, "seed": seed}
+    for name in (f.name for f in fields(Settings) if f.name not in own):
+        own[name] = (
+            count_in(model, name) if name in COUNTS
+            else number_in(model, name) if name in RANGES
+            else getattr(model, name)
+        )  # fmt: skip
+    return Settings(**own)
 
 
 def plan_of(model: Any, n_epochs: int) -> Plan:
     """How long to train."""
     return Plan(
         n_epochs,
-        model.evaluate_every,
-        model.patience,
-        model.validation_k,
+        count_in(model, "evaluate_every"),
+        count_in(model, "patience"),
+        count_in(model, "validation_k"),
         model.verbose,
-        model.checkpoint_every,
+        count_in(model, "checkpoint_every"),
     )
+
+
+def check_still(model: Any, n_factors: int, n_shards: int | None) -> None:
+    """Raise :class:`InputError` for an option that cannot change any more once the model is trained."""
+    for name, was in (("n_factors", n_factors), ("n_shards", n_shards)):
+        if count_in(model, name) not in (0, was):
+            raise InputError(
+                f"{name} is {getattr(model, name)!r}, but the model was trained with {was}; set it back to go on, or "
+                "call fit to begin anew."
+            )

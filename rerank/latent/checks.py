@@ -1,0 +1,69 @@
+"""One check for whole numbers and one for real ones: of any type, NumPy's too, and no truth value."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rerank.errors import InputError
+
+
+def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:
+    """An option as int; ``of`` says where ``most`` comes from.
+
+    Raises
+    ------
+    InputError
+        It is no whole number ``least .. most``.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least or _above(value, most):
+        ends = f"at least {least}" if most is None else f"from {least} to {most}{of}"
+        raise InputError(f"{name} is {value!r}; it must be a whole number, {ends}.")
+    return int(value)
+
+
+def _above(value: Any, most: int | None) -> bool:
+    return most is not None and value > most
+
+
+def real(name: str, value: Any, least: float, end: float) -> float:
+    """An option as float.
+
+    Raises
+    ------
+    InputError
+        It is no number, or none that is ``least`` at least and below ``end``.
+    """
+    found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    if not least <= found < end:
+        raise InputError(f"{name} is {value!r}; it must be a number, at least {least:g} and below {end:g}.")
+    return found
+
+
+def drawn_seed(random_state: Any) -> int:
+    """A seed, 0 .. 2^31 - 2, from a ``random_state`` in the sense of scikit-learn.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except (TypeError, ValueError):
+        raise _no_seed(random_state, "a numpy.random.RandomState") from None
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from whatever NumPy makes one of; errors as :func:`drawn_seed`."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise _no_seed(random_state, "a numpy.random.Generator") from None
+
+
+def _no_seed(given: Any, other: str) -> InputError:
+    return InputError(f"random_state is {given!r}; give a whole number, 0 to {2**32 - 1}, {other} or None.")
