@@ -3,7 +3,8 @@
 ``--quality`` tunes RoBiRank, WARP and implicit's ALS with as many trials each, and compares precision on test records.
 ``--rates`` times the steps on a drawn log, of the Million Song log's shape with ``--scale 1``, against steps in random
 order.  ``--xi`` compares the ways of the xi-step.  ``--curve`` prints precision against seconds for one and two shards.
-``--ring`` hands blocks round on Ray and over TCP; ``--scaling`` times engines on one and two cores and calculates.
+``--ring`` hands blocks round on Ray and over TCP, and looks at how much of their way work hides; ``--scaling`` times
+engines on one and two cores and calculates.
 Quality, xi and curve need a folder of data sets (``--data``); peers take part where they are installed.
 """
 
@@ -42,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         rates(asked.scale)
     if asked.ring:
+        from benchmarks.latent_overlap import report as overlap
         from benchmarks.latent_ring import report as ring
 
         ring()
+        overlap()
     if asked.scaling:
         from benchmarks.latent_scaling import report as scaling
 

@@ -2,14 +2,19 @@
 
 With ``R`` records, ``N`` users, ``n`` items of ``d`` numbers, ``M`` machines of ``c`` cores and ``p = M c`` shards:
 
-compute  (s R + v W(p) + b E(p)) / p; ``W(p)`` counts visits, which grow in number where sub-blocks get smaller, and
-         ``E(p)`` pairs of a user and a block with records of his, for each of which the xi-step scores a sample
+compute  (s R + v(r) W(p) + b E(p)) / p + scans; ``W(p)`` counts visits, which grow in number where sub-blocks get
+         smaller; ``v`` is dearer the more records ``r`` a sub-block holds, since competitors are drawn from their list;
+         ``E(p)`` counts pairs of a user and a block with records of his: for each the xi-step scores a sample
+scans    a R + 2 e n a shard: it looks through its R / p records for those of each of p blocks, and deals all items
+         out, once for itself and once for the actor that sends them
 copies   2 x 4 d n / copy a shard: out of the object store and back, p blocks of an epoch
-wire     4 d n / wire a machine, for all its shards; all but the last piece of a block is hidden by work on the rest
+deal     of the wire, 4 d n / (M wire): new blocks for all shards when an epoch begins, with no work to hide them
+wire     the other (M - 1) / M of 4 d n / wire a machine, for all its shards; all but the last piece of a block is
+         hidden by work on the rest
 latency  p x hop: a sub-epoch begins when the driver has heard of the block
 driver   p^2 x (2 pieces - 1) x call, at the same time as all the others
 
-    epoch = max(compute + copies + max(wire / pieces, wire - compute) + latency, driver).
+    epoch = max(compute + copies + deal + max(wire / pieces, wire - compute) + latency, driver).
 """
 
 from __future__ import annotations
@@ -25,15 +30,22 @@ from rerank.latent.engine import Settings
 from rerank.latent.ray_messages import pieces_of
 
 FACTORS = 100
+Points = tuple[tuple[float, float], ...]  # sizes, ascending, and what was measured there
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Measured: seconds a record, visit, pair (user, block), call and hop; bytes per second of a copy and the wire."""
+    """Measured: seconds a record, a pair (user, block), a call and a hop; bytes per second of a copy and the wire.
+
+    ``visit`` has seconds a visit by the records of a sub-block; ``scan`` seconds a record and block, and ``deal``
+    seconds an item, by the items of the log: larger tables are further from the core.
+    """
 
     record: float
-    visit: float
+    visit: Points
     pair: float
+    scan: Points
+    deal: Points
     call: float
     hop: float
     copy: float
@@ -42,9 +54,10 @@ class Constants:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Seconds of an epoch, by part."""
+    """Seconds of an epoch, by part; ``scans`` are in ``compute`` too, and ``wire`` has all that is sent."""
 
     compute: float
+    scans: float
     copies: float
     wire: float
     latency: float
@@ -75,6 +88,10 @@ class Size:
         """Of all user vectors."""
         return 4 * FACTORS * self.users
 
+    def parts(self, p: int) -> int:
+        """Sub-blocks of all p blocks."""
+        return p * parts_for(int(self.items), p, FACTORS, Settings().block_bytes)
+
     def pairs(self, parts: float) -> float:
         """Pairs of a user and a part of the items with records of his: parts (1 - (1 - 1/parts)^n_x) for each."""
         return float(self.users * (parts * (1 - (1 - 1 / parts) ** self.of_user)).mean())
@@ -84,8 +101,7 @@ class Size:
 
         Few sub-blocks hold more than ``visit_size`` records of a user, so a visit is a pair of user and sub-block.
         """
-        parts = p * parts_for(int(self.items), p, FACTORS, Settings().block_bytes)
-        return np.array([self.records, self.pairs(parts), self.pairs(p)])
+        return np.array([self.records, self.pairs(self.parts(p)), self.pairs(p)])
 
 
 def million_songs(of_user: NDArray[np.int64]) -> Size:
@@ -93,17 +109,37 @@ def million_songs(of_user: NDArray[np.int64]) -> Size:
     return Size(USERS, ITEMS, RECORDS, of_user)
 
 
+def at(points: Points, size: float) -> float:
+    """What was measured, between sizes on a scale of logarithms; beyond them as at the last one."""
+    sizes, values = np.array(points).T
+    return float(np.interp(np.log(size), np.log(sizes), values))
+
+
+def steps(size: Size, k: Constants, p: int) -> float:
+    """CPU seconds of the steps of all shards."""
+    records, visits, _ = size.work(p)
+    return float(k.record * records + at(k.visit, records / (p * size.parts(p))) * visits)
+
+
+def scanning(size: Size, k: Constants, p: int) -> float:
+    """CPU seconds of each shard for finding the records of its blocks, and for dealing."""
+    return p * (size.records / p) * at(k.scan, size.items) + 2 * size.items * at(k.deal, size.items)
+
+
 def epoch(size: Size, constants: Constants, machines: int, cores: int = 1) -> Epoch:
     """The law."""
     p = machines * cores
     k = constants
     pieces = len(pieces_of(int(size.items), FACTORS, Settings(n_shards=p)))
-    compute = float(size.work(p) @ [k.record, k.visit, k.pair]) / p
+    scans = scanning(size, k, p)
+    compute = (steps(size, k, p) + k.pair * size.pairs(p)) / p + scans
     copies = 2 * size.item_bytes / k.copy
     wire = size.item_bytes / k.wire if machines > 1 else 0.0
     latency, driver = p * k.hop, p * p * (2 * pieces - 1) * k.call
-    total = max(compute + copies + max(wire / pieces, wire - compute) + latency, driver)
-    return Epoch(compute, copies, wire, latency, driver, total)
+    deal, handed = wire / machines, wire - wire / machines
+    seen = deal + max(handed / pieces, handed - compute)
+    total = max(compute + copies + seen + latency, driver)
+    return Epoch(compute, scans, copies, wire, latency, driver, total)
 
 
 def machine_gb(size: Size, machines: int, cores: int) -> tuple[float, float]:

@@ -27,14 +27,14 @@ def tables(size: Size, k: Constants, samples: int) -> None:
         f"\nCalculated: seconds of an epoch of the Million Song log, samples of {samples} items in the xi-step"
     )
     print(
-        "machines  cores  compute  copies    wire  at 10 Gbit/s  latency  driver   epoch  speed-up  efficiency"
+        "machines  cores  compute  scans  copies    wire  at 10 Gbit/s  latency  driver   epoch  speed-up  efficiency"
     )
     for machines, cores in [(1, 1), *((m, 1) for m in (4, 8, 16, 32, 64)), (4, 16), (16, 16)]:
         e = epoch(size, k, machines, cores)
         fast = epoch(size, replace(k, wire=TEN_GBIT), machines, cores)
         speed = one / e.total
         print(
-            f"{machines:8d} {cores:6d} {e.compute:8.2f} {e.copies:7.2f} {e.wire:7.2f} {fast.wire:13.2f} "
+            f"{machines:8d} {cores:6d} {e.compute:8.2f} {e.scans:6.2f} {e.copies:7.2f} {e.wire:7.2f} {fast.wire:13.2f} "
             f"{e.latency:8.2f} {e.driver:7.2f} {e.total:7.2f} {speed:9.1f} {speed / (machines * cores):11.0%}"
         )
 
@@ -42,14 +42,16 @@ def tables(size: Size, k: Constants, samples: int) -> None:
 def plan(size: Size, k: Constants, samples: int) -> None:
     """Machines, memory and hours for longer logs."""
     print(f"\nCalculated: longer logs, {EPOCHS} epochs, samples of {samples} items in the xi-step")
-    print("times  records  machines  cores  GB a machine  GB of the driver  epoch s  driver s   hours")
+    print(
+        "times  records  machines  cores  GB a machine  GB of the driver  epoch s  scans s  driver s   hours"
+    )
     for factor, machines, cores in PLANS:
         large = size.times(factor)
         e = epoch(large, k, machines, cores)
         gb, driver = machine_gb(large, machines, cores)
         print(
             f"{factor:5d} {large.records / 1e6:6.0f} M {machines:9d} {cores:6d} {gb:13.1f} {driver:17.1f} "
-            f"{e.total:8.1f} {e.driver:9.1f} {EPOCHS * e.total / 3600:7.2f}"
+            f"{e.total:8.1f} {e.scans:8.1f} {e.driver:9.1f} {EPOCHS * e.total / 3600:7.2f}"
         )
 
 

@@ -14,7 +14,8 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,20 +138,30 @@ class Rates:
     costs: Any
 
 
-def rates(nodes: int, sizes: Sequence[int], costs: Callable[[Any], Any] = lambda ray: None) -> Rates:
-    """Measure on a cluster of one or two nodes of this machine."""
+@contextmanager
+def nodes_of_ray(n: int) -> Iterator[Any]:
+    """Ray on one or two nodes of this machine, with two cores in all."""
     import ray
     from ray.cluster_utils import Cluster
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     store = 12 * MOST
-    head = {"num_cpus": 3 - nodes, "object_store_memory": store, "include_dashboard": False}
+    head = {"num_cpus": 3 - n, "object_store_memory": store, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    if nodes == 2:
+    if n == 2:
         cluster.add_node(num_cpus=1, object_store_memory=store)
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    found = Rates({}, {}, None)
     try:
+        yield ray
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def rates(nodes: int, sizes: Sequence[int], costs: Callable[[Any], Any] = lambda ray: None) -> Rates:
+    """Measure on a cluster of one or two nodes of this machine."""
+    found = Rates({}, {}, None)
+    with nodes_of_ray(nodes) as ray:
         for size in sizes:
             tcp, ring = Tcp(size), Ring(ray, size)
             both = in_turn({"TCP": tcp.rotate, "Ray": ring.rotate}, size)
@@ -158,9 +169,6 @@ def rates(nodes: int, sizes: Sequence[int], costs: Callable[[Any], Any] = lambda
             ring.close()
             found.tcp[size], found.ray[size] = both["TCP"], both["Ray"]
         return Rates(found.tcp, found.ray, costs(ray))
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
 
 
 def report() -> None:

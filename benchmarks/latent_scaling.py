@@ -1,8 +1,7 @@
 """Engines on one and two cores, and what follows for more: measured first, then calculated, never in one table.
 
 The log is a share (``--scale``) of the users of the Million Song log's shape, with all its items, so that blocks are as
-large as those of the whole.  What a shard of p has to do is measured on one core, as one shard with those users in a
-world of p blocks: the arithmetic is the same wherever the others are.
+large as those of the whole; :mod:`benchmarks.latent_prices` has the prices that do not come from it.
 """
 
 from __future__ import annotations
@@ -13,54 +12,33 @@ import time
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
-from benchmarks.latent_law import FACTORS, Constants, Size, million_songs
-from benchmarks.latent_log import ITEMS, RECORDS, USERS
+from benchmarks.latent_law import FACTORS, Constants, Points, Size, epoch, million_songs, scanning, steps
 from benchmarks.latent_plan import picture, plan, tables
-from benchmarks.latent_ring import Ring, rates
-from rerank.latent import LatentRoBiRank
-from rerank.latent.engine import Engine, Factors, ItemBlock, Report, Settings, Step
+from benchmarks.latent_prices import (
+    SHARDS,
+    factors,
+    fitted,
+    part_of_log,
+    scan_prices,
+    settings_for,
+    shard_epoch,
+    size_of,
+    step_prices,
+)
+from benchmarks.latent_transport import transport
+from rerank.latent.engine import Engine, Step
 from rerank.latent.engine_local import LocalEngine
 from rerank.latent.log import Log
-from rerank.latent.options import settings_of
-from rerank.latent.ray_messages import MOST
-from rerank.latent.shard import Shard, dealt
 
-SHARDS = (1, 2, 4, 8, 16, 32, 64)
 FEW = 250  # items of a sample that is made for many blocks
+OF_FIT = 4  # shards of a log of this size by default
 
 
-def part_of_log(share: float, seed: int = 0) -> Log:
-    """Users with the records of the Million Song log's mean, of all its items by a Zipf law."""
-    rng = np.random.default_rng(seed)
-    users, records = max(int(USERS * share), 64), max(int(RECORDS * share), 64)
-    weight = 1.0 / np.arange(10, ITEMS + 10) ** 0.9
-    user = rng.integers(users, size=records)
-    item = np.searchsorted(np.cumsum(weight / weight.sum()), rng.random(records)).clip(max=ITEMS - 1)
-    key = np.unique(user * ITEMS + item)
-    indptr = np.searchsorted(key, np.arange(users + 1) * ITEMS)
-    return Log(indptr.astype(np.int64), (key % ITEMS).astype(np.int32), ITEMS)
-
-
-def settings_for(p: int, samples: int | None = None) -> Settings:
-    """The defaults, for p shards."""
-    model = LatentRoBiRank(FACTORS)
-    return settings_of(model.set_params(xi_samples=samples or model.xi_samples), 0.1, p, 0)
-
-
-def factors(log: Log) -> Factors:
-    """To start from."""
-    rng = np.random.default_rng(0)
-    U = 0.1 * rng.standard_normal((log.n_users, FACTORS), dtype=np.float32)
-    V = 0.1 * rng.standard_normal((log.n_items, FACTORS), dtype=np.float32)
-    return Factors(U, V, np.zeros(len(U), np.float32), np.zeros(len(V), np.float32))
-
-
-def epochs(engine: Engine, log: Log, p: int, n: int) -> list[float]:
-    """Wall seconds of epochs after a first one, each with its collection."""
-    seconds = []
+def epochs(engine: Engine, log: Log, p: int, n: int) -> tuple[float, float]:
+    """Wall and CPU seconds of the shards, medians of epochs after a first one, each with its collection."""
+    wall, cpu = [], []
     engine.prepare(log, factors(log), settings_for(p))
     try:
         for e in range(1, n + 2):
@@ -68,138 +46,101 @@ def epochs(engine: Engine, log: Log, p: int, n: int) -> list[float]:
             for t in range(p):
                 engine.xi_step(Step(e, t))
                 engine.sub_epoch(Step(e, t))
-            engine.collect()
-            seconds.append(time.perf_counter() - began)
+            report = engine.collect().report
+            wall.append(time.perf_counter() - began)
+            cpu.append(report.step_seconds + report.xi_seconds)
     finally:
         engine.close()
-    return seconds[1:]
+    return statistics.median(wall[1:]), statistics.median(cpu[1:])
 
 
-def shard_epoch(log: Log, settings: Settings) -> Report:
-    """An epoch of one shard that has all users of the log, block by block."""
-    f = factors(log)
-    shard = Shard(0, log, f.U, f.GU, settings)
-    items = dealt(log.n_items, FACTORS, settings, 1)
-    total = Report()
-    for t in range(settings.n_shards):
-        mine = items.order[slice(*items.bounds(t))]
-        block = ItemBlock(1, t, f.V[mine], f.GV[mine])
-        total += shard.xi_step(Step(1, t), block)
-        total += shard.run(Step(1, t), block)
-    return total
+def work(log: Log) -> dict[int, Any]:
+    """CPU seconds of the xi-step by the number of blocks in the world, for each number of samples; printed.
 
-
-def work(log: Log, samples: int) -> Any:
-    """Rows of records, visits, pairs of user and block, seconds of the steps and of the xi-step; printed."""
-    size, rows = size_of(log), []
+    One shard with these users; its steps stand beside, for the growth of their number where sub-blocks get smaller.
+    """
+    size, many = size_of(log), settings_for(1).xi_samples
+    found: dict[int, Any] = {many: {}, FEW: {}}
+    print("\nMeasured: CPU seconds of an epoch of one shard with these users")
     print(
-        f"\nMeasured: CPU seconds of an epoch of one shard with these users; samples of {samples} items in the xi-step"
+        f"blocks   steps   xi, {many} a sample   xi, {FEW} a sample      visits   pairs of user and block",
+        flush=True,
     )
-    print("blocks   steps      xi     sum      visits   pairs of user and block", flush=True)
     for p in SHARDS:
-        with threadpool_limits(1):
-            r = shard_epoch(log, settings_for(p, samples))
-        records, visits, pairs = size.work(p)
-        rows.append([records, visits, pairs, r.step_seconds, r.xi_seconds])
-        total = r.step_seconds + r.xi_seconds
+        one, few = shard_epoch(log, settings_for(p)), shard_epoch(log, settings_for(p, FEW), steps=False)
+        found[many][p], found[FEW][p] = one.xi_seconds, few.xi_seconds
+        _, visits, pairs = size.work(p)
         print(
-            f"{p:6d} {r.step_seconds:7.2f} {r.xi_seconds:7.2f} {total:7.2f} {visits:11.0f} {pairs:25.0f}",
+            f"{p:6d} {one.step_seconds:7.2f} {one.xi_seconds:19.2f} {few.xi_seconds:18.2f} {visits:11.0f} "
+            f"{pairs:25.0f}",
             flush=True,
         )
-    return np.array(rows)
-
-
-def fitted(A: Any, seconds: Any) -> tuple[Any, float]:
-    """Least squares of relative errors, coefficients not negative; and the largest relative error."""
-    found, _ = nnls(A / seconds[:, None], np.ones(len(seconds)))
-    return found, float(np.abs(A @ found / seconds - 1).max())
-
-
-def constants_of(rows: dict[int, Any]) -> dict[int, tuple[float, float, float]]:
-    """Seconds a record, a visit and a pair, for each number of samples; the steps' are the same for all."""
-    every = np.concatenate(list(rows.values()))
-    (record, visit), off = fitted(every[:, :2], every[:, 3])
-    print(
-        f"\nfitted: steps {record * 1e6:.2f} us a record + {visit * 1e6:.2f} us a visit, {off:.0%} off at most"
-    )
-    found = {}
-    for samples, some in rows.items():
-        (own, pair), off = fitted(some[:, [0, 2]], some[:, 4])
-        print(
-            f"fitted: xi, {samples:4d} items, {own * 1e6:.2f} us a record + {pair * 1e6:.2f} us a pair, "
-            f"{off:.0%} off at most",
-            flush=True,
-        )
-        found[samples] = (float(record + own), float(visit), float(pair))
     return found
 
 
-def size_of(log: Log) -> Size:
-    """Of a log."""
-    return Size(log.n_users, log.n_items, log.n_records, np.diff(log.indptr))
+def xi_prices(log: Log, found: dict[int, float], scan: float, samples: int) -> tuple[float, float]:
+    """Seconds a record and a pair of user and block of the xi-step, which are left when scans are paid for."""
+    size = size_of(log)
+    A = np.array([size.work(p)[[0, 2]] for p in found])
+    seconds = np.array([spent - p * log.n_records * scan for p, spent in found.items()])
+    (record, pair), off = fitted(A, seconds.clip(min=1e-6))
+    print(
+        f"fitted: xi, {samples:4d} items, {record * 1e6:.2f} us a record + {pair * 1e6:.2f} us a pair, "
+        f"{off:.0%} off at most",
+        flush=True,
+    )
+    return record, pair
+
+
+def prices(log: Log) -> dict[int, tuple[float, Points, float, Points, Points]]:
+    """A record, visits, a pair, scans and deals, for each number of samples."""
+    record, visit = step_prices()
+    scan, deal = scan_prices()
+    found = {}
+    for samples, spent in work(log).items():
+        own, pair = xi_prices(log, spent, scan[0][1], samples)
+        found[samples] = (record + own, visit, pair, scan, deal)
+    return found
 
 
 def walls(log: Log) -> dict[tuple[str, int], float]:
     """Wall seconds of an epoch with its collection, by engine and number of shards, each shard on a core.
 
-    The load is printed with them: on cores that others use, too, they say little.
+    The load is printed with them: on cores that others use, too, they say little.  CPU seconds say what the cores take
+    from one another: that two shards have little more work than one is in the tables before.
     """
     from rerank.latent.ray_engine import RayEngine
 
-    print("\nMeasured: wall seconds of an epoch and its collection, a core a shard")
-    found = {}
+    print(
+        "\nMeasured: wall seconds of an epoch and its collection, CPU seconds of its shards, a core a shard"
+    )
+    found, spent = {}, {}
     for p in (1, 2):
         engines: dict[str, Engine] = {"local": LocalEngine(p), "ray": RayEngine(p)}
         for name, engine in engines.items():
-            found[name, p] = statistics.median(epochs(engine, log, p, 3))
+            found[name, p], spent[name, p] = epochs(engine, log, p, 3)
             busy = os.getloadavg()[0]
-            print(f"{name:6} {p} shards  {found[name, p]:7.2f}   load of the machine {busy:4.1f}", flush=True)
+            print(
+                f"{name:6} {p} shards  {found[name, p]:7.2f} wall {spent[name, p]:7.2f} CPU   "
+                f"load of the machine {busy:4.1f}",
+                flush=True,
+            )
     for name in ("local", "ray"):
-        print(f"{name:6} two cores are {found[name, 1] / found[name, 2]:.2f} times as fast as one")
+        faster, dearer = found[name, 1] / found[name, 2], spent[name, 2] / spent[name, 1]
+        print(
+            f"{name:6} two cores are {faster:.2f} times as fast as one, for {dearer:.2f} times the CPU seconds"
+        )
     return found
 
 
-def small_costs(ray: Any) -> tuple[float, float]:
-    """Seconds of the driver for a call, and of a sub-epoch without work: a hop of a block between two actors."""
-    ring = Ring(ray, 2**18)
-    ring.rotate(50)
-    calls, hops = [], []
-    for _ in range(7):
-        began = time.perf_counter()
-        for _ in range(200):
-            ring.hand_on()
-        calls.append((time.perf_counter() - began) / 400)
-        ring.wait()
-        began = time.perf_counter()
-        ring.rotate(100)
-        hops.append((time.perf_counter() - began) / 100)
-    # Other programs of the machine only ever add to such small times.
-    return min(calls), min(hops)
-
-
-def copy_rate() -> float:
-    """Bytes copied per second."""
-    a, b = np.ones(MOST, np.uint8), np.zeros(MOST, np.uint8)
-    seconds = []
-    for _ in range(9):
-        began = time.thread_time()
-        b[:] = a
-        seconds.append(time.thread_time() - began)
-    return MOST / statistics.median(seconds)
-
-
-def transport() -> tuple[float, float, float, float]:
-    """Call, hop, copy and wire, printed."""
-    found = rates(2, (MOST,), small_costs)
-    call, hop = found.costs
-    ours, tcp = found.ray[MOST] / 2 * 1e9, found.tcp[MOST] / 2 * 1e9
-    copy = copy_rate()
-    print("\nMeasured: transport between two nodes of Ray on this machine, a direction")
-    print(f"driver, a call handed out   {call * 1e3:8.3f} ms")
-    print(f"hop of a small block        {hop * 1e3:8.3f} ms")
-    print(f"blocks of 64 MB             {ours / 1e9:8.3f} GB/s   (bare TCP {tcp / 1e9:.3f})")
-    print(f"copy in memory              {copy / 1e9:8.3f} GB/s", flush=True)
-    return call, hop, copy, ours
+def whole(size: Size, k: Constants) -> None:
+    """CPU seconds that an epoch of ``fit`` should take: to be held against that of ``--rates --scale 1``."""
+    p = OF_FIT
+    every, moves, scans = (p * epoch(size, k, 1, p).compute, steps(size, k, p), p * scanning(size, k, p))
+    print(
+        f"\nCalculated: an epoch of the whole log on {p} shards, as fit has: {every:.0f} CPU s of a core by itself; "
+        f"steps {moves:.0f}, scans {scans:.1f}"
+    )
 
 
 def report(share: float, path: str | None = None) -> None:
@@ -209,11 +150,13 @@ def report(share: float, path: str | None = None) -> None:
         f"{log.n_users} users, {log.n_items} items, {log.n_records} records, d = {FACTORS}, default options"
     )
     shard_epoch(part_of_log(0.0005), settings_for(2))
-    fits = constants_of({samples: work(log, samples) for samples in (settings_for(1).xi_samples, FEW)})
+    with threadpool_limits(1):
+        found = prices(log)
     seconds = walls(log)
     rest = transport()
     size = million_songs(np.diff(log.indptr))
-    constants = {samples: Constants(*fit, *rest) for samples, fit in fits.items()}
+    constants = {samples: Constants(*price, *rest) for samples, price in found.items()}
+    whole(size, constants[max(constants)])
     for samples, k in constants.items():
         tables(size, k, samples)
     plan(size, constants[FEW], FEW)

@@ -62,12 +62,12 @@ def tuned(method: Method, split: Split, trials: int) -> tuple[Trial, list[Trial]
     """Best trial by validation, and all."""
     rng = np.random.default_rng(0)
     settings = [method.first, *(method.draw(rng) for _ in range(trials - 1))]
-    every = [Trial(method, split, options, 0).train(1) for options in settings]
+    every = [Trial(method, split, options, 0) for options in settings]
     for looks, left in RUNGS:
-        every.sort(key=lambda trial: -trial.looks[trial.best][1])
         for trial in every[:left]:
             trial.train(looks)
-    return max(every, key=lambda trial: trial.looks[trial.best][1]), every
+        every.sort(key=lambda trial: -trial.looks[trial.best][1])
+    return every[0], every
 
 
 def measured(method: Method, splits: Sequence[Split], trials: int) -> dict[str, Any]:
