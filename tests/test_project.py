@@ -178,12 +178,16 @@ def test_no_file_is_large_and_none_is_a_pickle():
         )
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/files.md"])
+def python_of(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if python_of(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S
-    )
     monkeypatch.chdir(tmp_path)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, page, "exec"), {})
+    names = {}  # a later block goes on where an earlier one ended
+    for block in python_of(page):
+        exec(compile(block, page, "exec"), names)
