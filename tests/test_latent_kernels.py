@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rerank.latent.blocks import partition
 from rerank.latent.competitors import draw_others, odds_of
-from rerank.latent.engine import ItemBlock, Settings, Step
+from rerank.latent.engine import ItemBlock, Report, Settings, Step
 from rerank.latent.engine_local import LocalEngine
 from rerank.latent.kernels import robirank
 from rerank.latent.log import log_of
@@ -225,10 +225,11 @@ def slow_warp(who, where, starts, U, V, n, rate, alpha, size, m, seed):
         x = who[low]
         for r in [r for r in range(low, min(low + size, who.size)) if who[r] == x]:
             y = where[r]
+            others = [z for z in range(len(V)) if z != y]
             for tries in range(1, m + 1):
                 draws += 1
-                z = draw(state, len(V))
-                if z != y and U[x] @ V[z] > U[x] @ V[y] - 1:
+                z = others[draw(state, len(others))]
+                if U[x] @ V[z] > U[x] @ V[y] - 1:
                     force = sum(1 / k for k in range(1, max((n - 1) // tries, 1) + 1))
                     u, vy, vz = U[x].copy(), V[y].copy(), V[z].copy()
                     U[x] -= rate * (alpha * u + force * (vz - vy))
@@ -255,6 +256,34 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
     assert draws == wanted
     np.testing.assert_allclose(start.U, U, atol=3e-6)
     np.testing.assert_allclose(start.V, V, atol=3e-6)
+
+
+@pytest.mark.parametrize(("B", "violators"), [(3, 1), (5, 2), (4, 3)])
+def test_warp_counts_draws_of_other_items(B, violators):
+    """So the mean number of draws is that of the others over the violators, and what (n - 1) / N takes it for."""
+    f, k = np.float32, 20_000
+    U, V = np.ones((1, 1), f), np.full((B, 1), -9, f)
+    V[0], V[1 : 1 + violators] = 0, 0
+    who, y = np.zeros(k, np.int32), np.zeros(k, np.int32)
+    draws = warp(
+        who, y, np.ones(k, f), np.arange(k), U, np.zeros(1, f), V, np.zeros(B, f), B, f(0), f(0), False, 1, 10**6, 0.0,
+        np.uint64(3),
+    )  # fmt: skip
+    p = violators / (B - 1)
+    assert abs(draws / k - 1 / p) <= 5 * np.sqrt(1 - p) / p / np.sqrt(k)
+
+
+@pytest.mark.parametrize(("m", "known"), [(1, False), (2, None), (3, True), (40, True)])
+def test_a_sample_without_a_spread_has_no_error(m, known):
+    """Of a sample of two, y may be one: then there is a single other item, whose spread nobody knows."""
+    log, start = random_log(60, 40, 0.3, seed=5), random_factors(60, 40, 4)
+    shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi="sampled", xi_samples=m))
+    _, block = one_block(shard)
+    error = shard.xi_step(Step(1, 0), block(start.V, start.GV)).xi_error
+    if known is not None:
+        assert (error is not None) == known
+    assert error is None or (error == 0) == (m == 40)
+    assert Report().xi_error == 0
 
 
 def test_the_rate_is_halved_after_the_decay():

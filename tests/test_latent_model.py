@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rerank.errors import InputError, SolverError
 from rerank.latent import LatentRoBiRank, evaluate
@@ -169,6 +170,20 @@ def test_validation_ends_training_and_the_best_look_is_kept(logs, capsys):
     out = capsys.readouterr()
     assert out.out == "" and len(out.err.splitlines()) == len(precisions) and "precision" in out.err
     assert {"loss", "pairs_per_second"} <= set(model.history_[0])
+
+
+def test_a_look_has_one_thread_and_an_error_that_is_not_known_is_said_to_be(logs, monkeypatch, capsys):
+    threads = []
+
+    def evaluated(*arguments):
+        threads.extend(info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas")
+        return evaluate(*arguments)
+
+    monkeypatch.setattr("rerank.latent.training.evaluate", evaluated)
+    with threadpool_limits(2, "blas"):
+        model = small(n_epochs=1, validation_k=5, xi="sampled", xi_samples=1, verbose=1).fit(*logs)
+    assert threads and set(threads) == {1}
+    assert model.history_[0]["xi_error"] is None and "error not known" in capsys.readouterr().err
 
 
 def test_of_many_users_some_are_looked_at(logs):

@@ -110,7 +110,7 @@ class Report:
     logs, records : float
         Sum of log2 A over the records of the xi-step, and their number.
     errors, looked : float
-        Sum of squared relative errors of A, as far as it was sampled, over ``looked`` records.
+        Sum of squared relative errors of A over ``looked`` records, of which the error is known.
     step_seconds, xi_seconds : float
         Of the threads' own time.
     """
@@ -134,9 +134,14 @@ class Report:
         return self.logs / max(self.records, 1.0)
 
     @property
-    def xi_error(self) -> float:
-        """Root mean square of the relative standard error of A; 1/A is too large by its square, in the mean."""
-        return float(np.sqrt(self.errors / max(self.looked, 1.0)))
+    def xi_error(self) -> float | None:
+        """Root mean square of the relative standard error of A; 1/A is too large by its square, in the mean.
+
+        None where there was an xi-step and its error is not known: samples of a single other item have none.
+        """
+        if not self.looked:
+            return None if self.records else 0.0
+        return float(np.sqrt(self.errors / self.looked))
 
 
 @dataclass(frozen=True, eq=False)

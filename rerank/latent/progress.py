@@ -17,8 +17,9 @@ class Look:
     epoch : int
     loss : float
         Mean of log2 A over the records, at their last xi-step; 0 for WARP, which has none.
-    xi_error : float
-        Relative standard error of A, root mean square; 0 where it is exact.
+    xi_error : float or None
+        Relative standard error of A, root mean square; 0 where it is exact or not used (WARP), None where samples were
+        too small to tell.
     precision : float or None
         On the validation part, at the validation's k.
     pairs_per_second : float
@@ -31,7 +32,7 @@ class Look:
 
     epoch: int
     loss: float
-    xi_error: float
+    xi_error: float | None
     precision: float | None
     pairs_per_second: float
     xi_share: float
@@ -39,9 +40,10 @@ class Look:
 
     def __str__(self) -> str:
         validated = "" if self.precision is None else f"  precision {self.precision:.4f}"
+        error = "not known" if self.xi_error is None else f"{self.xi_error:.1%}"
         return (
             f"epoch {self.epoch:4d}  loss {self.loss:.4f}{validated}  {self.pairs_per_second / 1e6:.1f} M pairs/s  "
-            f"xi {self.xi_share:.0%} of the time, error {self.xi_error:.1%}  {self.seconds:.1f} s"
+            f"xi {self.xi_share:.0%} of the time, error {error}  {self.seconds:.1f} s"
         )
 
 

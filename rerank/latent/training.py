@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from rerank.errors import SolverError
 from rerank.latent.engine import Engine, Factors, Settings, Step
@@ -98,7 +99,10 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
     if validation is None:
         return None
     scores: Callable[..., object] = lambda users: factors.U[users] @ factors.V.T  # noqa: E731
-    return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
+    # As many threads as a shard has: otherwise the last bits of a score, and with them where training stops, would
+    # depend on the machine.
+    with threadpool_limits(1, "blas"):
+        return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
 
 
 def _keep_interrupted(engine: Engine, run: Progress, epoch: int, validation: Log | None) -> None:

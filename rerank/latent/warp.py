@@ -1,7 +1,8 @@
 """Stochastic steps of the objective of Weston et al. [YunRamanVishwanathan2014, eq. 17], as their WARP takes them.
 
-For a record (x, y), items y' of the sub-block are drawn until one comes within a margin, ``f_xy' > f_xy - 1``.
-After ``N`` draws of ``B - 1`` items the rank of y is taken as ``(n - 1) / N``, and the step goes down the gradient of
+For a record (x, y), items y' are drawn from the others of the sub-block until one comes within a margin,
+``f_xy' > f_xy - 1``.  After ``N`` draws the rank of y is taken as ``(n - 1) / N``, and the step goes down the gradient
+of
 
     Phi(floor((n - 1) / N)) (1 - f_xy + f_xy') + alpha/2 (|U_x|^2 + |V_y|^2 + |V_y'|^2),
 
@@ -78,7 +79,8 @@ def _violator(u: Any, V: Any, y: int, m: int, state: Any) -> Any:
     """An item within the margin and the draws it took; -1 where ``m`` were not enough."""
     mine = dot(u, V[y]) - ONE
     for tries in range(1, m + 1):
-        z = draw(state, V.shape[0])
-        if z != y and dot(u, V[z]) > mine:
+        z = draw(state, V.shape[0] - 1)
+        z += z >= y  # y itself is no draw
+        if dot(u, V[z]) > mine:
             return z, tries
     return -1, m

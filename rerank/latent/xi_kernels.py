@@ -127,10 +127,19 @@ def refresh(
 
 @njit(cache=True, nogil=True)
 def _spread(row: Any, f: Any, others: float, at: Any, report: Any) -> None:
-    """Squared relative standard error of A, drawing without replacement, for the first record of some users."""
+    """Squared relative standard error of A, drawing without replacement, for the first record of some users.
+
+    It is 0 where the sum is over all items, and not known, so that nobody has looked, where fewer than two are drawn.
+    """
     m = row.size
     report[4] += 1.0
-    if f.size == 0 or report[4] % EVERY != 1.0 or m < 3 or m > others:
+    if f.size == 0 or report[4] % EVERY != 1.0:
+        return
+    if m > others:
+        report[3] += 1.0
+        return
+    n = m - (1 if at[0] < m else 0)
+    if n < 2:
         return
     total = 0.0
     squares = 0.0
@@ -140,7 +149,6 @@ def _spread(row: Any, f: Any, others: float, at: Any, report: Any) -> None:
         if j != at[0]:
             total += s
             squares += s * s
-    n = m - (1 if at[0] < m else 0)
     mean = total / n
     variance = max(squares / n - mean * mean, 0.0) / (n - 1)
     error = others * math.sqrt(variance * max(1.0 - n / others, 0.0)) / (1.0 + others * mean)
