@@ -1,5 +1,7 @@
 """The actor of the Ray engine without Ray: messages, steps that come twice or too early, a ring driven by hand."""
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -191,6 +193,32 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     np.testing.assert_array_equal(before[0][0], shard.users(slice(0, N_USERS))[0])
 
 
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_rows_that_were_dealt_are_kept_until_the_next_visit_and_no_longer(p):
+    """Until then the call may come again, whether or not the shard has its new block."""
+    start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
+    ring = Ring(start, s)
+    ring.epochs(1)
+    step, before = Step(2, 0), Step(1, p - 1)
+    first = [frozen(shard.deal(2)) for shard in ring.shards]
+    ring.deal(step, before)
+    again = [frozen(shard.deal(2)) for shard in ring.shards]
+    for a, b in zip(first, again):
+        for x, y in zip(flat(a), flat(b)):
+            np.testing.assert_array_equal(x, y)
+    dealt_rows = [weakref.ref(flat(shard.deal(2))[0]) for shard in ring.shards]
+    ring.work(step)
+    assert all(rows() is None for rows in dealt_rows)
+    for shard in ring.shards:
+        with pytest.raises(OutOfStepError):
+            shard.deal(2)
+
+
+def flat(found):
+    """All arrays of an answer."""
+    return [array for one in found for array in flat(one)] if isinstance(found, tuple) else [found]
+
+
 def test_a_shard_that_is_restored_forgets_its_steps():
     start, s = random_factors(N_USERS, N_ITEMS, D), options(2)
     ring, twin = Ring(start, s), Ring(start, s)
@@ -203,9 +231,22 @@ def test_a_shard_that_is_restored_forgets_its_steps():
         np.testing.assert_array_equal(a.users(slice(0, 99))[0], b.users(slice(0, 99))[0])
 
 
+def failing(error):
+    def importing(name):
+        raise error
+
+    return importing
+
+
 def test_without_ray_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(
-        "rerank.latent.start.importlib.import_module", lambda name: (_ for _ in ()).throw(ImportError())
-    )
+    missing = failing(ModuleNotFoundError("No module named 'ray'", name="ray"))
+    monkeypatch.setattr("rerank.latent.start.importlib.import_module", missing)
     with pytest.raises(InputError, match=r"exact-rerank\[ray\]"):
+        LatentRoBiRank(engine="ray").fit(clustered_log())
+
+
+def test_a_ray_that_is_damaged_speaks_for_itself(monkeypatch):
+    damaged = failing(ImportError("libray.so: cannot open", name="ray._raylet"))
+    monkeypatch.setattr("rerank.latent.start.importlib.import_module", damaged)
+    with pytest.raises(ImportError, match="libray"):
         LatentRoBiRank(engine="ray").fit(clustered_log())

@@ -56,8 +56,15 @@ class RayShard:
         self._step: Step | None = None
 
     def deal(self, epoch: int) -> Any:
-        """Rows of the block in hand for each block of a new epoch, each in :func:`shares` messages."""
+        """Rows of the block in hand for each block of a new epoch, each in :func:`shares` messages.
+
+        They are copies, kept until the first visit of the epoch: by then nobody can ask again.
+        """
         if self._dealt[0] != epoch:
+            if epoch <= self.block.epoch:
+                raise OutOfStepError(
+                    f"Epoch {epoch} is to be dealt, but the block in hand is of {self._step}."
+                )
             self._dealt = epoch, self._deal(epoch)
         return self._dealt[1]
 
@@ -96,6 +103,7 @@ class RayShard:
             self.bring(step, len(self.pieces) - 1, last)
         if step != self._step or (k and k - 1 not in self._answers):
             raise OutOfStepError(f"Piece {k} of {step} came, but the block in hand is of {self._step}.")
+        self._dealt = (0, None)
         if k not in self._answers:
             self._answers[k] = self._run(step, k, renew)
         return self._answers[k]

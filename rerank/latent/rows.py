@@ -35,13 +35,6 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add(c: Any, a: Any, b: Any) -> None:
-    """``b += c a``."""
-    for k in range(a.size):
-        b[k] += c * a[k]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
 def shrink_and_add(keep: Any, c: Any, a: Any, b: Any) -> None:
     """``b = keep b + c a``."""
     for k in range(a.size):

@@ -75,7 +75,9 @@ def engine_of(name: str, n_jobs: int | None, advice: str = "") -> Engine:
         return LocalEngine(n_jobs)
     try:
         module = importlib.import_module("rerank.latent.ray_engine")
-    except ImportError:
+    except ImportError as error:
+        if error.name != "ray":  # an installation that is damaged says more than we could
+            raise
         raise InputError(
             "engine is 'ray', which needs the package ray; install exact-rerank[ray] or use engine='local'."
         ) from None
