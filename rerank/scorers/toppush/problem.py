@@ -110,7 +110,7 @@ class TopPushProblem:
 
     def residual(self, a: Floats, beta: Floats) -> Floats:
         """``nu`` (d,)."""
-        return np.asarray(self.positives.T @ (self.share * a) - self.negatives.T @ beta)
+        return weighted_sum(self.positives, self.share * a) - weighted_sum(self.negatives, beta)
 
     def feasible(self, a: Floats, beta: Floats) -> Floats:
         """The multipliers scaled and moved between their caps so that (a, beta) is a dual point, where that is near."""
@@ -136,6 +136,14 @@ class TopPushProblem:
             return -np.inf
         nu = self.residual(a, beta)
         return float(-(nu @ nu) / (2 * alpha) - self.share @ self.loss.conjugate(a))
+
+
+def weighted_sum(X: Any, values: Floats) -> Floats:
+    """``X' values`` (d,); rows of value 0 are not read where they are most."""
+    some = np.flatnonzero(values)
+    if 4 * some.size < values.size:
+        X, values = X[some], values[some]
+    return np.asarray(X.T @ values)
 
 
 def relative_gap(primal: float, dual: float) -> float:

@@ -23,7 +23,7 @@ from rerank.scorers.toppush.envelope import Smoothed
 from rerank.scorers.toppush.gram import DIRECT, add, factor, gram_of
 from rerank.scorers.toppush.gram_kernel import add_products, add_squares
 from rerank.scorers.toppush.pool import dense
-from rerank.scorers.toppush.problem import TopPushProblem
+from rerank.scorers.toppush.problem import TopPushProblem, weighted_sum
 
 Floats = NDArray[np.float64]
 
@@ -161,9 +161,7 @@ def _sums(values: Floats, lists: Any, n_lists: int, X: Any) -> Any:
     """The weighted sum of the rows of each list (G, d), those of weight 0 not read."""
     if n_lists > 1:
         return _average(values, lists, n_lists) @ X
-    some = np.flatnonzero(values)
-    part, values = (X[some], values[some]) if 4 * some.size < values.size else (X, values)
-    return np.asarray(part.T @ values)[None, :]
+    return weighted_sum(X, values)[None, :]
 
 
 def _squares(X: Any, weight: Floats) -> Floats:
