@@ -8,9 +8,10 @@ compute  (s R + v(r) W(p) + b E(p)) / p + scans; ``W(p)`` counts visits, which g
 scans    a R + 2 e n a shard: it looks through its R / p records for those of each of p blocks, and deals all items
          out, once for itself and once for the actor that sends them
 copies   2 x 4 d n / copy a shard: out of the object store and back, p blocks of an epoch
-deal     of the wire, 4 d n / (M wire): new blocks for all shards when an epoch begins, with no work to hide them
-wire     the other (M - 1) / M of 4 d n / wire a machine, for all its shards; all but the last piece of a block is
-         hidden by work on the rest
+deal     new blocks for all shards when an epoch begins, with no work to hide them: 4 d n / (M wire) from shard to
+         shard, or 8 d n / wire by way of the driver, where there would be p^2 small messages
+wire     (M - 1) / M of 4 d n / wire a machine, for all its shards; all but the last piece of a block is hidden by
+         work on the rest
 latency  p x hop: a sub-epoch begins when the driver has heard of the block
 driver   p^2 x (2 pieces - 1) x call, at the same time as all the others
 
@@ -30,6 +31,7 @@ from rerank.latent.engine import Settings
 from rerank.latent.ray_messages import pieces_of
 
 FACTORS = 100
+WORTH = 100 * 2**10  # bytes of a message below which the engine deals by way of the driver
 Points = tuple[tuple[float, float], ...]  # sizes, ascending, and what was measured there
 
 
@@ -54,11 +56,12 @@ class Constants:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Seconds of an epoch, by part; ``scans`` are in ``compute`` too, and ``wire`` has all that is sent."""
+    """Seconds of an epoch, by part; ``scans`` are in ``compute`` too."""
 
     compute: float
     scans: float
     copies: float
+    deal: float
     wire: float
     latency: float
     driver: float
@@ -134,12 +137,12 @@ def epoch(size: Size, constants: Constants, machines: int, cores: int = 1) -> Ep
     scans = scanning(size, k, p)
     compute = (steps(size, k, p) + k.pair * size.pairs(p)) / p + scans
     copies = 2 * size.item_bytes / k.copy
-    wire = size.item_bytes / k.wire if machines > 1 else 0.0
+    sent = size.item_bytes / k.wire if machines > 1 else 0.0
+    deal = sent / machines if size.item_bytes > p * p * WORTH else 2 * sent
+    wire = sent - sent / machines
     latency, driver = p * k.hop, p * p * (2 * pieces - 1) * k.call
-    deal, handed = wire / machines, wire - wire / machines
-    seen = deal + max(handed / pieces, handed - compute)
-    total = max(compute + copies + seen + latency, driver)
-    return Epoch(compute, scans, copies, wire, latency, driver, total)
+    total = max(compute + copies + deal + max(wire / pieces, wire - compute) + latency, driver)
+    return Epoch(compute, scans, copies, deal, wire, latency, driver, total)
 
 
 def machine_gb(size: Size, machines: int, cores: int) -> tuple[float, float]:

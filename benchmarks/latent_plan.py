@@ -26,16 +26,16 @@ def tables(size: Size, k: Constants, samples: int) -> None:
     print(
         f"\nCalculated: seconds of an epoch of the Million Song log, samples of {samples} items in the xi-step"
     )
-    print(
-        "machines  cores  compute  scans  copies    wire  at 10 Gbit/s  latency  driver   epoch  speed-up  efficiency"
-    )
+    print("machines  cores  compute  scans  copies    deal    wire  latency  driver   epoch", end="")
+    print("  at 10 Gbit/s  speed-up  efficiency")
     for machines, cores in [(1, 1), *((m, 1) for m in (4, 8, 16, 32, 64)), (4, 16), (16, 16)]:
         e = epoch(size, k, machines, cores)
         fast = epoch(size, replace(k, wire=TEN_GBIT), machines, cores)
         speed = one / e.total
         print(
-            f"{machines:8d} {cores:6d} {e.compute:8.2f} {e.scans:6.2f} {e.copies:7.2f} {e.wire:7.2f} {fast.wire:13.2f} "
-            f"{e.latency:8.2f} {e.driver:7.2f} {e.total:7.2f} {speed:9.1f} {speed / (machines * cores):11.0%}"
+            f"{machines:8d} {cores:6d} {e.compute:8.2f} {e.scans:6.2f} {e.copies:7.2f} {e.deal:7.2f} {e.wire:7.2f} "
+            f"{e.latency:8.2f} {e.driver:7.2f} {e.total:7.2f} {fast.total:13.2f} {speed:9.1f} "
+            f"{speed / (machines * cores):11.0%}"
         )
 
 
