@@ -1,5 +1,7 @@
 """Logs: what is accepted, how they are split, and how items are dealt out."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.latent.blocks import partition, parts_for, shards_of
-from rerank.latent.log import log_of, split_log
+from rerank.latent.log import CHUNK, Log, cut, log_of, split_log
 from tests.latent_cases import random_log
 
 
@@ -118,6 +120,43 @@ def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, 
     sizes = np.diff(X.indptr)
     np.testing.assert_array_equal(np.diff(parts[0].indptr), np.rint(first * sizes))
     np.testing.assert_array_equal(np.diff(parts[2].indptr), sizes - np.rint((first + second) * sizes))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    fractions=st.sampled_from([(0.3,), (0.0, 0.5), (0.2, 0.3, 0.5), (1.0,)]),
+    chunk=st.integers(1, 30),
+    density=st.sampled_from([0.0, 0.1, 0.6]),
+)
+def test_a_split_is_that_of_a_loop_over_users(seed, fractions, chunk, density):
+    """The records with a user's smallest random numbers come first, however many users are dealt out together."""
+    X = random_log(density=density, seed=seed)
+    drawn = np.random.default_rng(seed).random(X.nnz)
+    wanted = np.zeros((len(fractions) + 1, *X.shape))
+    for x in range(X.shape[0]):
+        mine = slice(X.indptr[x], X.indptr[x + 1])
+        items = X.indices[mine][np.argsort(drawn[mine])]
+        edges = [0, *np.rint(np.cumsum(fractions) * items.size).astype(int), items.size]
+        for k in range(len(wanted)):
+            wanted[k, x, items[edges[k] : edges[k + 1]]] = 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rerank.latent.log.CHUNK", chunk)
+        parts = split_log(X, fractions, seed)
+    np.testing.assert_array_equal([part.toarray() for part in parts], wanted)
+    assert all(part.has_canonical_format for part in parts)
+
+
+def test_a_cut_needs_little_beside_its_parts():
+    n = 2_000_000
+    log = Log(np.arange(0, n + 1, 20), np.tile(np.arange(20, dtype=np.int32), n // 20), 20)
+    tracemalloc.start()
+    parts = cut(log, (0.1,), 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    kept = sum(part.items.nbytes + part.indptr.nbytes for part in parts)
+    # A byte a record for its part, another for the mask, four numbers a user, and one chunk.
+    assert peak - kept < 2 * n + 8 * 4 * log.n_users + 100 * CHUNK
 
 
 @pytest.mark.parametrize("fractions", [(), (0.7, 0.4), (-0.1,)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from rerank.latent.checks import generator
 from rerank.latent.intake import chosen
 
 Ints = NDArray[np.int64]
+
+CHUNK = 2**18  # records that are dealt out together
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,21 +121,29 @@ def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) 
     tuple of CSR matrices (n_users, n_items)
         One more than ``fractions``.
     """
-    whole = log_of(log)
+    return tuple(part.matrix() for part in cut(log_of(log), fractions, random_state))
+
+
+def cut(log: Log, fractions: tuple[float, ...], random_state: Any = None) -> list[Log]:
+    """Parts of a log as :func:`split_log` makes them; of its length are only they, and a byte or two a record."""
     if not fractions or min(fractions) < 0 or not sum(fractions) <= 1:
         raise InputError(f"fractions is {fractions!r}; give shares >= 0 that sum to 1 at most.")
-    sizes = np.diff(whole.indptr)
-    user = np.repeat(np.arange(whole.n_users), sizes)
-    drawn = generator(random_state).random(whole.n_records)
-    order = np.lexsort((drawn, user))
-    place = np.empty(whole.n_records, dtype=np.int64)
-    place[order] = np.arange(whole.n_records)
-    place -= whole.indptr[user]
+    rng = generator(random_state)
+    sizes = np.diff(log.indptr)
     ends = np.rint(np.outer(np.cumsum(fractions), sizes)).astype(np.int64)
-    part = (place >= ends[:, user]).sum(axis=0)
-    return tuple(_part(whole, part == k) for k in range(len(fractions) + 1))
-
-
-def _part(log: Log, kept: NDArray[np.bool_]) -> Any:
-    ends = np.concatenate([[0], np.cumsum(kept)])
-    return Log(ends[log.indptr], log.items[kept], log.n_items).matrix()
+    part = np.empty(log.n_records, dtype=np.min_scalar_type(len(fractions)))
+    # Some users at a time: a stream of random numbers is the same in pieces.
+    users = np.unique(np.searchsorted(log.indptr, np.arange(0, log.n_records + CHUNK, CHUNK)))
+    for low, high in itertools.pairwise(np.minimum(users, log.n_users)):
+        some = slice(log.indptr[low], log.indptr[high])
+        user = np.repeat(np.arange(low, high), sizes[low:high])
+        order = np.lexsort((rng.random(user.size), user))
+        place = np.empty(user.size, dtype=np.int64)
+        place[order] = np.arange(some.start, some.stop)
+        place -= log.indptr[user]
+        part[some] = (place >= ends[:, user]).sum(axis=0)
+    counts = np.diff(ends, axis=0, prepend=0, append=sizes[None])
+    return [
+        Log(np.concatenate([[0], np.cumsum(n)]), log.items[part == k], log.n_items)
+        for k, n in enumerate(counts)
+    ]

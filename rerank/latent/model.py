@@ -14,7 +14,7 @@ from rerank.latent.checkpoint import Checkpoint, identity, seed_in
 from rerank.latent.checks import drawn_seed, whole
 from rerank.latent.engine import Factors, Settings
 from rerank.latent.lock import alone
-from rerank.latent.log import Log, log_of, some_users, split_log
+from rerank.latent.log import Log, cut, log_of, some_users
 from rerank.latent.options import (
     alpha_for,
     check,
@@ -204,10 +204,8 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         given = learnt = log_of(log)
         begun = self._afresh(self.checkpoint)
         if validation is None and self.validation_fraction > 0:
-            parts = split_log(
-                given, (number_in(self, "validation_fraction"),), seed_of(begun.seed, VALIDATION)
-            )
-            validation, learnt = parts[0], log_of(parts[1])
+            share = number_in(self, "validation_fraction")
+            validation, learnt = cut(given, (share,), seed_of(begun.seed, VALIDATION))
         self._train(begun, learnt, validation, count_in(self, "n_epochs"), self.checkpoint)
         if learnt is not given:
             self._learnt_from(learnt, given)
