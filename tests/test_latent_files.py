@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.latent import LatentRoBiRank, files
 from rerank.latent.checkpoint import KIND
 from rerank.latent.lock import NAME, alone
+from rerank.latent.plain import plain
 from tests.latent_cases import clustered_log
 
 ROOT = Path(__file__).parent.parent
@@ -87,7 +88,7 @@ def test_values_as_json_knows_them():
         "b": {"c": Path("x"), "d": np.inf, "e": np.bool_(True)},
     }
     wanted = {"a": [0.5, None, [1, 2]], "b": {"c": "x", "d": None, "e": True}}
-    assert files.plain(given) == wanted and json.loads(json.dumps(files.plain(given))) == wanted
+    assert plain(given) == wanted and json.loads(json.dumps(plain(given))) == wanted
 
 
 def test_a_folder_that_is_held_is_refused_and_left_as_it_was(fitted, tmp_path):

@@ -20,6 +20,7 @@ from rerank.errors import InputError
 from rerank.latent import files
 from rerank.latent.engine import Factors, Report, Settings
 from rerank.latent.log import Log
+from rerank.latent.plain import plain
 from rerank.latent.progress import Plan, Progress
 
 VECTORS = tuple(f.name for f in fields(Factors))
@@ -78,7 +79,7 @@ class Checkpoint:
 
     def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
-        self.run = files.plain(dict(run))
+        self.run = plain(dict(run))
         self._whole: set[str] = set()
 
     def resume(self, start: Factors) -> Progress | None:
@@ -113,7 +114,7 @@ class Checkpoint:
         at = {name: getattr(run, name) for name in NUMBERS}
         at |= {"best": best, "report": vars(run.report)}
         self._whole = files.write(
-            self.folder, {"run": self.run, "at": files.plain(at)}, arrays, KIND, whole=self._whole
+            self.folder, {"run": self.run, "at": plain(at)}, arrays, KIND, whole=self._whole
         )
 
     def _compare(self, other: Any) -> None:

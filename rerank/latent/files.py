@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -197,16 +196,3 @@ def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any
     if not described or digest_of(array) != entry["sha256"]:
         raise InputError(f"{path} is not the array that {kind.name} describes; {kind.remedy}.")
     return array
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON knows them, at any depth: numbers of NumPy, paths, and NaN or infinity as None."""
-    if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -16,6 +16,7 @@ from rerank.latent.engine import Factors
 from rerank.latent.evaluation import top_items
 from rerank.latent.lock import alone
 from rerank.latent.log import Log
+from rerank.latent.plain import plain
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -95,12 +96,12 @@ class Recommender:
         if not isinstance(params["random_state"], numbers.Integral):
             params["random_state"] = None
         fields = {
-            "params": files.plain(params),
+            "params": plain(params),
             "state": {
                 "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
                 "n_epochs": self.n_epochs_, "alpha": self.alpha_,
             },
-            "history": files.plain(self.history_),
+            "history": plain(self.history_),
         }  # fmt: skip
         f, log = self._factors, self._seen
         arrays: dict[str, NDArray[Any]] = {
