@@ -166,6 +166,16 @@ def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
     assert p.dual(a, mended, 0.05) == pytest.approx(bound, rel=1e-6)
 
 
+def test_multipliers_that_all_have_to_be_at_their_caps_are_moved_there():
+    p = problem(60, 4, threshold="quantile", k=1.0)
+    a = np.full(p.share.size, 0.7)
+    exact = 0.7 * p.threshold.caps()
+    rough = exact * (1 + 1e-3 * np.random.default_rng(0).standard_normal(exact.size))
+    assert p.dual(a, rough, 0.1) == -np.inf
+    np.testing.assert_allclose(p.feasible(a, rough), exact, rtol=1e-9)
+    assert p.dual(a, p.feasible(a, rough), 0.1) == pytest.approx(p.dual(a, exact, 0.1), rel=1e-9)
+
+
 def test_a_bound_above_the_value_is_rounding_or_no_proof():
     assert relative_gap(1.0, 1 + 1e-12) == pytest.approx(1e-12, rel=1e-3)
     assert 0 < relative_gap(1.0, 1.0) < 1e-14

@@ -62,7 +62,8 @@ class Augmented:
         n_iter, gap, steps, stuck = 0, np.inf, 0, 0
         while n_iter < max_iter and stuck <= IDLE:
             gradient = self._gradient()
-            primal, proved = self._primal(), self._dual(gradient)
+            primal = self.problem.value(self.w, self.up, self.down, self.alpha)
+            proved = self._dual(gradient)
             missing = float(gradient @ gradient) / (2 * self.alpha)
             if primal < value:
                 value, point = primal, self.w
@@ -92,11 +93,6 @@ class Augmented:
     def _gradient(self) -> Floats:
         """Of phi."""
         return self.alpha * self.w - self.problem.residual(self.here.a, self.here.b)
-
-    def _primal(self) -> float:
-        p = self.problem
-        t = p.threshold.values(self.down)
-        return float(self.alpha / 2 * (self.w @ self.w) + p.share @ p.loss.value(t[p.list_of] - self.up))
 
     def _dual(self, gradient: Floats) -> float:
         p, a = self.problem, self.here.a

@@ -45,8 +45,7 @@ class Step:
 
 def value_at(problem: TopPushProblem, alpha: float, at: Point) -> float:
     """``P`` from scores that are at hand."""
-    t = problem.threshold.values(at.down)
-    return float(alpha / 2 * (at.w @ at.w) + problem.share @ problem.loss.value(t[problem.list_of] - at.up))
+    return problem.value(at.w, at.up, at.down, alpha)
 
 
 def model_step(

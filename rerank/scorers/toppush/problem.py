@@ -104,8 +104,11 @@ class TopPushProblem:
 
     def primal(self, w: Floats, alpha: float) -> float:
         """``P(w)``, from the rows."""
-        t = self.threshold.values(np.asarray(self.negatives @ w))
-        z = t[self.list_of] - self.positives @ w
+        return self.value(w, self.positives @ w, np.asarray(self.negatives @ w), alpha)
+
+    def value(self, w: Floats, up: Floats, down: Floats, alpha: float) -> float:
+        """``P(w)`` from the scores of the positives and of the negatives, where they are at hand."""
+        z = self.threshold.values(down)[self.list_of] - up
         return float(alpha / 2 * (w @ w) + self.share @ self.loss.value(z))
 
     def residual(self, a: Floats, beta: Floats) -> Floats:
@@ -121,9 +124,8 @@ class TopPushProblem:
         room = most - beta
         missing = pull - np.bincount(self.negative_list, beta, self.n_lists)
         spare = np.bincount(self.negative_list, room, self.n_lists)
-        part = np.where(
-            (missing > ROUNDING * pull) & (missing < spare), missing / np.where(spare > 0, spare, 1), 0
-        )
+        # Never more than the room there is: where that does not do, the point was not near.
+        part = np.where(missing > ROUNDING * pull, np.minimum(missing / np.where(spare > 0, spare, 1), 1), 0)
         return np.asarray(beta + part[self.negative_list] * room)
 
     def dual(self, a: Floats, beta: Floats, alpha: float) -> float:
