@@ -19,14 +19,14 @@ from rerank.choice import Choice, candidates_of, check_safeguard, choose, keep_f
 from rerank.errors import InputError
 from rerank.folds import splits_of
 from rerank.held_out import held_out, judged_by, refuse_fixed_length
-from rerank.ranking import Weights
+from rerank.ranking import GradedTags, Weights
 from rerank.reranker import Reranker
 from rerank.validation import check_qid
 
 Floats = NDArray[np.float64]
 
 
-class RerankerCV(BaseEstimator):
+class RerankerCV(GradedTags, BaseEstimator):
     """A :class:`Reranker` whose options are chosen by cross-validation, with the first stage as a safeguard.
 
     Parameters
@@ -184,10 +184,3 @@ class RerankerCV(BaseEstimator):
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
         self._best().save(path)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        tags.input_tags.sparse = False
-        return tags

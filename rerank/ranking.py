@@ -23,7 +23,18 @@ Floats = NDArray[np.float64]
 Weights = Mapping[Any, float] | ArrayLike | None
 
 
-class RankingMixin:
+class GradedTags:
+    """What scikit-learn is told of an estimator that learns from grades and takes no sparse rows."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+class RankingMixin(GradedTags):
     """Ranking by a fitted first stage and reranking weights.
 
     A host holds the parameters ``stat``, ``n_candidates`` and ``gain``, and after its fit ``threshold_``, ``reranks_``,

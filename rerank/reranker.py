@@ -278,13 +278,6 @@ class Reranker(RankingMixin, BaseEstimator):
             )
         return problem
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        tags.input_tags.sparse = False
-        return tags
-
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
     """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it ranks, scores and saves, not more.
