@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 
 from joblib import Parallel, delayed
 
-from tests.comparisons import Verdict, check_programs, check_search
-from tests.instances import Instance, draw, stream
-from tests.sweep import sweep
+from tests.cases.instances import Instance, draw, stream
+from tests.oracles.comparisons import Verdict, check_programs, check_search
+from tests.oracles.sweep import sweep
 
 CHUNK = 50
 

@@ -22,9 +22,9 @@ from benchmarks.exact_data import folder
 from benchmarks.exact_rows import Row, boxes, many_lists, supports
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
-from rerank.search.corners import inner_value
-from rerank.search.supports import faces
-from rerank.search.supports import supports as columns_of
+from rerank.search.boxes.vertices import inner_value
+from rerank.search.supports.supports import faces
+from rerank.search.supports.supports import supports as columns_of
 from rerank.search.tables import tables
 
 HEAD = (

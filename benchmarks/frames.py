@@ -10,7 +10,8 @@ import argparse
 import numpy as np
 
 from rerank.problem import Problem, problem_of
-from rerank.search import SearchResult, compile_kernels, frame, solve
+from rerank.search import SearchResult, compile_kernels, solve
+from rerank.search.boxes import frame
 from rerank.statistics import parse
 
 

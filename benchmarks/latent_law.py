@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.latent_log import ITEMS, RECORDS, USERS
-from rerank.latent.blocks import parts_for
-from rerank.latent.engine import Settings
-from rerank.latent.ray_messages import pieces_of
+from rerank.latent.engines.blocks import parts_for
+from rerank.latent.engines.interface import Settings
+from rerank.latent.engines.ray_messages import pieces_of
 
 FACTORS = 100
 WORTH = 100 * 2**10  # bytes of a message below which the engine deals by way of the driver

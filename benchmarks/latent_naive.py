@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.latent.engine import Factors
-from rerank.latent.rows import FAST, draw
+from rerank.latent.engines.interface import Factors
+from rerank.latent.kernels.rows import FAST, draw
 
 ZERO, ONE, TWO, TINY = (np.float32(x) for x in (0.0, 1.0, 2.0, 1e-12))
 

@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks.latent_log import ITEMS
 from benchmarks.latent_prices import factors, log_from, part_of_log, settings_for
 from benchmarks.latent_ring import nodes_of_ray
-from rerank.latent import ray_cluster, ray_engine
-from rerank.latent.engine import ItemBlock, Report, Step
+from rerank.latent.engines import ray_cluster, ray_engine
+from rerank.latent.engines.interface import ItemBlock, Report, Step
+from rerank.latent.engines.ray_shard import RayShard
 from rerank.latent.log import Log
-from rerank.latent.ray_shard import RayShard
 
 EPOCHS = 3
 SHARE = 0.004  # of the users, for real work

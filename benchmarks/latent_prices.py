@@ -18,10 +18,10 @@ from scipy.optimize import nnls
 from benchmarks.latent_law import FACTORS, Points, Size
 from benchmarks.latent_log import ITEMS, RECORDS, USERS
 from rerank.latent import LatentRoBiRank
-from rerank.latent.engine import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.shard import Shard, dealt
 from rerank.latent.log import Log
 from rerank.latent.options import settings_of
-from rerank.latent.shard import Shard, dealt
 
 SHARDS = (1, 2, 4, 8, 16, 32, 64)
 TURNS = 2

@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.latent_log import drawn_log, read
 from benchmarks.latent_memory import copying
 from benchmarks.latent_naive import Naive
-from rerank.latent.blocks import shards_of
-from rerank.latent.engine import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.blocks import shards_of
+from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.shard import Shard, dealt
 from rerank.latent.log import Log, log_of
-from rerank.latent.shard import Shard, dealt
 
 FACTORS = 100
 SHARDS = 4  # as the model has by itself

@@ -28,8 +28,8 @@ from benchmarks.latent_prices import (
     step_prices,
 )
 from benchmarks.latent_transport import transport
-from rerank.latent.engine import Engine, Step
-from rerank.latent.engine_local import LocalEngine
+from rerank.latent.engines.interface import Engine, Step
+from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import Log
 
 FEW = 250  # items of a sample that is made for many blocks
@@ -109,7 +109,7 @@ def walls(log: Log) -> dict[tuple[str, int], float]:
     The load is printed with them: on cores that others use, too, they say little.  CPU seconds say what the cores take
     from one another: that two shards have little more work than one is in the tables before.
     """
-    from rerank.latent.ray_engine import RayEngine
+    from rerank.latent.engines.ray_engine import RayEngine
 
     print(
         "\nMeasured: wall seconds of an epoch and its collection, CPU seconds of its shards, a core a shard"

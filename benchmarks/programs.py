@@ -28,9 +28,9 @@ from formulations.data import Unit, units_from_labels
 from formulations.pairwise import preferences_from_gains
 from rerank.problem import problem_of
 from rerank.ranks import lost_counts, value_of_lost
+from rerank.reranker.solve.polish import polish
 from rerank.solvers import highs
 from rerank.solvers.outcome import Options
-from rerank.solvers.polish import polish
 from rerank.statistics import AUC, RankStatistic, parse
 
 Floats = NDArray[np.float64]

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rerank.metrics import ndcg
 
 from benchmarks.exact_data import arrays
 from benchmarks.robirank_peers import Floats, Method, Split, methods
-from rerank.metrics import ndcg
 
 CUTS = (1, 3, 5, 10, 20)
 DRAWS = 10_000

@@ -18,10 +18,10 @@ import numpy as np
 import rich
 
 from rerank import Reranker, datasets, plots
-from rerank.model_file import read
+from rerank.cli.report import four_numbers, print_checks
 from rerank.ranks import evaluate
-from rerank.report import four_numbers, print_checks
-from rerank.verification import verify
+from rerank.reranker.files.model_file import read
+from rerank.reranker.files.verify import verify
 
 BATCH, OPENED = 500, 10
 table, about = datasets.load("ai4i2020"), datasets.describe("ai4i2020")

@@ -19,8 +19,8 @@ import rich
 
 from formulations.compile import compile_model
 from rerank import Reranker, datasets, plots
+from rerank.cli.report import four_numbers
 from rerank.errors import SolverError
-from rerank.report import four_numbers
 from rerank.solvers import highs
 from rerank.solvers.gateway import solve_file
 from rerank.solvers.outcome import Options, Progress

@@ -13,11 +13,11 @@ import pytest
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.statistics import parse
-from tests.adversarial import adversarial
-from tests.comparisons import check_programs, check_search
-from tests.instances import draw, features, stream
-from tests.oracle import objective_at
-from tests.sweep import sweep
+from tests.cases.adversarial import adversarial
+from tests.cases.instances import draw, features, stream
+from tests.oracles.comparisons import check_programs, check_search
+from tests.oracles.oracle import objective_at
+from tests.oracles.sweep import sweep
 
 CHUNK = 100
 

@@ -135,7 +135,7 @@ def test_every_link_resolves(page):
 
 
 def test_the_front_pages_name_each_other():
-    for name in ("CONTRIBUTING.md", "docs/index.md", "rerank/data/README.md"):
+    for name in ("CONTRIBUTING.md", "docs/index.md", "rerank/io/data/README.md"):
         assert f"({name})" in README
 
 

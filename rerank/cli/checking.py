@@ -36,7 +36,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute a model's numbers from the files alone, in exact rational arithmetic."""
-    from rerank.verification import verify as check
+    from rerank.reranker.files.verify import verify as check
 
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
@@ -44,7 +44,7 @@ def verify(
     if proof is None:
         report = check(doc, table, str(model))
     else:
-        from rerank.proof_file import load
+        from rerank.certificate.proof_file import load
 
         record = load(proof)
         with working(f"Checking {proof.name} ..."):
@@ -58,7 +58,7 @@ def verify(
             }
         )
     else:
-        from rerank.report import print_checks
+        from rerank.cli.report import print_checks
 
         print_checks(report)
     raise typer.Exit(0 if report.holds else FAILED)
@@ -66,7 +66,7 @@ def verify(
 
 def doctor(as_json: AsJson = False) -> None:
     """Say which solvers and libraries this installation finds."""
-    from rerank.models import versions
+    from rerank.reranker.files.document import versions
     from rerank.solvers import gateway
 
     with working("Asking the solvers for their versions ..."):
@@ -74,6 +74,6 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         answer({"versions": versions(), "solvers": solvers})
         return
-    from rerank.report import print_doctor
+    from rerank.cli.report import print_doctor
 
     print_doctor(versions(), solvers)

@@ -18,8 +18,8 @@ from rerank.errors import CertificateError, InputError, NoSolutionError, RerankE
 
 if TYPE_CHECKING:
     from rerank.io import Table
-    from rerank.model_file import ModelDocument
-    from rerank.result import Result
+    from rerank.reranker.files.model_file import ModelDocument
+    from rerank.reranker.result import Result
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 
@@ -144,8 +144,8 @@ def read_for(
     weight: str | None = None, positive: str | None = None, need_label: bool = False,
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
     """A model and a table with its columns; options not given are those of the fit where the file has such a column."""
-    from rerank import model_file
     from rerank.io import read_table
+    from rerank.reranker.files import model_file
 
     doc = model_file.read(model)
     options: dict[str, Any]

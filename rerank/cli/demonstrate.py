@@ -15,14 +15,14 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Rerank a real list that ships with the package: first stage against exact fit, with what was proved."""
-    from rerank.demo import run
+    from rerank.cli.demo import run
 
     with working("Fitting the first stage, then the exact order of its shortlist ..."):
         shown = run(time_limit=time_limit, n_jobs=jobs)
     if as_json:
         answer(shown.to_dict())
     else:
-        from rerank.report import print_demo
+        from rerank.cli.report import print_demo
 
         print_demo(shown)
     raise typer.Exit(exit_code(shown.result))

@@ -73,8 +73,8 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
-    from rerank.reranker import Reranker
-    from rerank.settings import check
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.settings import check
 
     table = read_data(
         data,
@@ -110,7 +110,7 @@ def fit(
         written = {} if record is None else {"proof": str(proof)}
         answer({"model": str(model), **written, **est.result_.to_dict(), "coef": named_weights(est)})
     else:
-        from rerank.report import print_result
+        from rerank.cli.report import print_result
 
         print_result(est)
         say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")

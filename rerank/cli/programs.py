@@ -53,8 +53,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its training data for any solver."""
-    from rerank.programs import check_formulation
-    from rerank.verification import refitted
+    from rerank.reranker.files.verify import refitted
+    from rerank.reranker.solve.program import check_formulation
 
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
@@ -134,14 +134,14 @@ def take(
 ) -> None:
     """Read a solver's solution back into a model; its value is recomputed exactly."""
     from rerank.cli.fitting import named_weights
-    from rerank.exchange import imported
+    from rerank.reranker.files.export import imported
 
     est = imported(program, solution, dialect)
     est.save(model)
     if as_json:
         answer({"model": str(model), **est.result_.to_dict(), "coef": named_weights(est)})
     else:
-        from rerank.report import print_result
+        from rerank.cli.report import print_result
 
         print_result(est)
         say(f"Written to {model}.")

@@ -26,8 +26,8 @@ def rank(
     """Rank the rows of a table, best first."""
     import numpy as np
 
-    from rerank.lists import rows_by_list
-    from rerank.models import restore
+    from rerank.ranks.lists import rows_by_list
+    from rerank.reranker.files.document import restore
 
     doc, table = read_for(model, data, qid=qid, id=id)
     est = restore(doc, where=str(model))
@@ -56,14 +56,14 @@ def rank(
     if as_json:
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
-        from rerank.report import print_rows
+        from rerank.cli.report import print_rows
 
         print_rows(shown, len(table))
 
 
 def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None:
-    from rerank.atomic import writing
     from rerank.io import write_run
+    from rerank.io.atomic import writing
 
     if path.suffix in (".run", ".trec"):
         write_run(path, table.qid, names, scores, ranks=places)
@@ -93,8 +93,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate the model's ranking of labelled rows, beside the first stage's."""
-    from rerank.models import restore
     from rerank.ranks import count_empty, evaluate
+    from rerank.reranker.files.document import restore
     from rerank.statistics import parse
 
     doc, table = read_for(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.atomic import writing
 from rerank.errors import InputError
+from rerank.io.atomic import writing
 from rerank.io.csv_header import choose_features, distinct, find, is_number, read_header, some
 from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
 from rerank.io.table import Floats, Table

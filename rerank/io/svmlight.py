@@ -6,8 +6,8 @@ from array import array
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.atomic import writing
 from rerank.errors import InputError
+from rerank.io.atomic import writing
 from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
 from rerank.io.table import Table
 

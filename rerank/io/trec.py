@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.atomic import writing
 from rerank.errors import InputError
+from rerank.io.atomic import writing
 from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, wrong
 from rerank.io.table import Floats
 

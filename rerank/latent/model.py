@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from rerank.latent.blocks import VALIDATION, seed_of
-from rerank.latent.checkpoint import Checkpoint, identity, seed_in
 from rerank.latent.checks import drawn_seed, whole
-from rerank.latent.engine import Factors, Settings
-from rerank.latent.lock import alone
+from rerank.latent.engines.blocks import VALIDATION, seed_of
+from rerank.latent.engines.interface import Factors, Settings
 from rerank.latent.log import Log, cut, log_of, some_users
 from rerank.latent.options import (
     alpha_for,
@@ -28,6 +26,8 @@ from rerank.latent.options import (
 from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
 from rerank.latent.start import Begun, advice_for, check_logs, engine_of, grown
+from rerank.latent.storage.checkpoint import Checkpoint, identity, seed_in
+from rerank.latent.storage.lock import alone
 from rerank.latent.training import complain, train
 
 
@@ -42,7 +42,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     ----------
     n_factors : int, default 32
     loss : {"robirank", "warp"}, default "robirank"
-        "warp" takes the steps of Weston et al. instead, see :mod:`rerank.latent.warp`.
+        "warp" takes the steps of Weston et al. instead, see :mod:`rerank.latent.kernels.warp`.
     alpha : float, optional
         Strength of the penalty, which grows with the number of records, as the loss does. Without it, 5 over the
         mean number of records of a user, 0.15 at most: near the best of three logs' validation parts.
@@ -66,7 +66,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     n_passes : int, default 1
         Visits of a record for each xi-step.
     xi : {"auto", "exact", "chebyshev", "sampled"}, default "auto"
-        Sum over items of the xi-step, see :mod:`rerank.latent.xi`; "auto" samples large catalogues and takes
+        Sum over items of the xi-step, see :mod:`rerank.latent.kernels.xi`; "auto" samples large catalogues and takes
         polynomials for users with many records.
     xi_samples : int, default 2000
         Items of a sample.

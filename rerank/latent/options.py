@@ -10,10 +10,10 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.latent.checks import real, whole
-from rerank.latent.engine import Settings
+from rerank.latent.engines.interface import Settings
+from rerank.latent.engines.ray_messages import MOST
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan
-from rerank.latent.ray_messages import MOST
 
 CHOICES = {
     "loss": ("robirank", "warp"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rerank.latent.engine import Collected, Factors, Report
+from rerank.latent.engines.interface import Collected, Factors, Report
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
-from rerank.latent import files
-from rerank.latent.engine import Factors
+from rerank.latent.engines.interface import Factors
 from rerank.latent.evaluation import top_items
-from rerank.latent.lock import alone
 from rerank.latent.log import Log
-from rerank.latent.plain import plain
+from rerank.latent.storage import files
+from rerank.latent.storage.lock import alone
+from rerank.latent.storage.plain import plain
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.latent.blocks import START, seed_of
-from rerank.latent.engine import Engine, Factors
+from rerank.latent.engines.blocks import START, seed_of
+from rerank.latent.engines.interface import Engine, Factors
 from rerank.latent.log import Log
 
 
@@ -70,11 +70,11 @@ def grown(known: Factors, n_users: int, n_items: int, scale: float, seed: int) -
 def engine_of(name: str, n_jobs: int | None, advice: str = "") -> Engine:
     """The engine of a name; ``advice`` says what to do when it loses its workers time and again."""
     if name == "local":
-        from rerank.latent.engine_local import LocalEngine
+        from rerank.latent.engines.local import LocalEngine
 
         return LocalEngine(n_jobs)
     try:
-        module = importlib.import_module("rerank.latent.ray_engine")
+        module = importlib.import_module("rerank.latent.engines.ray_engine")
     except ImportError as error:
         if error.name != "ray":  # an installation that is damaged says more than we could
             raise

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from rerank.errors import SolverError
-from rerank.latent.engine import Engine, Factors, Settings, Step
+from rerank.latent.engines.interface import Engine, Factors, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan, Progress

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.lbfgs import check_limits
+from rerank.scorers.linalg.lbfgs import check_limits
 
 
 class _CostSensitive(LinearRanker):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.lbfgs import Loss, check_limits, minimise
+from rerank.scorers.linalg.lbfgs import Loss, check_limits, minimise
 
 
 class PNormPush(LinearRanker):

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
-from rerank.proof import Proof, fingerprint
-from rerank.search.boxes import BoxSearch
+from rerank.problem.proof import Proof, fingerprint
+from rerank.search.boxes.search import BoxSearch
 
 SMALL = 1  # code of a box settled by listing vertices
 COORDINATE = 2  # code of a split at the middle of the first coordinate of a support

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.boxes import BoxSearch
-from rerank.search.lines import LineSearch, State, follow
+from rerank.search.boxes.search import BoxSearch
+from rerank.search.lines.search import LineSearch, State, follow
 from rerank.search.workers import Job, Workers
 
 Floats = NDArray[np.float64]

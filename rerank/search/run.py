@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem
-from rerank.search.boxes import BoxSearch, open_ends
-from rerank.search.corners import Exact
-from rerank.search.forward import forward
-from rerank.search.frame import frame
-from rerank.search.lines import LineSearch, states
+from rerank.search.boxes.fathom import settle_small
+from rerank.search.boxes.frame import frame
+from rerank.search.boxes.search import BoxSearch, open_ends
+from rerank.search.boxes.vertices import Exact
+from rerank.search.lines.forward import forward
+from rerank.search.lines.search import LineSearch, states
 from rerank.search.result import Progress, SearchResult
 from rerank.search.rounds import Rounds
-from rerank.search.settle import settle_small
-from rerank.search.supports import supports
+from rerank.search.supports.supports import supports
 from rerank.search.tables import Tables, tables
 
 Floats = NDArray[np.float64]

@@ -29,7 +29,7 @@ LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}
 
 def is_compiled() -> bool:
     """Whether the largest kernel is compiled, in this process or in the cache on disk; takes a few milliseconds."""
-    from rerank.search.kernel import explore
+    from rerank.search.boxes.kernel import explore
 
     if explore.signatures:
         return True
@@ -38,21 +38,32 @@ def is_compiled() -> bool:
 
 def _indices() -> list[Path]:
     """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
-    from rerank.search import kernel, line_kernel, sieve_kernel
+    from rerank.search.boxes import kernel
+    from rerank.search.lines import kernel as line_kernel
+    from rerank.search.supports import screening_kernel as sieve_kernel
 
-    where = Path(kernel.explore.stats.cache_path)
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = []
     for module in _called(kernel) | _called(line_kernel) | _called(sieve_kernel):
         # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
         changed = max(_changed(part) for part in _called(module))
-        for index in where.glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
+        for index in _cache_of(module).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
             with suppress(OSError):
                 if index.stat().st_mtime >= changed:
                     found.append(index)
                 else:
                     index.unlink()
     return found
+
+
+def _cache_of(module: ModuleType) -> Path:
+    """The folder in which numba keeps the kernels of a module."""
+    return Path(
+        next(
+            f.stats.cache_path for f in vars(module).values() if hasattr(f, "py_func")
+            and f.py_func.__module__ == module.__name__
+        )
+    )  # fmt: skip
 
 
 def _called(module: ModuleType) -> set[ModuleType]:
@@ -82,7 +93,7 @@ def announce(verbose: bool = False) -> bool:
     """
     if is_compiled():
         return False
-    from rerank.search.kernel import explore
+    from rerank.search.boxes.kernel import explore
 
     line = LINE.format(explore.stats.cache_path)
     logger.info(line)
@@ -120,7 +131,7 @@ def compile_kernels(verbose: bool = False) -> float:
 
 def compile_boxes() -> None:
     """The kernels of the box search: a good half of what there is to compile."""
-    from rerank.search.boxes import BoxSearch
+    from rerank.search.boxes.search import BoxSearch
     from rerank.search.rounds import Rounds
     from rerank.search.tables import tables
 
@@ -131,9 +142,9 @@ def compile_boxes() -> None:
 
 def compile_lines_and_sieve() -> None:
     """The other half."""
-    from rerank.search.sieve import layout, settled
     from rerank.search.solver import line_search
-    from rerank.search.supports import Supports
+    from rerank.search.supports.screening import layout, settled
+    from rerank.search.supports.supports import Supports
     from rerank.search.tables import tables
 
     global _asked

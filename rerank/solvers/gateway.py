@@ -19,8 +19,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rerank.atomic import writing
 from rerank.errors import InputError, SolverError
+from rerank.io.atomic import writing
 from rerank.solvers import highs
 from rerank.solvers.answers import Answer, by_command, judged
 from rerank.solvers.outcome import Holds, Options, Outcome, Stop

@@ -1,6 +1,6 @@
 """Moments of sparse columns, fewer columns for the same minimum, and a turn of conjugate gradients, compiled.
 
-Rows come as the entries of :mod:`rerank.scorers.sparse_products`.
+Rows come as the entries of :mod:`rerank.scorers.linalg.sparse_products`.
 """
 
 from __future__ import annotations

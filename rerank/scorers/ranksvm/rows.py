@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rerank.scorers.data import Floats
-from rerank.scorers.products import Products
+from rerank.scorers.linalg.products import Products
+from rerank.scorers.linalg.sparse_products import back, entries_of, scores
 from rerank.scorers.ranksvm.products import moments, rewritten
-from rerank.scorers.sparse_products import back, entries_of, scores
 
 WIDE = 16
 

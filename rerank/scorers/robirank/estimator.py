@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.lbfgs import Loss, check_limits, minimise
+from rerank.scorers.linalg.lbfgs import Loss, check_limits, minimise
 from rerank.scorers.robirank.lists import GainLists, gain_lists
 
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rerank.scorers.base import Solution
-from rerank.scorers.toppush.augmented import Augmented
-from rerank.scorers.toppush.dual import descend
-from rerank.scorers.toppush.hull import HullCertificate, certificate_of
-from rerank.scorers.toppush.newton import Found, minimise
+from rerank.scorers.toppush.cuts.hull import HullCertificate, certificate_of
+from rerank.scorers.toppush.cuts.newton import Found, minimise
+from rerank.scorers.toppush.multipliers.augmented import Augmented
+from rerank.scorers.toppush.multipliers.dual import descend
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
 from rerank.scorers.toppush.threshold import MaxThreshold
 

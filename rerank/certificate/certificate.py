@@ -1,0 +1,256 @@
+r"""The judge: what weights are worth, recomputed in exact rational arithmetic from the stored doubles.
+
+Features, scaling, coefficients, gains, weights of lists, margin and price are taken as the doubles they are stored
+in, and from there on nothing is rounded: ``(x - low) / (high - low)`` is a quotient of integers, a pair is won when
+its difference reaches epsilon exactly.  Nothing that proposes weights is imported here.
+
+>>> import numpy as np
+>>> from rerank.certificate.certificate import certify
+>>> from rerank.problem import problem_of
+>>> from rerank.statistics import AUC
+>>> problem = problem_of([[0.0], [1.0], [2.0]], np.array([0.0, 0.0, 1.0]), AUC(), epsilon=0.1)
+>>> certificate = certify(problem, [1.0])
+>>> certificate.value, certificate.margin, certificate.pairs_won
+(Fraction(1, 1), Fraction(1, 2), 2)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.certificate.exact_value import digest, exact_scores, ideal_value, judge_list, mean_of_lists
+from rerank.errors import CertificateError, InputError
+from rerank.problem import Problem
+from rerank.ranks.rationals import bound_up, from_text, to_text, value_down
+
+__all__ = [
+    "Certificate",
+    "bound_up",
+    "certify",
+    "check_claim",
+    "digest",
+    "ideal_value",
+    "recheck",
+    "value_down",
+]
+
+Floats = NDArray[np.float64]
+Number = float | Fraction
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What weights are worth on a problem, exactly.
+
+    Attributes
+    ----------
+    value : Fraction
+        ``V(w) - C |w|_0`` at the problem's margin, in the unit of ``evaluate``.
+    statistic : Fraction
+        The statistic of the ranking itself: no margin, no price, ties against the relevant item.
+    margin : Fraction or None
+        Smallest difference of scaled scores among the pairs won; None when no pair is won.
+    pairs_won, pairs : int
+        Pairs of a larger above a smaller gain in one list: those that reach epsilon, and all.
+    near_misses : int
+        Pairs in the right order whose difference does not reach epsilon.
+    weights : tuple of float
+        The weights, in scaled space.
+    epsilon, C : float
+    data_sha256 : str
+        Digest of the problem, see :func:`digest`.
+    """
+
+    value: Fraction
+    statistic: Fraction
+    margin: Fraction | None
+    pairs_won: int
+    pairs: int
+    near_misses: int
+    weights: tuple[float, ...]
+    epsilon: float
+    C: float
+    data_sha256: str
+
+    @property
+    def value_down(self) -> float:
+        """The value as a double that does not overstate it."""
+        return value_down(self.value)
+
+    @property
+    def n_features(self) -> int:
+        """Number of non-zero weights."""
+        return sum(weight != 0 for weight in self.weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: fractions and doubles as hexadecimal text."""
+        plain: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("value", "statistic", "margin"):
+            plain[name] = None if plain[name] is None else to_text(plain[name])
+        return plain | {
+            "weights": [weight.hex() for weight in self.weights],
+            "epsilon": self.epsilon.hex(),
+            "C": self.C.hex(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Certificate:
+        """The certificate :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InputError
+            For anything that is not one.
+        """
+        try:
+            margin = plain["margin"]
+            counts = {name: int(plain[name]) for name in ("pairs_won", "pairs", "near_misses")}
+            return cls(
+                value=from_text(plain["value"]),
+                statistic=from_text(plain["statistic"]),
+                margin=None if margin is None else from_text(margin),
+                weights=tuple(float.fromhex(weight) for weight in plain["weights"]),
+                epsilon=float.fromhex(plain["epsilon"]),
+                C=float.fromhex(plain["C"]),
+                data_sha256=str(plain["data_sha256"]),
+                **counts,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"This is not a certificate ({error!r}); write one with to_dict().") from None
+
+
+def certify(problem: Problem, w: ArrayLike) -> Certificate:
+    """Judge weights exactly; ``n log n`` comparisons of integers per list.
+
+    Parameters
+    ----------
+    problem : Problem
+    w : array (d,)
+        Weights in scaled space.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    InputError
+        When there is not one finite number per feature, or the data hold a missing value.
+    CertificateError
+        When the weights are not allowed: neither ``max|w_j| = 1`` nor all zero, a sign or the support limit broken.
+    """
+    weights = np.asarray(w, dtype=np.float64)
+    check_weights(problem, weights)
+    scores, unit = exact_scores(problem, weights)
+    # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
+    margin = math.ceil(Fraction(problem.epsilon) * unit)
+    judged = [judge_list(item, scores, margin) for item in problem.lists]
+    margins = [one.margin for one in judged if one.margin is not None]
+    price = Fraction(problem.C) * int(np.count_nonzero(weights))
+    return Certificate(
+        value=mean_of_lists(problem, [one.value for one in judged]) - price,
+        statistic=mean_of_lists(problem, [one.statistic for one in judged]),
+        margin=Fraction(min(margins), unit) if margins else None,
+        pairs_won=sum(one.won for one in judged),
+        pairs=sum(one.pairs for one in judged),
+        near_misses=sum(one.near for one in judged),
+        weights=tuple(weights.tolist()),
+        epsilon=problem.epsilon,
+        C=problem.C,
+        data_sha256=digest(problem),
+    )
+
+
+def check_weights(problem: Problem, weights: Floats) -> None:
+    """Refuse weights outside the problem's set; see :func:`certify`."""
+    if weights.shape != (problem.n_features,) or not np.isfinite(weights).all():
+        raise InputError(
+            f"Weights of shape {weights.shape} were given; the problem needs {problem.n_features} finite numbers."
+        )
+    largest = float(np.max(np.abs(weights), initial=0.0))
+    if largest not in (0.0, 1.0):
+        raise CertificateError(
+            f"The largest weight is {largest!r} in size; divide the weights by it, so that it is 1 (or all are 0)."
+        )
+    broken = np.flatnonzero(weights * problem.signs < 0)
+    if broken.size:
+        j = int(broken[0])
+        wanted = "positive" if problem.signs[j] > 0 else "negative"
+        raise CertificateError(
+            f"The weight of feature {j} is {weights[j]!r}, but only {wanted} ones are allowed."
+        )
+    used = int(np.count_nonzero(weights))
+    if problem.max_features is not None and used > problem.max_features:
+        raise CertificateError(
+            f"{used} features have a weight, but at most {problem.max_features} are allowed."
+        )
+
+
+def check_claim(
+    certificate: Certificate,
+    value: Number | None = None,
+    bound: Number | None = None,
+    statistic: Number | None = None,
+    tolerance: Number = 0,
+) -> None:
+    """Compare what was claimed with what is so.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    value, statistic : number, optional
+        Claimed value and statistic; they may fall short of the exact ones, but not exceed them.
+    bound : number, optional
+        Claimed bound on every value; it must be at least the exact value.
+    tolerance : number
+        Forgiven difference.
+
+    Raises
+    ------
+    CertificateError
+        For the first claim that does not hold, with both numbers.
+    """
+    for name, claim, exact in (
+        ("value", value, certificate.value),
+        ("statistic", statistic, certificate.statistic),
+    ):
+        if claim is not None and not claim - tolerance <= exact:
+            raise CertificateError(
+                f"A {name} of {_shown(claim)} was claimed, but the weights are worth {_shown(exact)} when recomputed "
+                "exactly; do not use this result, and raise epsilon if a solver reported it."
+            )
+    if bound is not None and not bound + tolerance >= certificate.value:
+        raise CertificateError(
+            f"A bound of {_shown(bound)} was claimed, but these weights are worth {_shown(certificate.value)}, which "
+            "is more; the proof is wrong, do not use it."
+        )
+
+
+def recheck(problem: Problem, certificate: Certificate) -> Certificate:
+    """Judge a certificate's weights again on a problem and compare every entry.
+
+    Raises
+    ------
+    CertificateError
+        Naming the first entry that differs: other data, other options, or a certificate that was altered.
+    """
+    again = certify(problem, certificate.weights)
+    names = [field.name for field in fields(Certificate)]
+    for name in sorted(names, key=lambda name: name != "data_sha256"):
+        stated, found = getattr(certificate, name), getattr(again, name)
+        if stated != found:
+            hint = "these are not the data it was made from" if name == "data_sha256" else "it was altered"
+            raise CertificateError(
+                f"The certificate states {name} = {_shown(stated)}, recomputed it is {_shown(found)}: {hint}."
+            )
+    return again
+
+
+def _shown(value: Any) -> str:
+    return f"{float(value):.17g}" if isinstance(value, (float, Fraction)) else repr(value)

@@ -1,0 +1,187 @@
+"""Bounds of all leaves of a support's trees, many at a time.
+
+Pairs decided in a box are decided in all boxes inside it, so the checker goes down the tree with those left
+undecided, until the leaves below a node are few enough to be treated as one matrix.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.certificate.check.exact import ExactProblem
+from rerank.certificate.check.pairs import Filter, Indices, Mask, Pairs
+from rerank.certificate.check.sides import Branch, Sides
+from rerank.certificate.check.tree import Boxes, UnprovenError, halved
+from rerank.certificate.check.vertices import Corner, largest_value
+from rerank.problem.proof import COORDINATE, LINE, LISTED
+
+BATCH = 2**19  # leaves times undecided pairs that make one matrix
+FEW = 16  # leaves for which narrowing first does not pay
+
+
+class LeafCheck:
+    """Checks the trees of one support after the other.
+
+    Attributes
+    ----------
+    leaves, exact_leaves : int
+        Leaves that passed, and those among them that took rationals.
+    """
+
+    def __init__(
+        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction
+    ) -> None:
+        self.exact, self.pairs = exact, Pairs(exact)
+        self.codes, self.ends_of, self.bound = codes, ends_of, bound
+        self.leaves = self.exact_leaves = 0
+
+    def support(self, features: Indices, lines: NDArray[np.int64], faces: Boxes) -> None:
+        """Check the trees of all faces of a support.
+
+        Raises
+        ------
+        UnprovenError
+            For the first leaf that could hold more than the bound.
+        """
+        self.features, self.lines = features, lines
+        self.filter = Filter.on(self.pairs, features)
+        self.limit = self.bound + self.exact.price * features.size - self.exact.constant
+        scaled = floor(self.limit * Fraction(2) ** self.pairs.shift)
+        self.most = max(min(scaled, 2**63 - 1), -1)
+        self.opposed: dict[int, Mask] = {}
+        everything = np.arange(self.pairs.slot.size)
+        todo = [Branch(faces, everything, np.zeros(self.pairs.unit_of.size, np.int64))]
+        while todo:
+            branch = todo.pop()
+            count = int((self.ends_of[branch.boxes.nodes] - branch.boxes.nodes + 2).sum()) // 2
+            if count == 1 or count * branch.open.size <= BATCH:
+                self._batch(branch)
+            elif branch.boxes.nodes.size > 1:
+                todo += [
+                    Branch(branch.boxes[i : i + 1], branch.open, branch.lost)
+                    for i in range(branch.boxes.nodes.size)
+                ]
+            else:
+                todo += self._descend(self._narrowed(branch))
+
+    def side(self, branch: Branch, side: int) -> tuple[Mask, bool]:
+        """Pairs lost on a side of a line, and whether one is won in the whole hull: that side is empty."""
+        if side not in self.opposed:
+            g = abs(side)
+            if not 1 <= g <= len(self.lines):
+                raise UnprovenError(f"A code splits by line {g}, the support has {len(self.lines)} lines.")
+            row = self.exact.rounded(self.lines[g - 1 : g, 0], self.lines[g - 1 : g, 1])[0, self.features]
+            self.opposed[side] = self.filter.opposed(row if side > 0 else -row, float(self.exact.epsilon))
+        opposed = self.opposed[side]
+        if branch.hull is None:
+            return opposed, False
+        gone = opposed.copy()
+        gone[branch.open] = False
+        others = np.flatnonzero(gone)
+        return opposed, bool((self.filter.ends(*branch.hull, others)[0] >= self.filter.high[others]).any())
+
+    def _narrowed(self, branch: Branch) -> Branch:
+        """Decide pairs in the branch's only box."""
+        box, ids = branch.boxes, branch.open
+        centre, half = box.centres[0], box.halves[0]
+        least, most = self.filter.ends(centre, half, ids)
+        lost = most < self.filter.low[ids]
+        # Four times the error on top, so that the same test passes again in every smaller box.
+        won = least >= self.filter.high[ids] + 4 * self.filter.slack[ids]
+        counts = branch.lost + self.pairs.lost(ids[lost])
+        # An item whose place earns nothing whatever comes takes no further part.
+        earning = (counts < self.pairs.earning)[self.pairs.slot[ids]]
+        return Branch(box, ids[~lost & ~won & earning], counts, (centre, half))
+
+    def _descend(self, branch: Branch) -> list[Branch]:
+        """The two children of the branch's only box, which is no leaf."""
+        code = int(self.codes[branch.boxes.nodes[0]])
+        if code <= LINE:
+            parts = halved(branch.boxes, np.array([code]), self.ends_of)
+            return [Branch(part, branch.open, branch.lost, branch.hull) for part in parts]
+        out = []
+        first = int(branch.boxes.nodes[0]) + 1
+        for node, side in ((first, code - LINE), (int(self.ends_of[first]) + 1, LINE - code)):
+            opposed, empty = self.side(branch, side)
+            if empty:
+                self.leaves += (int(self.ends_of[node]) - node + 2) // 2
+                continue
+            box = Boxes(np.array([node]), branch.boxes.centres, branch.boxes.halves, branch.boxes.sides)
+            gone = opposed[branch.open]
+            counts = branch.lost + self.pairs.lost(branch.open[gone])
+            out.append(Branch(box, branch.open[~gone], counts, branch.hull))
+        return out
+
+    def _batch(self, branch: Branch) -> None:
+        """Check all leaves below a branch."""
+        if (
+            branch.boxes.nodes.size == 1
+            and int(self.ends_of[branch.boxes.nodes[0]]) - int(branch.boxes.nodes[0]) > 2 * FEW
+        ):
+            branch = self._narrowed(branch)
+        sides = Sides(branch, self.side)
+        boxes = self._below(branch.boxes, sides)
+        ids = branch.open
+        reach = self.filter.reach(boxes.centres, boxes.halves, ids)
+        gone = reach < self.filter.low[ids][:, None]
+        if len(sides.masks) > 1:
+            gone |= np.array(sides.masks)[boxes.sides].T
+        over = self.pairs.totals(gone, ids, branch.lost) > self.most
+        if len(sides.masks) > 1:
+            over &= ~np.array(sides.empty)[boxes.sides]
+        for i in np.flatnonzero(over):
+            unsure = ~gone[:, i] & ~(reach[:, i] >= self.filter.high[ids])
+            self._exactly(
+                boxes,
+                int(i),
+                branch.lost + self.pairs.lost(ids[gone[:, i]]),
+                ids[~gone[:, i]],
+                unsure[~gone[:, i]],
+            )
+        self.leaves += boxes.nodes.size
+
+    def _below(self, boxes: Boxes, sides: Sides) -> Boxes:
+        """Leaves below some nodes, level by level."""
+        done = []
+        while boxes.nodes.size:
+            codes = self.codes[boxes.nodes].astype(np.int64)
+            leaf = codes < COORDINATE
+            done.append(boxes[leaf])
+            by_line, halving = codes > LINE, ~leaf & (codes <= LINE)
+            parts: list[Boxes] = []
+            if halving.any():
+                parts += halved(boxes[halving], codes[halving], self.ends_of)
+            if by_line.any():
+                parts += self._sided(boxes[by_line], codes[by_line] - LINE, sides)
+            boxes = Boxes.join(parts) if parts else boxes[:0]
+        return Boxes.join(done)
+
+    def _sided(self, boxes: Boxes, line: NDArray[np.int64], sides: Sides) -> list[Boxes]:
+        first = boxes.nodes + 1
+        out = []
+        for nodes, sign in ((first, 1), (self.ends_of[first] + 1, -1)):
+            chosen = [sides.add(base, sign * g) for base, g in zip(boxes.sides.tolist(), line.tolist())]
+            out.append(Boxes(nodes, boxes.centres, boxes.halves, np.array(chosen, dtype=np.intp)))
+        return out
+
+    def _exactly(self, boxes: Boxes, i: int, lost: NDArray[np.int64], open_: Indices, unsure: Mask) -> None:
+        """Decide a leaf in rationals: pairs that doubles left open, then the sum, then the vertices."""
+        corner = Corner(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
+        surely = np.array([corner.out_of_reach(int(p)) for p in open_[unsure]], dtype=bool)
+        below = open_[unsure][surely]
+        lost = lost + self.pairs.lost(below)
+        best = corner.value(lost)
+        if best > self.limit and self.codes[boxes.nodes[i]] == LISTED:
+            best = largest_value(corner, lost, np.setdiff1d(open_, below))
+        if best > self.limit:
+            reached = best + self.exact.constant - self.exact.price * self.features.size
+            raise UnprovenError(
+                f"The box of code {int(boxes.nodes[i])}, on features {self.features.tolist()}, "
+                f"may hold weights worth {float(reached)!r}, "
+                f"above the bound of {float(self.bound)!r}."
+            )
+        self.exact_leaves += 1

@@ -1,0 +1,129 @@
+"""The tree of a proof: whether its codes are complete, and the boxes of its leaves.
+
+Boxes have dyadic ends with few digits, so that centres and half-widths are exact doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem import Problem
+from rerank.problem.proof import COORDINATE
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
+
+
+class UnprovenError(Exception):
+    """The proof does not show what it claims; the message says where."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Nodes of the tree with their boxes.
+
+    Attributes
+    ----------
+    nodes : intp (m,)
+        Where their codes stand.
+    centres, halves : float64 (m, k)
+    sides : intp (m,)
+        Which set of chosen sides of lines holds for each (a number into the caller's list of sets).
+    """
+
+    nodes: Indices
+    centres: Floats
+    halves: Floats
+    sides: Indices
+
+    def __getitem__(self, which: Indices | NDArray[np.bool_] | slice) -> Boxes:
+        return Boxes(self.nodes[which], self.centres[which], self.halves[which], self.sides[which])
+
+    @classmethod
+    def join(cls, parts: list[Boxes]) -> Boxes:
+        """All boxes of several."""
+        columns = zip(*((b.nodes, b.centres, b.halves, b.sides) for b in parts))
+        return cls(*(np.concatenate(column) for column in columns))
+
+
+def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
+    """Last code of the subtree that begins at each code.
+
+    Raises
+    ------
+    UnprovenError
+        When the codes are not exactly ``roots`` full binary trees, one after the other.
+    """
+    n = codes.size
+    if roots == 0 or not (codes >= COORDINATE).any():
+        if n != roots:
+            raise UnprovenError(f"The tree has {n} codes where {roots} are needed: it is not complete.")
+        return np.arange(n)
+    # A walk in preorder that rises by one at a split and falls by one at a leaf falls below its level before
+    # a node exactly where the node's subtree ends.
+    walk = np.cumsum(np.where(codes >= COORDINATE, 1, -1).astype(np.int64))
+    if walk[-1] != -roots or walk[:-1].min(initial=0) <= -roots:
+        raise UnprovenError("The codes do not make the trees of all faces: some are missing or left over.")
+    level = walk + roots  # from 0 (the end) upwards
+    keys = np.sort(level * n + np.arange(n))
+    before = np.concatenate([[roots], level[:-1]])
+    return keys[np.searchsorted(keys, (before - 1) * n + np.arange(n))] % n
+
+
+def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int, ...]], int]:
+    """Supports that a proof must treat, in order, and their number.
+
+    With a price on features each set of features up to the limit counts by itself.  Without one the largest
+    sets are enough, since a smaller one lies on their sides.
+    """
+    d = problem.n_features
+    largest = d if problem.max_features is None else min(problem.max_features, d)
+    sizes = range(1 if problem.C > 0 else largest, largest + 1)
+    kept = [size for size in sizes if left_out is None or size < left_out]
+    return (s for size in kept for s in combinations(range(d), size)), sum(comb(d, size) for size in kept)
+
+
+def faces(signed: NDArray[np.bool_], first: int, ends_of: NDArray[np.int64]) -> tuple[Boxes, int]:
+    """Faces ``w_j = 1`` (and ``-1`` for free weights) of one support's cube, and the code after their trees."""
+    k = signed.size
+    nodes, centres, halves = [], [], []
+    for j in range(k):
+        for side in (1.0,) if signed[j] else (1.0, -1.0):
+            centre, half = np.where(signed, 0.5, 0.0), np.where(signed, 0.5, 1.0)
+            centre[j], half[j] = side, 0.0
+            nodes.append(first)
+            centres.append(centre)
+            halves.append(half)
+            first = int(ends_of[first]) + 1
+    return Boxes(np.array(nodes), np.array(centres), np.array(halves), np.zeros(len(nodes), np.intp)), first
+
+
+def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -> tuple[Boxes, Boxes]:
+    """Upper and lower halves of boxes that are split by a coordinate.
+
+    Raises
+    ------
+    UnprovenError
+        For a coordinate that is not there, has no width or too little.
+    """
+    j = codes - COORDINATE
+    row = np.arange(j.size)
+    if (j >= boxes.centres.shape[1]).any() or (boxes.halves[row, j] <= 2 * NARROWEST).any():
+        at = boxes.nodes[0] if j.size == 1 else boxes.nodes.tolist()
+        raise UnprovenError(f"Code {at} splits a coordinate that has no width or that is not there.")
+    halves = boxes.halves.copy()
+    halves[row, j] /= 2
+    out = []
+    first = boxes.nodes + 1
+    for nodes, sign in ((first, 1.0), (ends_of[first] + 1, -1.0)):
+        centres = boxes.centres.copy()
+        centres[row, j] += sign * halves[row, j]
+        out.append(Boxes(nodes, centres, halves, boxes.sides))
+    return out[0], out[1]

@@ -1,0 +1,121 @@
+"""Lists valued exactly: scores as integers over one unit, lost counts, sums that are never rounded.
+
+The arithmetic behind :mod:`rerank.certificate`, which says what is claimed and judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.problem import Problem, RankedList
+from rerank.ranks.evaluate import count_lost, dense_codes, reach, value_of_lost
+from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgedList:
+    """One list: its values with and without the margin, its pairs, its smallest won difference in units of score."""
+
+    value: Fraction
+    statistic: Fraction
+    won: int
+    near: int
+    pairs: int
+    margin: int | None
+
+
+def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
+    """Scaled scores up to a constant, as integers over a common unit; rows that stand in no list stay 0."""
+    scores = np.zeros(problem.X.shape[0], dtype=object)
+    support = np.flatnonzero(weights)
+    used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+    if not np.isfinite(problem.X[np.ix_(used, support)]).all():
+        raise InputError("The data hold a missing or infinite value; the certificate needs finite numbers.")
+    columns, factors = [], []
+    for j in support:
+        numerators, denominator = as_integers(problem.X[used, j])
+        width = Fraction(problem.high[j]) - Fraction(problem.low[j])
+        columns.append(numerators)
+        factors.append(Fraction(weights[j]) / width / denominator)
+    # Shifting by low moves all scores alike and is left out: only differences count.
+    multipliers, unit = common_denominator(factors)
+    for column, multiplier in zip(columns, multipliers):
+        scores[used] += column * multiplier
+    return scores, unit
+
+
+def judge_list(item: RankedList, scores: NDArray[Any], margin: int) -> JudgedList:
+    """Judge one list; ``margin`` is the least whole difference that reaches epsilon."""
+    distinct, codes = dense_codes(scores[item.rows])
+    with_margin = reach(distinct, margin)[codes]
+    won = near = pairs = 0
+    margins = []
+    for gain in item.thresholds():
+        mine, others = codes[item.gains == gain], np.sort(codes[item.gains < gain])
+        beaten = np.searchsorted(others, with_margin[item.gains == gain], side="left")
+        ahead = np.searchsorted(others, mine, side="left")
+        won, near = won + int(beaten.sum()), near + int((ahead - beaten).sum())
+        pairs += mine.size * others.size
+        some = beaten > 0
+        margins += (distinct[mine[some]] - distinct[others[beaten[some] - 1]]).tolist()
+    value, statistic = _raw(item, codes, with_margin), _raw(item, codes, codes)
+    return JudgedList(value, statistic, won, near, pairs, min(margins, default=None))
+
+
+def _raw(item: RankedList, codes: NDArray[np.intp], reached: NDArray[np.intp]) -> Fraction:
+    """Value of one list in the unit of ``evaluate``."""
+    levels, gain_unit = as_integers(item.thresholds())
+    coefficients, coefficient_unit = as_integers(item.coefficients)
+    total = previous = 0
+    for gain, level in zip(item.thresholds(), levels.tolist()):
+        lost = count_lost(codes, reached, item.gains >= gain)
+        total += (level - previous) * value_of_lost(lost, coefficients)
+        previous = level
+    raw = Fraction(total, gain_unit * coefficient_unit)
+    return (raw + Fraction(item.constant)) / Fraction(item.scale)
+
+
+def _ideal_order(item: RankedList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    codes = dense_codes(item.gains)[1]
+    return codes, codes
+
+
+def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
+    """Weighted mean over the problem's lists."""
+    weights = [Fraction(item.weight) for item in problem.lists]
+    return exact_sum(weight * value for weight, value in zip(weights, values)) / exact_sum(weights)
+
+
+def ideal_value(problem: Problem) -> Fraction:
+    """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
+    return mean_of_lists(problem, [_raw(item, *_ideal_order(item)) for item in problem.lists])
+
+
+def digest(problem: Problem) -> str:
+    """SHA-256 of everything the value depends on, in little-endian doubles and 64-bit integers."""
+    sha = hashlib.sha256(b"rerank problem 1")
+    limit = -1 if problem.max_features is None else problem.max_features
+    shape = [*problem.X.shape, len(problem.lists), limit, *problem.signs.tolist()]
+    for part in _parts(problem, shape):
+        # Adding zero makes the two zeros one, so that equal data have equal digests.
+        sha.update((part + 0).astype("<f8" if part.dtype.kind == "f" else "<i8").tobytes())
+    return sha.hexdigest()
+
+
+def _parts(problem: Problem, shape: list[int]) -> Iterator[NDArray[Any]]:
+    yield np.array(shape, dtype=np.int64)
+    yield np.array([problem.epsilon, problem.C])
+    yield from (problem.X, problem.low, problem.high)
+    for item in problem.lists:
+        yield np.array([item.rows.size, *item.rows], dtype=np.int64)
+        yield from (item.gains, item.coefficients, np.array([item.weight, item.constant, item.scale]))

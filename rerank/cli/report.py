@@ -1,0 +1,190 @@
+"""Results on a terminal: the four numbers, ranked rows, checks, and two lists side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rerank.cli.demo import Demo
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.files.verify import Report
+    from rerank.reranker.result import Result
+
+SOURCES = {
+    "ideal": "the ideal list",
+    "search": "the search in weight space",
+    "solver": "the solver, on its word",
+}
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number as a person reads it, a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "none"
+
+
+def four_numbers(result: Result) -> Table:
+    """Statistic, value, bound and the program's own numbers, each with what it is."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    name = result.statistic_name
+    rows = [
+        ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
+        ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
+        ("value", number(result.value), "exact, from the weights, margin and price included"),
+        ("bound", number(result.bound), f"on every value, by {SOURCES[result.bound_source]}"),
+        ("gap", number(result.gap, 9), "bound minus value"),
+    ]
+    if result.program_value is not None:
+        told = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
+        rows.append(("program", number(result.program_value), told))
+    for row in rows if result.first_stage_statistic is not None else rows[1:]:
+        table.add_row(*row)
+    return table
+
+
+def print_result(est: Reranker, console: Console | None = None) -> None:
+    """Status, numbers, weights, shortlist, time and notes of a fit."""
+    out = console or Console()
+    result = est.result_
+    out.print(Text(result.message, style="bold"))
+    out.print(four_numbers(result))
+    names = est._names()
+    used = [(names[j], est.coef_[j]) for j in est.coef_.nonzero()[0]]
+    shown = ", ".join(f"{name} {weight:+.6g}" for name, weight in used[:12]) + (
+        ", ..." if len(used) > 12 else ""
+    )
+    out.print(f"weights   {shown or 'none'}", highlight=False)
+    short = result.shortlist
+    out.print(
+        f"shortlist {short.n_head} of {short.n_rows} rows in {result.n_lists} list(s), {short.n_positive_head} of "
+        f"{short.n_positive} relevant ones; {short.n_features} features",
+        highlight=False,
+    )
+    out.print(
+        "seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()),
+        highlight=False,
+    )
+    for note in remarks(result):
+        out.print(f"- {note}", highlight=False)
+
+
+def remarks(result: Result) -> list[str]:
+    """What a careful reader wants to know beside the numbers."""
+    short = result.shortlist
+    lines = list(result.notes)
+    if short.n_tied:
+        lines.append(
+            f"{short.n_tied} row(s) more than asked for share the score at the cut; all of them are in the shortlist."
+        )
+    if short.constant_features:
+        names = ", ".join(short.constant_features[:6]) + (", ..." if len(short.constant_features) > 6 else "")
+        lines.append(f"Constant on the shortlist and left out: {names}.")
+    if short.n_duplicates:
+        extra = (
+            f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
+            if short.n_conflicts
+            else ""
+        )
+        lines.append(f"{short.n_duplicates} row(s) of the shortlist repeat an earlier one{extra}.")
+    if result.n_empty_lists:
+        lines.append(f"{result.n_empty_lists} list(s) hold nothing to order and are not in the mean.")
+    return lines
+
+
+def print_rows(rows: Sequence[dict[str, Any]], n_rows: int, console: Console | None = None) -> None:
+    """Ranked rows, best first."""
+    out = console or Console()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    with_lists = any(row["list"] is not None for row in rows)
+    for name in [*["list"] * with_lists, "place", "row", "score"]:
+        table.add_column(name, justify="left" if name in ("list", "row") else "right")
+    for row in rows:
+        own = [row["list"]] if with_lists else []
+        table.add_row(*own, str(row["place"]), row["id"], f"{row['score']:.6g}")
+    out.print(table)
+    if len(rows) < n_rows:
+        out.print(f"{len(rows)} of {n_rows} rows; --top 0 prints all.", highlight=False)
+
+
+def print_checks(report: Report, console: Console | None = None) -> None:
+    """The checks of a verification, one a line."""
+    out = console or Console()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("", "check", "stated", "recomputed"):
+        table.add_column(name)
+    for check in report.checks:
+        mark = Text("ok", style="green") if check.holds else Text("FAILED", style="bold red")
+        table.add_row(mark, check.name, check.stated, check.recomputed)
+    out.print(table)
+    for remark in report.remarks:
+        out.print(remark, highlight=False)
+    out.print(
+        Text(
+            "Everything stated holds."
+            if report.holds
+            else "The files contradict each other; do not use this model.",
+            style="bold",
+        )
+    )
+
+
+def print_doctor(
+    versions: dict[str, str], solvers: Sequence[dict[str, Any]], console: Console | None = None
+) -> None:
+    """Versions and solvers of an installation."""
+    out = console or Console()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("solver", "version", "licence", "reached by"):
+        table.add_column(name)
+    for one in solvers:
+        if one["found"]:
+            table.add_row(one["name"], str(one["version"]), one["licence"], one["how"])
+    out.print("  ".join(f"{name} {version}" for name, version in versions.items()), highlight=False)
+    out.print(table)
+    for one in solvers:
+        if not one["found"]:
+            out.print(f"{one['name']} was not found: {one['install']}", highlight=False)
+
+
+def side_by_side(demo: Demo) -> Table:
+    """The tops of two lists beside each other: row, label and where it stood in the other."""
+    columns = ", ".join(demo.columns)
+    table = Table(
+        padding=(0, 1), title=f"The first {len(demo.before)} places of the training list ({columns})"
+    )
+    names = ("place", "first stage", demo.found, "exact reranking", demo.found, "was at")
+    for name, side in zip(names, ("right", "left", "center", "left", "center", "right"), strict=True):
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for place, (left, right) in enumerate(zip(demo.before, demo.after, strict=True), start=1):
+        table.add_row(
+            str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant),
+            "" if right.other == place else str(right.other),
+        )  # fmt: skip
+    return table
+
+
+def _mark(relevant: bool) -> Text:
+    return Text("yes", style="bold green") if relevant else Text(".", style="dim")
+
+
+def print_demo(demo: Demo, console: Console | None = None) -> None:
+    """The demonstration: the two lists, the numbers, the proof, the rows held out."""
+    out = console or Console()
+    for line in demo.opening:
+        out.print(line, highlight=False)
+    out.print()
+    out.print(side_by_side(demo))
+    for line in demo.places:
+        out.print(line, highlight=False)
+    out.print()
+    out.print(four_numbers(demo.result))
+    out.print()
+    for line in demo.closing:
+        out.print(line, highlight=False)

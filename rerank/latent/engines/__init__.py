@@ -1,0 +1,1 @@
+"""Who does the epochs: this process, or workers on Ray."""

@@ -1,0 +1,79 @@
+"""How vectors are cut for the way from machine to machine: messages of 64 MB at most.
+
+A block travels in pieces of whole sub-blocks, each sent as soon as it has been visited, so that most of a block is on
+its way while the rest of it is worked on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.latent.engines.blocks import Partition, parts_for
+from rerank.latent.engines.interface import Factors, Floats, Settings, Step
+
+MOST = 2**26  # bytes of a message
+PIECES = 4  # of a block, where it has as many sub-blocks: a fourth of its way is then not hidden by work
+
+Rows = tuple[Floats, Floats]  # V (n, d) and GV (n,)
+
+
+def in_hand(shard: int, step: Step, n_shards: int) -> int:
+    """The block that a shard has in a step."""
+    return (shard + step.sub_epoch) % n_shards
+
+
+def pieces_of(n_items: int, n_factors: int, settings: Settings) -> list[tuple[int, int]]:
+    """First and last sub-block of each piece of a block, counted from its own first one."""
+    parts = parts_for(n_items, settings.n_shards, n_factors, settings.block_bytes)
+    part_bytes = 4 * n_factors * -(-n_items // (parts * settings.n_shards))
+    fit = max(1, MOST // part_bytes)
+    count = max(min(PIECES, parts), -(-parts // fit))
+    edges = [k * parts // count for k in range(count + 1)]
+    return list(itertools.pairwise(edges))
+
+
+def rows_of(items: Partition, block: int, piece: tuple[int, int]) -> slice:
+    """Rows of a block that make up a piece."""
+    first = block * items.n_parts
+    low, high = items.edges[first + piece[0]], items.edges[first + piece[1]]
+    return slice(int(low - items.edges[first]), int(high - items.edges[first]))
+
+
+def slices(n_rows: int, row_bytes: int) -> list[slice]:
+    """Rows cut into messages; one at least."""
+    most = max(1, MOST // row_bytes)
+    return [slice(low, min(low + most, n_rows)) for low in range(0, max(n_rows, 1), most)]
+
+
+def shares(n_items: int, n_factors: int, n_shards: int) -> int:
+    """Messages for the rows that go from one block to another when items are dealt anew.
+
+    Their number is random, with this mean; twice the mean is out of reach where it is of many rows.
+    """
+    mean = 4 * n_factors * n_items / n_shards**2
+    return max(1, int(np.ceil(2 * mean / MOST)))
+
+
+def moving(old: Partition, new: Partition, source: int, target: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows of the old block ``source`` that go to the new block ``target``, and their rows there."""
+    low, high = new.bounds(target)
+    places = old.place[new.order[low:high]]
+    first, last = old.bounds(source)
+    to = np.flatnonzero((first <= places) & (places < last))
+    return places[to] - first, to
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Slices as one array of its own; what comes out of an object store cannot be written to."""
+    return np.concatenate(parts) if len(parts) > 1 else parts[0].copy()
+
+
+def cut_users(factors: Factors, users: NDArray[np.int64]) -> list[Floats]:
+    """``U`` of some users in messages, and ``GU`` last."""
+    U = factors.U[users]
+    return [*(U[some] for some in slices(len(U), 4 * U.shape[1])), factors.GU[users]]

@@ -1,0 +1,147 @@
+"""A shard of users: their vectors and records, and all that is done with them."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.latent.engines import visits
+from rerank.latent.engines.blocks import STEPS, Partition, partition, parts_for, seed_of
+from rerank.latent.engines.interface import Floats, ItemBlock, Report, Settings, Step
+from rerank.latent.kernels.steps import robirank
+from rerank.latent.kernels.warp import warp
+from rerank.latent.kernels.xi import renew
+from rerank.latent.log import Log
+
+WINDOW = 1024
+
+
+def dealt(n_items: int, n_factors: int, settings: Settings, epoch: int) -> Partition:
+    """The items of an epoch, the same for whoever asks."""
+    parts = parts_for(n_items, settings.n_shards, n_factors, settings.block_bytes)
+    return partition(n_items, settings.n_shards, parts, settings.seed, epoch)
+
+
+class Shard:
+    """Users that stay, for item blocks that come and go.
+
+    Parameters
+    ----------
+    index : int
+        Of this shard.
+    log : Log
+        Records of its users, whose rows are in the order of ``U``.
+    U, GU : float32 (n, d) and (n,)
+        Changed in place.
+    settings : Settings
+    """
+
+    def __init__(self, index: int, log: Log, U: Floats, GU: Floats, settings: Settings) -> None:
+        self.index = index
+        self.log = log
+        self.U = U
+        self.GU = GU
+        self.settings = settings
+        self.at = (0, 0)
+        self.finite = True
+
+    def _arrange(self, epoch: int, block: int) -> None:
+        """Put the records of a block, and no others, in the order of an epoch; ``xi`` is as it is at first."""
+        if (epoch, block) == self.at:
+            return
+        log = self.log
+        if epoch != self.at[0]:
+            self.items = dealt(log.n_items, self.U.shape[1], self.settings, epoch)
+            self.part_of = self.items.part_of()
+        n_parts = self.items.n_parts
+        low = block * n_parts
+        self.ends = np.zeros(n_parts + 1, dtype=np.int64)
+        visits.count(log.items, self.part_of, low, self.ends)
+        self.who = np.empty(self.ends[-1], dtype=np.int32)
+        self.where = np.empty(self.ends[-1], dtype=np.int32)
+        self.xi = np.full(self.ends[-1], 1.0 / log.n_items, dtype=np.float32)
+        visits.arrange(
+            log.indptr, log.items, self.part_of, self.items.place, low, self.items.edges[low : low + n_parts],
+            self.ends[:-1].copy(), self.who, self.where,
+        )  # fmt: skip
+        self.at = (epoch, block)
+
+    def xi_step(self, step: Step, block: ItemBlock) -> Report:
+        """Renew ``xi`` of the records in the block."""
+        began = time.thread_time()
+        self._arrange(step.epoch, block.index)
+        if self.settings.loss != "robirank" or not self.finite:
+            return Report(finite=self.finite)
+        n_parts = self.items.n_parts
+        parts = (block.index * n_parts, (block.index + 1) * n_parts)
+        sizes = np.empty(self.log.n_users, dtype=np.int64)
+        visits.records_in(self.log.indptr, self.log.items, self.part_of, *parts, sizes)
+        records = (
+            self.log.indptr, self.log.items, self.part_of, self.items.place, self.items.bounds(block.index)[0],
+        )  # fmt: skip
+        cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
+        cursor[slice(*parts)] = self.ends[:-1]
+        sums = renew(
+            self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1, self.settings, cursor, self.xi
+        )  # fmt: skip
+        return Report(
+            logs=sums[0], errors=sums[1], records=sums[2], looked=sums[3],
+            xi_seconds=time.thread_time() - began,
+        )  # fmt: skip
+
+    def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
+        """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares.
+
+        With ``parts = (first, last)`` only these sub-blocks, counted from the block's own first one: what is done in
+        several calls has the same bits as what is done in one.
+        """
+        began = time.thread_time()
+        self._arrange(step.epoch, block.index)
+        total = Report()
+        low, n_parts = self.items.bounds(block.index)[0], self.items.n_parts
+        for part in range(*(parts or (0, n_parts))):
+            rng = np.random.default_rng(seed_of(self.settings.seed, STEPS, *step, self.index, part))
+            k = block.index * n_parts + part
+            rows = slice(self.items.edges[k] - low, self.items.edges[k + 1] - low)
+            for _ in range(self.settings.n_passes):
+                pairs = self._visit(part, block.V[rows], block.GV[rows], rng, step.epoch)
+                self.finite = self.finite and pairs >= 0
+                total += Report(pairs=max(pairs, 0), finite=self.finite)
+        total.step_seconds = time.thread_time() - began
+        return total
+
+    def _visit(self, part: int, V: Floats, GV: Floats, rng: np.random.Generator, epoch: int) -> int:
+        """One pass over the records of a sub-block."""
+        records = slice(self.ends[part], self.ends[part + 1])
+        if records.start == records.stop:
+            return 0
+        s = self.settings
+        step = warp if s.loss == "warp" else robirank
+        who = self.who[records]
+        return int(
+            step(
+                who, self.where[records], self.xi[records], visit_starts(who, s.visit_size, rng),
+                self.U, self.GU, V, GV,
+                self.log.n_items, np.float32(s.rate(epoch)), np.float32(s.alpha), s.optimizer == "adagrad",
+                s.visit_size, s.n_negatives, s.popular, np.uint64(rng.integers(2**63)),
+            )
+        )  # fmt: skip
+
+
+def visit_starts(who: NDArray[np.int32], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """First record of each visit; a user with more than ``size`` records has several.
+
+    The order is random among every ``WINDOW`` visits: far enough to part the visits of a user, near enough that rows
+    of users, which are in random order themselves, are read from memory one after the other.
+    """
+    begins = np.flatnonzero(np.diff(who, prepend=-1))
+    lengths = np.diff(begins, append=who.size)
+    visits_of = -(-lengths // size)
+    starts = np.repeat(begins, visits_of)
+    within = np.arange(starts.size) - np.repeat(np.cumsum(visits_of) - visits_of, visits_of)
+    starts += within * size
+    for low in range(0, starts.size, WINDOW):
+        rng.shuffle(starts[low : low + WINDOW])
+    return starts

@@ -1,0 +1,1 @@
+"""Compiled steps on blocks of users and items."""

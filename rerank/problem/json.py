@@ -1,0 +1,103 @@
+"""A problem as plain JSON, every double in hexadecimal, so that a solution can be judged where the data are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.problem.problem import Problem, RankedList
+
+MOST_ENTRIES = 20_000_000
+
+
+def problem_to_json(problem: Problem) -> dict[str, Any]:
+    """Plain values from which :func:`problem_from_json` builds the same problem, bit by bit."""
+    return {
+        "rows": problem.X.shape[0],
+        "columns": problem.X.shape[1],
+        "X": _hex(problem.X.ravel()),
+        "lists": [
+            {
+                "rows": item.rows.tolist(),
+                "gains": _hex(item.gains),
+                "coefficients": _hex(item.coefficients),
+                "weight": item.weight.hex(),
+                "constant": item.constant.hex(),
+                "scale": item.scale.hex(),
+            }
+            for item in problem.lists
+        ],
+        "epsilon": problem.epsilon.hex(),
+        "C": problem.C.hex(),
+        "max_features": problem.max_features,
+        "signs": problem.signs.tolist(),
+        "low": _hex(problem.low),
+        "high": _hex(problem.high),
+    }
+
+
+def problem_from_json(body: Any, where: str) -> Problem:
+    """The problem of :func:`problem_to_json`.
+
+    Raises
+    ------
+    InputError
+        For anything that is not one, naming ``where``.
+    """
+    try:
+        n, d = int(body["rows"]), int(body["columns"])
+        if not (n > 0 and d > 0 and n * d <= MOST_ENTRIES):
+            raise ValueError(f"a table of {n} x {d} entries")
+        X = _unhex(body["X"], n * d).reshape(n, d)
+        lists = [_list(item, n) for item in body["lists"]]
+        limit = body["max_features"]
+        return Problem.build(
+            X, lists, epsilon=float.fromhex(body["epsilon"]), C=float.fromhex(body["C"]),
+            max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
+            low=_unhex(body["low"], d), high=_unhex(body["high"], d),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{where} holds no problem that can be used ({str(error)[:100]}); export it again."
+        ) from None
+
+
+def _list(body: Any, n: int) -> RankedList:
+    rows = np.array(body["rows"], dtype=np.intp)
+    if (
+        rows.ndim != 1
+        or not rows.size
+        or rows.min() < 0
+        or rows.max() >= n
+        or np.unique(rows).size != rows.size
+    ):
+        raise ValueError("a list names rows that are not there, or one twice")
+    gains = _unhex(body["gains"], rows.size)
+    coefficients = _unhex(body["coefficients"], rows.size)
+    weight, constant, scale = (float.fromhex(body[key]) for key in ("weight", "constant", "scale"))
+    finite = np.isfinite([weight, constant, scale]).all()
+    if (
+        not finite
+        or (gains < 0).any()
+        or np.any(np.diff(coefficients, prepend=0.0) < 0)
+        or weight <= 0
+        or scale <= 0
+    ):
+        raise ValueError("a list has a negative gain, weight or scale, or coefficients that fall")
+    return RankedList(rows, gains, coefficients, weight, constant, scale)
+
+
+def _hex(values: NDArray[np.float64]) -> list[str]:
+    return [float(value).hex() for value in values]
+
+
+def _unhex(texts: Any, count: int) -> NDArray[np.float64]:
+    if not isinstance(texts, list) or len(texts) != count:
+        raise ValueError(f"{count} numbers were expected")
+    values = np.array([float.fromhex(text) for text in texts])
+    if not np.isfinite(values).all():
+        raise ValueError("a number is not finite")
+    return values

@@ -1,0 +1,169 @@
+"""Plain measures of a ranking that are quoted beside a rank statistic, with the same rules for ties and lists.
+
+They are for measuring only: except nDCG and precision they look beyond each item's own rank, so they are no
+conditional linear rank statistics and cannot be fitted.  An item is relevant when its label is above 0.
+
+>>> from rerank.ranks.measures import average_precision, pos_at_top, reciprocal_rank
+>>> y, scores = [0, 1, 1, 0], [4.0, 3.0, 2.0, 1.0]
+>>> pos_at_top(y, scores), reciprocal_rank(y, scores), round(average_precision(y, scores), 4)
+(0.0, 0.5, 0.5833)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.ranks.evaluate import Ties, dense_codes, evaluate
+from rerank.ranks.lists import Empty, Gain, mean_over_lists, split
+from rerank.statistics import NDCG, Precision
+
+Integers = NDArray[np.intp]
+Blocks = tuple[Integers, Integers]
+"""Items and relevant items of each distinct score, best score first."""
+
+
+def pos_at_top(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties = "pessimistic",
+    empty: Empty = "skip",
+) -> float:
+    """Share of the relevant items above every irrelevant one [LiJinZhou2014, sec. 5]; 1 without irrelevant items."""
+
+    def value(blocks: Blocks) -> float:
+        sizes, hits = blocks
+        mixed = np.flatnonzero(hits < sizes)
+        if mixed.size == 0:
+            return 1.0
+        first = int(mixed[0])
+        # In random order each relevant item of the first mixed block precedes all m others with chance 1/(m + 1).
+        chance = {
+            "pessimistic": 0.0,
+            "optimistic": 1.0,
+            "average": 1.0 / float(sizes[first] - hits[first] + 1),
+        }
+        return float(hits[:first].sum() + hits[first] * chance[ties]) / float(hits.sum())
+
+    return _mean(y, scores, qid, ties, empty, value)
+
+
+def average_precision(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties = "pessimistic",
+    empty: Empty = "skip",
+) -> float:
+    """Mean over the relevant items of the precision at their place; "average" after [McSherryNajork2008]."""
+
+    def value(blocks: Blocks) -> float:
+        sizes, hits = blocks
+        before, seen = np.cumsum(sizes) - sizes, np.cumsum(hits) - hits
+        block = np.repeat(np.arange(sizes.size), sizes)
+        place = np.arange(1, block.size + 1)
+        inside = place - before[block]
+        r, m = hits[block], sizes[block]
+        if ties == "average":
+            chance = r / m
+            above = seen[block] + 1 + (inside - 1) * (r - 1) / np.maximum(m - 1, 1)
+        else:
+            skipped = m - r if ties == "pessimistic" else np.zeros_like(m)
+            chance = ((inside > skipped) & (inside <= skipped + r)).astype(np.float64)
+            above = seen[block] + inside - skipped
+        return math.fsum(chance * above / place) / float(hits.sum())
+
+    return _mean(y, scores, qid, ties, empty, value)
+
+
+def reciprocal_rank(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties = "pessimistic",
+    empty: Empty = "skip",
+) -> float:
+    """1/position of the first relevant item; "average" after [McSherryNajork2008]."""
+
+    def value(blocks: Blocks) -> float:
+        sizes, hits = blocks
+        first = int(np.flatnonzero(hits)[0])
+        start, m, r = int(sizes[:first].sum()), int(sizes[first]), int(hits[first])
+        if ties == "optimistic":
+            return 1.0 / (start + 1)
+        if ties == "pessimistic":
+            return 1.0 / (start + m - r + 1)
+        terms, chance = [], r / m
+        for j in range(1, m - r + 2):  # chance that the block's first relevant item is its j-th
+            terms.append(chance / (start + j))
+            chance *= (m - j - r + 1) / (m - j) if m > j else 0.0
+        return math.fsum(terms)
+
+    return _mean(y, scores, qid, ties, empty, value)
+
+
+def precision_at(
+    y: ArrayLike,
+    scores: ArrayLike,
+    at: int,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties = "pessimistic",
+    empty: Empty = "skip",
+) -> float:
+    """Share of the top ``at`` places held by relevant items; a list shorter than ``at`` has empty places."""
+    statistic = Precision(at)
+
+    def value(worth: NDArray[np.float64], scored: NDArray[Any]) -> float | None:
+        if not worth.any():
+            return None
+        return float(evaluate(statistic, worth > 0, scored, ties=ties)) / statistic.at
+
+    return mean_over_lists(split(y, scores, qid, gain="linear"), value, empty)
+
+
+def ndcg(
+    y: ArrayLike,
+    scores: ArrayLike,
+    at: int | None = None,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties = "pessimistic",
+    gain: Gain = "exponential",
+    empty: Empty = "skip",
+) -> float:
+    """DCG of the top ``at`` places over its ideal [JarvelinKekalainen2002]; ``evaluate("ndcg@N", ...)``."""
+    return float(evaluate(NDCG(at), y, scores, qid, ties=ties, gain=gain, empty=empty))
+
+
+def _mean(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None,
+    ties: Ties,
+    empty: Empty,
+    value: Callable[[Blocks], float],
+) -> float:
+    if ties not in ("pessimistic", "optimistic", "average"):
+        raise InputError(f"ties is {ties!r}; it must be 'pessimistic', 'optimistic' or 'average'.")
+
+    def of_list(worth: NDArray[np.float64], scored: NDArray[Any]) -> float | None:
+        return value(_blocks(worth > 0, scored)) if worth.any() else None
+
+    return mean_over_lists(split(y, scores, qid, gain="linear"), of_list, empty)
+
+
+def _blocks(relevant: NDArray[np.bool_], scores: NDArray[Any]) -> Blocks:
+    codes = dense_codes(scores)[1]
+    sizes = np.bincount(codes)[::-1]
+    hits = np.bincount(codes, weights=relevant)[::-1]
+    return sizes, hits.astype(np.intp)

@@ -1,0 +1,153 @@
+r"""Equal rows, and small moves of weights or rows that break ties.
+
+Rows that agree on every feature with a weight have equal scores whatever those weights are.  Lemma 2 of
+[RudinWang2018] moves weights so that all other ties break and no strict order changes; its hypothesis must be read
+as "no two rows equal *on the support of the weights*".  With it, and only where :func:`theorem_applies` says so, the
+optimum of the Subrank program is one of the ResolvedRank program.
+
+>>> from rerank.ranks.perturb import duplicates, perturb_weights
+>>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 5.0]]
+>>> [group.tolist() for group in duplicates(X, support=[0])]
+[[2, 3]]
+>>> w = perturb_weights([1.0, 1.0], X, random_state=0)     # rows 0 and 1 were tied, below row 2, below row 3
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.ranks.duplicates import Merged, duplicates, merge_duplicates, table
+from rerank.ranks.moved_rows import Seed, generator, perturb_rows
+from rerank.ranks.rationals import as_integers
+from rerank.ranks.theorem import Verdict, theorem_applies
+
+__all__ = [
+    "Merged",
+    "Verdict",
+    "duplicates",
+    "merge_duplicates",
+    "perturb_rows",
+    "perturb_weights",
+    "theorem_applies",
+]
+
+Floats = NDArray[np.float64]
+
+DRAWS = 50
+"""Random directions tried before giving up: one is enough unless rounding to doubles undoes it."""
+
+LEMMA_DRAWS = 10
+"""Of these, how many keep to the lemma's own step."""
+
+
+def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Floats:
+    r"""Weights near ``w`` that keep every strict order of scores and break every tie [RudinWang2018, Lemma 2].
+
+    With K the support of ``w``, u a random unit vector on K, and
+
+    * margin = the smallest positive difference of two scores (left out when all are tied),
+    * nu = the smallest ``|w_j|`` on K, X_max = the largest ``|x_ij|``, d the number of features,
+    * eta = min(margin / (2 X_max sqrt(d)), nu),
+
+    the result is ``w + delta u`` for some ``0 < delta < eta``, divided by its largest entry if that leaves the box
+    ``|w_j| <= 1`` or if ``max|w_j|`` was exactly 1.  It is returned only after an exact check that it keeps what it
+    should and breaks every tie.  Where rounding to doubles swallows so short a step, longer ones are put to the
+    same check.
+
+    Parameters
+    ----------
+    w : array (d,)
+        Weights in [-1, 1], not all 0.
+    X : array (n, d)
+        Rows to be scored, in the space of ``w``.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    float64 array (d,)
+        ``w`` itself when it has no tie.
+
+    Raises
+    ------
+    InputError
+        When ``w`` is 0 or outside the box, when two rows coincide on its support (naming them), or when the scores
+        are so close that no double near ``w`` separates them.
+    """
+    data, weights = _checked(w, X)
+    scores = _exact_scores(weights, data)
+    order = np.argsort(scores, kind="stable")
+    if not np.any(np.diff(scores[order]) == 0):
+        return weights
+    support = np.flatnonzero(weights)
+    smallest = float(np.abs(weights[support]).min())
+    eta = min(_safe_step(weights, data, scores[order]), smallest)
+    rng = generator(random_state)
+    for draw in range(DRAWS):
+        # eta is safe for rows anywhere in the box. Where rounding to doubles swallows it, a longer step may do no
+        # harm to the rows at hand; the exact check decides.
+        longest = min(eta * 4.0 ** max(0, draw - LEMMA_DRAWS), smallest)
+        direction = rng.standard_normal(support.size)
+        moved = weights.copy()
+        moved[support] += longest * rng.uniform(0.25, 0.75) * direction / np.linalg.norm(direction)
+        largest = float(np.abs(moved).max())
+        if largest > 1 or np.abs(weights).max() == 1:
+            moved = moved / largest
+        if _keeps_and_breaks(weights, scores, moved, data):
+            return moved
+    raise InputError(
+        "No weights near these break all ties and keep every order in double precision (the closest scores differ by "
+        "rounding only); scale the features to [0, 1], or merge such rows."
+    )
+
+
+def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
+    data = table(X)
+    weights = np.array(w, dtype=np.float64)
+    if weights.shape != (data.shape[1],) or not np.isfinite(weights).all():
+        raise InputError(
+            f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed."
+        )
+    if np.abs(weights).max(initial=0.0) > 1:
+        raise InputError("A weight is larger than 1 in size; divide the weights by the largest.")
+    if not weights.any():
+        raise InputError(
+            "All weights are 0, so all rows are tied and the lemma does not apply; give one a value."
+        )
+    equal = duplicates(data, np.flatnonzero(weights))
+    if equal:
+        i, k = (int(row) for row in equal[0][:2])
+        raise InputError(
+            f"Rows {i} and {k} are equal on the {np.count_nonzero(weights)} features with a weight, so no change of "
+            "these weights breaks their tie; merge them, or give weight to a feature in which they differ."
+        )
+    return data, weights
+
+
+def _exact_scores(weights: Floats, data: Floats) -> NDArray[np.object_]:
+    """Scores as integers over one unit (see :func:`_safe_step` for the unit)."""
+    support = np.flatnonzero(weights)
+    return as_integers(data[:, support])[0] @ as_integers(weights[support])[0]
+
+
+def _safe_step(weights: Floats, data: Floats, ascending: NDArray[np.object_]) -> float:
+    """The lemma's margin / (2 X_max sqrt(d)), rounded; what is left to the draw (a quarter) covers the rounding."""
+    support = np.flatnonzero(weights)
+    gaps = [gap for gap in np.diff(ascending).tolist() if gap]
+    if not gaps:
+        return math.inf
+    unit = as_integers(data[:, support])[1] * as_integers(weights[support])[1]
+    return float(Fraction(min(gaps), unit)) / (2 * float(np.abs(data).max()) * math.sqrt(data.shape[1]))
+
+
+def _keeps_and_breaks(old: Floats, old_scores: NDArray[np.object_], new: Floats, data: Floats) -> bool:
+    """Same support and signs, strict orders kept, no tie left: exactly."""
+    if not np.array_equal(np.sign(old), np.sign(new)):
+        return False
+    scores = _exact_scores(new, data)
+    order = np.argsort(scores, kind="stable")
+    return bool(np.all(np.diff(scores[order]) > 0) and np.all(np.diff(old_scores[order]) >= 0))

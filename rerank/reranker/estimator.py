@@ -1,0 +1,293 @@
+"""The estimator: a fast first stage shortlists, an exact fit orders the shortlist, a certificate says how well.
+
+>>> import numpy as np
+>>> from rerank import Reranker
+>>> X = np.array([[0.0, 3], [1, 1], [2, 2], [3, 0], [4, 4], [5, 1]])
+>>> y = np.array([0, 0, 1, 0, 1, 1])
+>>> est = Reranker(stat="auc", first_stage=None, solver="search").fit(X, y)
+>>> est.result_.status, est.rank(X).tolist()
+('optimal', [6, 5, 3, 4, 1, 2])
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rerank.errors import InputError
+from rerank.io.arrays import check_labels, check_matrix, check_qid, check_weights
+from rerank.reranker import settings
+from rerank.reranker.clock import Clock
+from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.fit import Fit, fit
+from rerank.reranker.ranking import Floats, RankingMixin, Weights
+from rerank.reranker.result import Result
+from rerank.reranker.shortlist import number_lists
+from rerank.reranker.training import Data, worth
+
+
+class Reranker(RankingMixin, BaseEstimator):
+    """Fits a rank statistic of the top of a list exactly, with a proved bound on how much better it could be.
+
+    Parameters
+    ----------
+    stat : str, RankStatistic, array or callable
+        What the list is judged by: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``,
+        ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+    first_stage : str, estimator or None
+        Orders the whole list and cuts the shortlist: ``"logistic"`` or any scikit-learn estimator. One that is already
+        fitted is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator`` to survive ``clone``). None:
+        every row is a candidate and the features are what is given, for instance the scores of several rankers.
+    n_candidates : int or None
+        K, the rows of each list that are reranked; None for all.
+    formulation : {"subrank", "resolved_rank", "mixed", "auc", "pairwise"}
+        The mathematical program handed to a solver.
+    solver : str
+        ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
+        (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,
+        ``"scip"``, ``"glpk"``, ``"gurobi"``, ...
+    presolve : bool
+        Let the search go first; False hands the plain program to the solver.
+    time_limit : float or None
+        Seconds for everything in ``fit``.
+    epsilon : float or "auto"
+        Margin by which a relevant row has to beat another, in units of the scaled score.
+    C : float
+        Price of one feature, in the unit of the statistic.
+    max_features : int or None
+        At most this many features get a weight.
+    positive : bool or sequence of {-1, 0, 1}
+        True for non-negative weights; or a sign for each feature, 0 for a free one.
+    gain : {"exponential", "linear"}
+        Worth of a grade g: ``2^g - 1`` or ``g``.
+    thinning : float or None
+        Fit the statistic averaged over lists in which each row above is kept with this probability.
+    proof : bool
+        Keep the search's record of how it cut the weights into boxes: ``result_.proof``, to be saved and checked
+        by anyone (``docs/proofs.md``). Features that are correlated take the search longer then.
+    n_jobs : int or None
+        Cores of the search and threads of HiGHS; None for 1, -1 for all.
+    random_state : int, RandomState or None
+        Seed; None is 0, so that two fits agree.
+    verbose : int
+        1 for a live line while HiGHS works, 2 for its log.
+
+    Attributes
+    ----------
+    result_ : Result
+        Statistic, value, bound, gap, status and all that led to them.
+    coef_ : float64 array (n_features_in_,)
+        Weights of the head's score in original units, 0 for columns not used; the first stage's where it is kept and
+        affine.
+    features_ : array
+        Columns with a weight: names if the data had names, else indices.
+    first_stage_ : estimator or None
+    threshold_ : float
+        Least first-stage score of the head for rows that come one by one; ``-inf`` when every row is head.
+    reranks_ : bool
+        False where the first stage is kept as it is.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    def __init__(
+        self,
+        stat: Any = "dcg@10",
+        *,
+        first_stage: Any = "logistic",
+        n_candidates: int | None = 50,
+        formulation: str = "subrank",
+        solver: str = "highs",
+        presolve: bool = True,
+        time_limit: float | None = 60.0,
+        epsilon: float | str = "auto",
+        C: float = 0.0,
+        max_features: int | None = None,
+        positive: Any = False,
+        gain: str = "exponential",
+        thinning: float | None = None,
+        proof: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.stat = stat
+        self.first_stage = first_stage
+        self.n_candidates = n_candidates
+        self.formulation = formulation
+        self.solver = solver
+        self.presolve = presolve
+        self.time_limit = time_limit
+        self.epsilon = epsilon
+        self.C = C
+        self.max_features = max_features
+        self.positive = positive
+        self.gain = gain
+        self.thinning = thinning
+        self.proof = proof
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> Reranker:
+        """Fit first stage and reranking.
+
+        Parameters
+        ----------
+        X : array-like or data frame (n, d)
+        y : array-like (n,)
+            0/1 or grades; larger is more relevant, 0 is irrelevant.
+        qid : array-like (n,), optional
+            List of each row, in any order; one list without it.
+        sample_weight : array-like (n,), optional
+            Multiplies the gain of a row.
+        query_weight : mapping from list id to weight, or array-like (n,), optional
+            Weight of each list in the mean over lists.
+
+        Raises
+        ------
+        InputError
+            For data or parameters that cannot be used.
+        CertificateError
+            Where a solver's claim does not survive an exact recomputation.
+        """
+        clock = Clock(self.time_limit)
+        data, weights = self._training_data(X, y, qid, sample_weight, query_weight)
+        chosen = settings.check(self, data.X.shape[1])
+        return self._adopt(fit(data, chosen, self, clock, weights), chosen)
+
+    def _training_data(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights
+    ) -> tuple[Data, Floats | None]:
+        table = check_matrix(X)
+        validate_data(self, X, y, reset=True, skip_check_array=True)
+        n = table.shape[0]
+        labels = check_labels(y, n)
+        names: tuple[Any, ...] = ()
+        lists = None
+        if qid is not None:
+            names, lists = number_lists(check_qid(qid, n))
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        gains, by_list = worth(labels, self.gain, weights, query_weight, names, lists)  # type: ignore[arg-type]
+        self._weighted_lists = by_list is not None
+        return Data(table, labels, gains, lists, by_list, self._names()), weights
+
+    def _names(self) -> tuple[str, ...]:
+        named = getattr(self, "_column_names", None)
+        if named is not None:
+            return tuple(named)
+        if hasattr(self, "feature_names_in_"):
+            return tuple(str(name) for name in self.feature_names_in_)
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def _adopt(self, fitted: Fit, chosen: settings.Settings) -> Reranker:
+        problem = fitted.training.problem
+        self._fit, self._settings = fitted, chosen
+        self._columns, self._weights = fitted.training.features, fitted.weights
+        self._low = np.empty(0) if problem is None else problem.low
+        self._high = np.empty(0) if problem is None else problem.high
+        self._publish(fitted.first_stage, fitted.training.shortlist.threshold, fitted.reranks, fitted.result)
+        return self
+
+    def _publish(self, stage: FirstStage | None, threshold: float, reranks: bool, result: Result) -> None:
+        """Set the public attributes."""
+        self._stage = stage
+        self.first_stage_ = None if stage is None else stage.estimator
+        self.threshold_ = threshold
+        self.reranks_ = reranks or stage is None
+        self.result_ = result
+        self.coef_ = np.zeros(self.n_features_in_)
+        if self.reranks_ or stage is None:
+            self.coef_[self._columns] = self._weights / (self._high - self._low)
+        elif stage.coef is not None:
+            self.coef_ = stage.coef.copy()
+        used = np.flatnonzero(self.coef_)
+        named = hasattr(self, "feature_names_in_") or getattr(self, "_column_names", None) is not None
+        self.features_ = np.array(self._names(), dtype=object)[used] if named else used
+
+    # -- models and files ---------------------------------------------------------------------------------------------
+
+    def build_model(self, **choices: Any) -> Any:
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
+        ``big_m``, ...).
+        """
+        from rerank.reranker.solve.program import build_model
+
+        return build_model(self._problem(), self.formulation, **choices)
+
+    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator;
+        returns both paths.
+        """
+        from rerank.reranker.files.export import export
+
+        self._problem()
+        return export(self, path, choices)
+
+    def load_solution(
+        self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any
+    ) -> Reranker:
+        """Take the weights of another solver's solution file, polished and recomputed exactly.
+
+        Parameters
+        ----------
+        path : path
+            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
+        dialect : str, optional
+            Which of them wrote it; recognised where omitted.
+
+        Raises
+        ------
+        CertificateError
+            Where the solution's objective cannot be restored from its weights.
+        """
+        from rerank.reranker.files.export import load_solution
+
+        self._problem()
+        return load_solution(self, path, dialect, choices)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that ranking and verifying need as JSON, without pickle."""
+        from rerank.reranker.files.document import save
+
+        check_is_fitted(self, "result_")
+        save(self, path)
+
+    def _problem(self) -> Any:
+        check_is_fitted(self, "result_")
+        problem = self._fit.training.problem if hasattr(self, "_fit") else None
+        if problem is None:
+            raise InputError(
+                "There is no program: the model was read from a file, or no feature varies on the shortlist; "
+                "fit it on data "
+                "that leave something to order."
+            )
+        return problem
+
+
+def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
+    """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it ranks, scores and saves, not more.
+
+    Parameters
+    ----------
+    path : path
+    first_stage : fitted estimator, optional
+        Needed where the model's first stage was not affine in the features.
+    """
+    from rerank.reranker.files.document import load as read
+
+    return read(path, first_stage)

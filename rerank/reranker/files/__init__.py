@@ -1,0 +1,1 @@
+"""Fitted models as files: written, exported, read back and verified."""

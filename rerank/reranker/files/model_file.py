@@ -1,0 +1,204 @@
+"""Model files: JSON with a schema, floats as ``float.hex()`` so that no bit is lost, and never a pickle.
+
+A file is an object with ``format``, ``schema``, ``digest`` and the fields of :class:`ModelDocument`. The
+digest is the SHA-256 of everything else, so that a damaged file is refused, not read as another ranking.
+Nothing is allocated on the word of the file: its size is bounded first, and every array must have the length
+that the feature names and the chosen features give it.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.atomic import writing
+from rerank.reranker.files.model_fields import KINDS, decode, encode, refuse
+
+FORMAT = "exact-rerank model"
+SCHEMA = 1
+MAX_BYTES = 64 * 2**20
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelDocument:
+    """Everything a fitted ranking needs to be used, checked and told apart again.
+
+    The score of a row ``x`` (input units, ``d`` features) in the head of the list is
+    ``weights @ ((x[features] - low) / (high - low))``. With a first stage, the head is where
+    ``coef @ x + intercept >= threshold``.
+
+    Attributes
+    ----------
+    statistic : str or None
+        Name that `rerank.statistics.parse` reads, or None with `coefficients`.
+    coefficients : float64 (n,) or None
+        Custom ``a_1 <= ... <= a_n``.
+    gain : str
+        ``"exponential"`` or ``"linear"``.
+    feature_names : tuple of str, length d
+        All input columns, in order.
+    features : intp (p,)
+        The columns used, ascending; constant ones are dropped.
+    low, high : float64 (p,)
+        Minimum and maximum of each used column on the training shortlist; ``low < high``.
+    weights : float64 (p,)
+        In the scaled space, each in [-1, 1].
+    epsilon, C : float
+        Margin in the scaled space; penalty for each non-zero weight, in the statistic's unit.
+    max_features : int or None
+        Support limit of the fit.
+    signs : intp (p,)
+        -1, 0 (free) or +1 for each used feature.
+    first_stage : str or None
+        Name of a linear first stage, None when all rows are ranked by `weights`.
+    first_stage_coef : float64 (d,) or None
+    first_stage_intercept, threshold : float or None
+    n_candidates : int or None
+        K, the number of rows reranked at training.
+    result : mapping
+        Flat: numbers, texts, booleans, None (`statistic`, `value`, `bound`, `status`, seconds ...).
+    settings : mapping
+        Flat: the remaining options of the fit (solver, formulation, time limit ...).
+    versions : mapping of str
+        Package to version.
+    data_sha256 : str or None
+        Fingerprint of the training data.
+    random_state : int or None
+    """
+
+    statistic: str | None
+    feature_names: tuple[str, ...]
+    features: NDArray[np.intp]
+    low: Floats
+    high: Floats
+    weights: Floats
+    epsilon: float
+    coefficients: Floats | None = None
+    gain: str = "exponential"
+    C: float = 0.0
+    max_features: int | None = None
+    signs: NDArray[np.intp] | None = None
+    first_stage: str | None = None
+    first_stage_coef: Floats | None = None
+    first_stage_intercept: float | None = None
+    threshold: float | None = None
+    n_candidates: int | None = None
+    result: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    data_sha256: str | None = None
+    random_state: int | None = None
+
+
+def to_dict(document: ModelDocument) -> dict[str, Any]:
+    """Return the document as plain JSON values, digest included; :func:`from_dict` is its inverse."""
+    body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA}
+    for each in fields(document):
+        body[each.name] = encode(each.name, getattr(document, each.name))
+    checked = from_dict({**body, "digest": _digest(body)}, "the model to be written")
+    assert isinstance(checked, ModelDocument)
+    return {**body, "digest": _digest(body)}
+
+
+def from_dict(body: Any, where: str = "model") -> ModelDocument:
+    """Build the document from JSON values; a malformation is an `InputError` naming `where` and the field."""
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise refuse(where, f'"format" is not {FORMAT!r}', "pass a file written by save")
+    if body.get("schema") != SCHEMA or isinstance(body["schema"], bool):
+        found = f"schema {str(body.get('schema'))[:40]} is not {SCHEMA}"
+        raise refuse(where, found, "use the version of exact-rerank that wrote it")
+    known = {each.name for each in fields(ModelDocument)}
+    for name in body.keys() - known - {"format", "schema", "digest"}:
+        raise refuse(where, f"there is no field {name[:40]!r}", "remove it")
+    for name in sorted(known | {"digest"}):
+        if name not in body:
+            raise refuse(where, f"the field {name!r} is missing", "write the file again with save")
+    document = ModelDocument(**{name: decode(name, body[name], where) for name in sorted(known)})
+    _check(document, where)
+    if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
+        raise refuse(where, "the digest does not match the content", "take an undamaged copy or fit again")
+    return document
+
+
+def write(path: str | os.PathLike[str], document: ModelDocument) -> None:
+    """Write the document as JSON, whole or not at all; one that could not be read back is an `InputError`."""
+    text = json.dumps(to_dict(document), indent=1, ensure_ascii=True, allow_nan=False)
+    if len(text) > MAX_BYTES:
+        raise InputError(f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns.")
+    with writing(path) as file:
+        file.write(text + "\n")
+
+
+def read(path: str | os.PathLike[str]) -> ModelDocument:
+    """Read a document written by :func:`write`; anything else is refused with one sentence (`InputError`)."""
+    where = str(Path(path))
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"Cannot read {where}: {error.strerror}; check the path.") from None
+    if len(raw) > MAX_BYTES:
+        raise refuse(where, f"the file is larger than {MAX_BYTES} bytes", "pass a file written by save")
+    try:
+        body = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+        raise refuse(where, f"it is not JSON ({reason[:120]})", "pass a file written by save") from None
+    return from_dict(body, where)
+
+
+def _check(document: ModelDocument, where: str) -> None:
+    """The relations between fields."""
+    d, p = len(document.feature_names), len(document.features)
+    lengths = {"low": p, "high": p, "weights": p, "signs": p, "first_stage_coef": d}
+    for name, length in lengths.items():
+        values = getattr(document, name)
+        if values is not None and len(values) != length:
+            found = f"{name!r} has {len(values)} entries where {length} are expected"
+            raise refuse(where, found, "write it again")
+    rules = {
+        "'statistic' and 'coefficients': exactly one is given": (document.statistic is None)
+        != (document.coefficients is None),
+        "'feature_names' are distinct": len(set(document.feature_names)) == d,
+        "'features' are ascending columns": bool(np.all(np.diff(document.features) > 0))
+        and (p == 0 or (document.features[0] >= 0 and document.features[-1] < d)),
+        "'low' is below 'high'": bool(np.all(document.low < document.high)),
+        "'weights' lie in [-1, 1]": bool(np.all(np.abs(document.weights) <= 1)),
+        "'signs' are -1, 0 or 1": document.signs is None or bool(np.all(np.abs(document.signs) <= 1)),
+        "'epsilon' is positive and 'C' not negative": document.epsilon > 0 and document.C >= 0,
+        "'gain' is exponential or linear": document.gain in ("exponential", "linear"),
+        "a first stage has a coefficient for each feature and an intercept": (document.first_stage is None)
+        == (document.first_stage_coef is None)
+        == (document.first_stage_intercept is None),
+    }
+    for rule, holds in rules.items():
+        if not holds:
+            raise refuse(where, f"a rule is broken: {rule}", "write it again")
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a name appears twice in one object")
+    return result
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+assert set(KINDS) == {each.name for each in fields(ModelDocument)}

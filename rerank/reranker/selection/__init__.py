@@ -1,0 +1,1 @@
+"""Choosing the options of a fit by rows held out."""

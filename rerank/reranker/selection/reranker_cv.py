@@ -1,0 +1,185 @@
+"""Choosing how hard to fit: cross-validation over a grid of rerankers, the first stage alone among them.
+
+An exact fit follows its training list closely, and thousands of weights tie there, so a margin or thinning that looks
+worse in training is often better on rows to come, and sometimes nothing beats the first stage.  :class:`RerankerCV`
+lets held-out rows decide, and keeps the first stage unless they speak clearly for reranking.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from rerank.errors import InputError
+from rerank.io.arrays import check_qid
+from rerank.reranker.estimator import Reranker, settings
+from rerank.reranker.ranking import GradedTags, Weights
+from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.grid import Choice, candidates_of, check_safeguard, choose, keep_first_stage
+from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
+
+Floats = NDArray[np.float64]
+
+
+class RerankerCV(GradedTags, BaseEstimator):
+    """A :class:`Reranker` whose options are chosen by cross-validation, with the first stage as a safeguard.
+
+    Parameters
+    ----------
+    reranker : Reranker, optional
+        Everything that the grid does not vary; ``Reranker()`` without it.
+    grid : mapping of str to sequence, or sequence of such mappings, optional
+        Values of the reranker's parameters. Without it, margins of .05 and .15 beside the automatic one, each with and
+        without thinning to .8 (which leaves AUC as it is, and is then not tried).
+    cv : int, splitter, iterable or None
+        Number of folds, 5 for None: whole lists where ``fit`` is given ``qid``, else rows, those with something
+        relevant spread evenly. Or a splitter of scikit-learn or pairs of training and test rows, which have to keep
+        lists whole; a splitter is given ``qid`` as its groups and whether a row is relevant as its ``y``.
+    n_repeats : int, default 1
+        Times that a number of folds is dealt anew.
+    safeguard : float, default 1.0
+        Reranking is kept only where its mean lead over the first stage exceeds this many standard errors of the
+        leads. Folds share training rows, so the standard error is on the small side. 0 asks for a lead alone,
+        ``-inf`` for nothing, and ``inf`` keeps the first stage whatever the leads.
+    random_state : int, RandomState or None
+        For a number of folds; None is 0, so that two fits agree.
+    verbose : int, default 0
+        1 writes a line to standard error for each fold.
+
+    Attributes
+    ----------
+    best_estimator_ : Reranker
+        Fitted on all rows with the best options; it ranks as the first stage does where that was kept.
+    best_params_ : dict
+    best_score_ : float
+        Mean held-out statistic of what was kept, in the unit of :meth:`score` with the weights of ``fit``.
+    first_stage_kept_ : bool
+    cv_results_ : dict of arrays
+        ``params``, ``scores`` (options, folds), ``mean_score``, ``first_stage`` (folds,), ``mean_lead`` and
+        ``lead_error`` (options,), the last two NaN without a first stage.
+    result_, coef_, features_, threshold_, first_stage_
+        Of ``best_estimator_``.
+
+    Notes
+    -----
+    Held-out rows of a single list are scored one by one, against the training threshold, so that the head keeps its
+    share of the rows; held-out lists are ranked as lists. Interrupted, it chooses by the folds that are complete.
+    """
+
+    def __init__(
+        self,
+        reranker: Reranker | None = None,
+        *,
+        grid: Any = None,
+        cv: Any = 5,
+        n_repeats: int = 1,
+        safeguard: float = 1.0,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.reranker = reranker
+        self.grid = grid
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.safeguard = safeguard
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> RerankerCV:
+        """Choose by held-out rows, then fit on all.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight, query_weight
+            As in :meth:`Reranker.fit`. Weights count in learning and in judging alike.
+
+        Raises
+        ------
+        InputError
+            For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold whose
+            rows cannot be learned from or judged by.
+        """
+        base = Reranker() if self.reranker is None else self.reranker
+        if not isinstance(base, Reranker):
+            raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
+        safeguard = check_safeguard(self.safeguard)
+        candidates = candidates_of(self.grid, base)
+        data, weights = clone(base)._training_data(X, y, qid, sample_weight, query_weight)
+        for options in candidates:
+            settings.check(clone(base).set_params(**options), data.X.shape[1])
+        refuse_fixed_length(base, data)
+        ids = None if qid is None else check_qid(qid, data.y.size)
+        splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
+        scores, alone = held_out(base, candidates, splits, data, weights, self.verbose)
+        choice = choose(scores, alone, safeguard)
+        best = clone(base).set_params(**candidates[choice.best])
+        best.fit(X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight)
+        if choice.first_stage_kept:
+            keep_first_stage(best)
+        # Nothing is set before the last fit has succeeded, so that what is set belongs together.
+        self._publish(best, candidates, choice, scores, alone)
+        return self
+
+    def _publish(
+        self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, scores: Floats, alone: Floats
+    ) -> None:
+        self.best_estimator_ = best
+        self.best_params_ = candidates[choice.best]
+        self.best_score_ = choice.score
+        self.first_stage_kept_ = choice.first_stage_kept
+        self.cv_results_ = {
+            "params": np.array(candidates, dtype=object),
+            "scores": scores.T,
+            "mean_score": choice.means,
+            "first_stage": alone,
+            "mean_lead": choice.leads,
+            "lead_error": choice.errors,
+        }
+        for name in ("result_", "coef_", "features_", "threshold_", "first_stage_", "n_features_in_"):
+            setattr(self, name, getattr(best, name))
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _best(self) -> Reranker:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Score of each row by itself, larger is better."""
+        return self._best().decision_function(X)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The same as :meth:`decision_function`."""
+        return self.decision_function(X)
+
+    def rank(self, X: ArrayLike, qid: ArrayLike | None = None) -> NDArray[np.intp]:
+        """Place of each row in its list, 1 on top."""
+        return self._best().rank(X, qid)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> float:
+        """The statistic of the ranking, equal scores against the relevant rows; as :meth:`Reranker.score`."""
+        return self._best().score(X, y, qid, sample_weight, query_weight)
+
+    def save(self, path: Any) -> None:
+        """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
+        self._best().save(path)

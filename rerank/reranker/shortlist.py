@@ -1,0 +1,162 @@
+"""The shortlist: which rows of each list are reranked, and how head and tail make one ranking again.
+
+The first stage orders every list.  Its ``n_candidates`` best rows are the head, to be reordered; the rest is
+the tail and keeps the first stage's order, all of it below the head [RudinWang2018, sec. 2.1].  Rows that share
+the score at the cut all go into the head, so that no row's place depends on the order of the file; how many
+extra that makes is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.ranks.lists import rows_by_list
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Scores of the head are rounded to this many binary places of the scaled score before they are compared, so that two
+# rows whose exact scores are equal are not told apart by the rounding of a sum (see docs/decisions).
+BINARY_PLACES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """Head and tail of every list.
+
+    Attributes
+    ----------
+    heads, tails : tuples of intp arrays
+        Rows of each list, best place first; equal scores in the tail with the smaller gain first.
+    threshold : float
+        Least first-stage score that is head when rows come one by one; ``-inf`` when every row is head.
+    n_candidates : int or None
+        The K asked for.
+    n_tied : int
+        Rows in the heads beyond ``n_candidates`` because they share the score at the cut.
+    """
+
+    heads: tuple[Indices, ...]
+    tails: tuple[Indices, ...]
+    threshold: float
+    n_candidates: int | None
+    n_tied: int
+
+    @property
+    def rows(self) -> Indices:
+        """Rows of all heads, in the order of the data."""
+        return np.sort(np.concatenate(self.heads))
+
+
+def number_lists(qid: NDArray[Any]) -> tuple[tuple[Hashable, ...], Indices]:
+    """Ids of the lists in order of first appearance, and the number of each row's list."""
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter(
+        (number.setdefault(q, len(number)) for q in qid.tolist()), dtype=np.intp, count=qid.size
+    )
+    return tuple(number), codes
+
+
+def cut(scores: Floats, n_candidates: int | None) -> float:
+    """Least score of the ``n_candidates`` best; ``-inf`` where all rows are candidates."""
+    if n_candidates is None or n_candidates >= scores.size:
+        return -math.inf
+    return float(np.partition(scores, scores.size - n_candidates)[scores.size - n_candidates])
+
+
+def shortlist(
+    scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
+) -> Shortlist:
+    """Head and tail of every list under first-stage scores.
+
+    Parameters
+    ----------
+    scores : float64 array (n,) or None
+        First-stage scores, larger is better; None puts every row in the head.
+    gains : float64 array (n,)
+        Decides equal scores of the tail, against the gain.
+    qid : array (n,), optional
+        List of each row.
+    n_candidates : int, optional
+        K; None for all rows.
+
+    Returns
+    -------
+    Shortlist
+        Its ``threshold`` is each row's own cut for one list; for several it is the pooled score that as many
+        training rows reach as stand in the heads, because a row that comes alone does not say which list it
+        belongs to.
+    """
+    n = gains.size
+    lists = [rows for _, rows in rows_by_list(qid, n)]
+    if scores is None or n_candidates is None:
+        order = scores if scores is not None else np.zeros(n)
+        heads = tuple(rows[np.argsort(-order[rows], kind="stable")] for rows in lists)
+        return Shortlist(heads, tuple(rows[:0] for rows in lists), -math.inf, n_candidates, 0)
+    heads_, tails, tied = [], [], 0
+    for rows in lists:
+        own = scores[rows]
+        inside = own >= cut(own, n_candidates)
+        tied += max(0, int(inside.sum()) - n_candidates)
+        best_first = rows[np.lexsort((gains[rows], -own))]
+        head = np.isin(best_first, rows[inside])
+        heads_.append(best_first[head])
+        tails.append(best_first[~head])
+    threshold = cut(scores, sum(head.size for head in heads_))
+    return Shortlist(tuple(heads_), tuple(tails), threshold, n_candidates, tied)
+
+
+def snap(scores: Floats) -> Floats:
+    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding decides no tie."""
+    step = 2.0**BINARY_PLACES
+    rounded = np.rint(scores * step) / step
+    # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
+    return np.where(np.abs(scores) < 4096.0, rounded, scores)
+
+
+def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
+    """One score a row: tail rows keep the first stage's, head rows are mapped above all of them in their own order.
+
+    The reranking score ``h`` becomes ``g(h)``, itself plus a constant as a rule, or ``(1 + g(h)) * 2^k`` with
+    ``2^k >= threshold`` where the threshold is positive; ``g`` is increasing and positive, so the least head
+    score is above the largest tail score whatever the data.
+
+    Parameters
+    ----------
+    first, head : float64 arrays (n,)
+        First-stage score and reranking score of every row.
+    is_head : bool array (n,)
+    threshold : float
+        All tail scores are below it.
+    size : int
+        Number of weights: rows inside the training range have reranking scores of at most this size.
+    """
+    if is_head.all():
+        return head.copy()
+    # Sums of a snapped score and a small power of two are exact, so no two different head scores become equal.
+    shifted = head + 2.0 ** math.ceil(math.log2(size + 1))
+    positive = np.where(shifted >= 1.0, shifted, 1.0 / (2.0 - np.minimum(shifted, 1.0)))
+    if threshold > 0:
+        lift = 2.0 ** math.ceil(math.log2(threshold))
+        lift *= 2.0 if lift < threshold else 1.0  # log2 may round down at the last bit
+        positive = (1.0 + positive) * lift
+    return np.where(is_head, positive, first)
+
+
+def list_heads(
+    first: Floats, qid: NDArray[Any] | None, n_candidates: int | None
+) -> tuple[NDArray[np.bool_], float]:
+    """Which rows are among the K best of their list, and the largest cut over the lists."""
+    is_head = np.zeros(first.size, dtype=bool)
+    highest = -math.inf
+    for _, rows in rows_by_list(qid, first.size):
+        own = cut(first[rows], n_candidates)
+        is_head[rows] = first[rows] >= own
+        highest = max(highest, own)
+    return is_head, highest

@@ -1,0 +1,216 @@
+"""From a problem in weight space to one of the mathematical programs, and back from their columns.
+
+This is where the names of formulations meet statistics: which program is asked for, whether it may be used for the
+statistic, how small its margin may be, and what its objective means in the unit of the value.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.problem import Problem
+from rerank.reranker.solve.margin import check_epsilon, default_epsilon
+from rerank.statistics import AUC, RankStatistic
+
+if TYPE_CHECKING:
+    from formulations.compile import Program
+
+Floats = NDArray[np.float64]
+
+FORMULATIONS = ("subrank", "resolved_rank", "mixed", "auc", "pairwise")
+
+FEASIBILITY_TOLERANCE = 1e-6
+"""By how much solvers may miss a row, as it is handed over."""
+
+
+def check_formulation(name: str, statistic: RankStatistic) -> None:
+    """Refuse an unknown formulation, and one whose objective is not the statistic.
+
+    Raises
+    ------
+    InputError
+    """
+    if name not in FORMULATIONS:
+        import difflib
+
+        near = difflib.get_close_matches(str(name), FORMULATIONS, n=1, cutoff=0.0)[0]
+        raise InputError(
+            f"Unknown formulation {name!r}; did you mean {near!r}? Known: {', '.join(FORMULATIONS)}."
+        )
+    if name in ("auc", "pairwise") and not isinstance(statistic, AUC):
+        raise InputError(
+            f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
+            "formulation='subrank' or 'mixed'."
+        )
+
+
+def shares_optimum(name: str, statistic: RankStatistic) -> bool:
+    """Whether the program's optimum is the problem's, so that its bound bounds the value."""
+    return name == "mixed" or (name in ("auc", "pairwise") and isinstance(statistic, AUC))
+
+
+def largest_difference(problem: Problem) -> float:
+    """Largest ``sum_j |x_ij - x_kj|`` in scaled units between two rows of one list."""
+    from scipy.spatial.distance import pdist
+
+    largest = 0.0
+    for item in problem.lists:
+        table = problem.scaled[item.rows]
+        ranges = float(np.ptp(table, axis=0).sum())
+        if ranges <= largest:
+            continue
+        # All pairs of a few thousand rows take a second; beyond that the box around the rows is bound enough.
+        within = item.rows.size <= 3000
+        largest = max(largest, float(pdist(table, "cityblock").max(initial=0.0)) if within else ranges)
+    return largest
+
+
+def automatic_epsilon(problem: Problem) -> float:
+    """The margin where none is asked for: one that a solver's tolerance cannot swallow."""
+    return default_epsilon(FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
+
+
+def check_margin(problem: Problem) -> None:
+    """Refuse a margin that a solver's tolerance could swallow; rows are handed over divided by their big-M.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        check_epsilon(problem.epsilon, FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
+    except InputError as error:
+        raise InputError(
+            f"{error} epsilon='auto' does the first; solver='search' has no tolerance."
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A problem stated as a program.
+
+    Attributes
+    ----------
+    formulation : str
+    model : pyomo ConcreteModel
+    program : Program
+        Its arrays.
+    constant : float
+        What turns the program's objective into the value: the part of V no weights change.
+    """
+
+    formulation: str
+    model: Any
+    program: Program
+    constant: float
+
+    @property
+    def size(self) -> dict[str, int]:
+        """Rows, columns, integer columns and non-zeros."""
+        p = self.program
+        return {
+            "rows": len(p.rows),
+            "columns": len(p.columns),
+            "integer_columns": int(p.integer.sum()),
+            "nonzeros": int(p.matrix.nnz),
+        }
+
+    def point(self, w: Floats) -> tuple[Floats | None, str | None]:
+        """The column vector of weights ``w``, or the row they violate."""
+        module = importlib.import_module(f"formulations.{self.formulation}")
+        assigned = module.assignment(self.model, w)
+        if assigned.values is None:
+            return None, assigned.violated
+        return self.program.vector(assigned.values), None
+
+    def weights(self, x: Floats) -> Floats:
+        """The weights among the columns, scaled so that the largest has size 1."""
+        return normalised(np.clip(x[self.program.weights], -1.0, 1.0))
+
+
+def normalised(w: Floats) -> Floats:
+    """``w`` over its largest size; weights below 1e-9 of it are 0, as is a vector of nothing but such."""
+    size = float(np.max(np.abs(w), initial=0.0))
+    if size <= 1e-9:
+        return np.zeros_like(w)
+    return np.where(np.abs(w) > 1e-9 * size, w / size, 0.0)
+
+
+def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:
+    """The Pyomo model of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    formulation : str
+        One of ``FORMULATIONS``.
+    box : pair of float64 arrays, optional
+        Limits of w.
+    **choices
+        Further options of the builder, such as ``linking`` or ``max_nonzeros``.
+
+    Raises
+    ------
+    InputError
+        Where the program cannot be stated, too large among the reasons.
+    """
+    from formulations.errors import FormulationError
+
+    module, ranked, options = _arguments(problem, formulation)
+    try:
+        return module.build(problem.scaled, **ranked, **options, box=box, **choices)
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+
+
+def estimated_size(problem: Problem, formulation: str) -> int:
+    """Non-zeros of the program's matrix, counted without building it."""
+    module, ranked, options = _arguments(problem, formulation)
+    return int(module.size(problem.scaled, **ranked, **options).nonzeros)
+
+
+def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
+    """Build the model and compile it to arrays."""
+    from formulations.compile import compile_model
+
+    model = build_model(problem, formulation, box, **choices)
+    return Stated(formulation, model, compile_model(model), offset(problem, formulation))
+
+
+def offset(problem: Problem, formulation: str) -> float:
+    """Value minus objective of the program: what no weights change."""
+    if formulation != "pairwise":
+        return problem.constant
+    # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
+    # / 2, and each rank earns itself plus what the places below the shortlist have used up.
+    own = sum(
+        u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
+        for u in problem.units
+    )
+    return float(problem.constant + own)
+
+
+def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Module of the builder, what it ranks, and the options that come from the problem."""
+    module = importlib.import_module(f"formulations.{formulation}")
+    ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
+    options = {
+        "epsilon": problem.epsilon, "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,
+    }  # fmt: skip
+    return module, ranked, options
+
+
+def preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
+    """Pairs of rows of one list in which the first has the larger gain, and what winning each is worth for AUC."""
+    pairs, weights = [], []
+    for unit in problem.units:
+        i, k = np.meshgrid(unit.positive, unit.negative, indexing="ij")
+        pairs.append(np.column_stack([i.ravel(), k.ravel()]))
+        weights.append(np.full(i.size, unit.factor))
+    return np.concatenate(pairs), np.concatenate(weights)

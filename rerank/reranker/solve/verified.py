@@ -1,0 +1,106 @@
+"""Weights before the judge: polish them off the margin, recompute them exactly, compare with what was claimed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import CertificateError
+from rerank.problem import Problem
+from rerank.reranker.result import CLOSED
+
+if TYPE_CHECKING:
+    from rerank.certificate import Certificate
+
+Floats = NDArray[np.float64]
+
+MOST_PAIRS = 20_000
+"""Pairs beyond which a polish is skipped: its linear program would take longer than it is worth."""
+
+# A solver may miss a row by a tenth of the margin (``SAFETY`` of :mod:`.margin`), so a claimed pair has at least
+# this share.
+CLAIMED_SHARE = 0.85
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Weights and their exact certificate.
+
+    Attributes
+    ----------
+    weights : float64 array (d,)
+    value : float
+        Exact value rounded down.
+    certificate : Certificate
+    """
+
+    weights: Floats
+    value: float
+    certificate: Certificate
+
+
+def judge(problem: Problem, w: Floats) -> Judged:
+    """Recompute ``w`` exactly."""
+    from rerank.certificate import certify
+
+    certificate = certify(problem, w)
+    return Judged(w, float(certificate.value_down), certificate)
+
+
+def polished(problem: Problem, w: Floats, claim: float | None = None) -> Judged:
+    """The better of ``w`` and its polish, judged exactly.
+
+    Parameters
+    ----------
+    problem : Problem
+    w : float64 array (d,)
+    claim : float, optional
+        Value that a solver claims for ``w``.
+
+    Raises
+    ------
+    CertificateError
+        Where the claim cannot be restored.
+    """
+    best = judge(problem, w)
+    if w.any():
+        pairs = won_pairs(
+            problem, w, CLAIMED_SHARE * problem.epsilon if claim is not None else problem.epsilon
+        )
+        if 0 < len(pairs) <= MOST_PAIRS:
+            from rerank.reranker.solve.polish import polish
+
+            better = judge(problem, polish(problem.scaled, pairs, w, problem.signs, w != 0))
+            margins = [float(one.certificate.margin or 0) for one in (best, better)]
+            if (better.value, margins[1]) > (best.value, margins[0]):
+                best = better
+    if claim is not None and best.value < claim - CLOSED * max(1.0, abs(claim)):
+        raise CertificateError(
+            f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed "
+            "exactly, and polishing "
+            "does not restore the claim; raise epsilon, or use solver='search'."
+        )
+    return best
+
+
+def won_pairs(problem: Problem, w: Floats, margin: float) -> NDArray[np.intp]:
+    """Pairs (p, 2) of a row above a row of smaller gain in the same list, ahead by at least ``margin``.
+
+    Returns an empty array where there would be more than ``MOST_PAIRS``.
+    """
+    scores = problem.scaled @ w
+    found, count = [], 0
+    for item in problem.lists:
+        for g in item.thresholds():
+            upper = item.rows[item.gains == g]
+            lower = item.rows[item.gains < g]
+            if count + upper.size * lower.size > 20 * MOST_PAIRS:
+                return np.empty((0, 2), np.intp)
+            i, k = np.nonzero(scores[upper][:, None] - scores[lower][None, :] >= margin)
+            found.append(np.column_stack([upper[i], lower[k]]))
+            count += i.size
+    pairs = np.concatenate(found) if found else np.empty((0, 2), np.intp)
+    return pairs if len(pairs) <= MOST_PAIRS else pairs[:0]

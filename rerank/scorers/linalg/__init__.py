@@ -1,0 +1,1 @@
+"""Products of tables and vectors, and descent, for all scorers."""

@@ -1,0 +1,1 @@
+"""TopPush against the largest negative: cutting planes."""

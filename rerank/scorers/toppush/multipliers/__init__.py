@@ -1,0 +1,1 @@
+"""TopPush against thresholds that average negatives: multipliers."""

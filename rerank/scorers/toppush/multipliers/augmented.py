@@ -1,0 +1,148 @@
+"""Augmented Lagrangian for TopPush: for every threshold, many features, and crowds of negatives at the threshold.
+
+Multipliers ``beta`` of the negatives smooth the threshold (:mod:`.envelope`); ``phi(w) = alpha / 2 |w|^2 +
+psi(Xw)`` is minimised by Newton steps, its maximiser b becomes the new beta, and so on: the proximal point method on
+the dual, which converges from anywhere [R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal
+point algorithm in convex programming", Mathematics of Operations Research 1, 1976].  At every point (a, b) is a
+dual point; its bound lacks ``|grad phi|^2 / (2 alpha)`` and what the smoothing takes away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from rerank.scorers.toppush.multipliers.envelope import Envelope, Smoothed
+from rerank.scorers.toppush.multipliers.smooth_hessian import SmoothHessian
+from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
+
+Floats = NDArray[np.float64]
+
+# The first charge, in units of alpha over the mean square of a row: so far a multiplier moves the score it belongs to.
+CHARGE = 1.0
+# Growth of the charge where a round did not shrink the gap tenfold though it took few steps.
+GROWTH, EASY = 4.0, 4
+# A line search ends where the slope is this share of what it was at the start, or after so many looks.
+FLAT, LOOKS = 0.3, 30
+# A round ends when the gradient makes up this share of the gap.
+ROUND = 0.1
+# The charge grows to so many times the first at most; so many rounds in which nothing moves are the end.
+MOST, IDLE = 1e12, 3
+
+
+class Augmented:
+    """State of the method: weights, their scores and multipliers.
+
+    Parameters
+    ----------
+    problem : TopPushProblem
+    alpha : float
+    w : array (d,)
+        Start.
+    beta : array (n,)
+        Multipliers to start from.
+    """
+
+    def __init__(self, problem: TopPushProblem, alpha: float, w: Floats, beta: Floats) -> None:
+        self.problem, self.alpha = problem, alpha
+        self.w, self.beta = w, beta
+        self.sigma = CHARGE * alpha / max(mean_square(problem.negatives), 1e-300)
+        self.up, self.down = problem.positives @ w, problem.negatives @ w
+        self.envelope = Envelope(problem)
+        self.here = self.envelope.at(self.up, self.down, beta, self.sigma, None)
+        self._most = MOST * self.sigma
+
+    def run(self, tol: float, max_iter: int) -> tuple[Floats, Floats, Floats, float, int]:
+        """Newton steps until the gap is at most ``tol``: the best w, dual point (a, beta), gap and number of steps."""
+        bound, value, last = -np.inf, np.inf, np.inf
+        point, dual = self.w, (np.zeros(self.up.size), np.zeros(self.down.size))
+        n_iter, gap, steps, stuck = 0, np.inf, 0, 0
+        while n_iter < max_iter and stuck <= IDLE:
+            gradient = self._gradient()
+            primal = self.problem.value(self.w, self.up, self.down, self.alpha)
+            proved = self._dual(gradient)
+            missing = float(gradient @ gradient) / (2 * self.alpha)
+            if primal < value:
+                value, point = primal, self.w
+            if proved > bound:
+                bound, dual = proved, (self.here.a, self.here.b)
+            gap = relative_gap(value, bound)
+            if gap <= tol:
+                # The scores are sums of steps; what counts is what the rows say.
+                dual = (dual[0], self.problem.feasible(*dual))
+                value, bound = self.problem.primal(point, self.alpha), self.problem.dual(*dual, self.alpha)
+                gap = relative_gap(value, bound)
+                if gap <= tol:
+                    break
+                self.up, self.down = self.problem.positives @ self.w, self.problem.negatives @ self.w
+            if missing <= ROUND * (primal - proved) or stuck > 0:
+                # The smoothing, not the gradient, makes up the gap: time for new multipliers.
+                self.beta = self.here.b
+                if primal - proved > 0.1 * last and steps <= EASY:
+                    self.sigma = min(self.sigma * GROWTH, self._most)
+                last, steps = primal - proved, 0
+                self.here = self.envelope.at(self.up, self.down, self.beta, self.sigma, None)
+                gradient = self._gradient()
+            n_iter, steps = n_iter + 1, steps + 1
+            stuck = 0 if self._move(gradient) else stuck + 1
+        return point, dual[0], dual[1], gap, n_iter
+
+    def _gradient(self) -> Floats:
+        """Of phi."""
+        return self.alpha * self.w - self.problem.residual(self.here.a, self.here.b)
+
+    def _dual(self, gradient: Floats) -> float:
+        p, a = self.problem, self.here.a
+        pull = p.per_list(p.share * a)
+        if (np.bincount(p.negative_list, self.here.b, p.n_lists)[pull > 0] <= 0).any():
+            return -np.inf
+        nu = self.alpha * self.w - gradient
+        return float(-(nu @ nu) / (2 * self.alpha) - p.share @ p.loss.conjugate(a))
+
+    def _move(self, gradient: Floats) -> bool:
+        """One Newton step with a line search; whether phi fell."""
+        hessian = SmoothHessian(self.problem, self.alpha, self.sigma, self.here)
+        step = hessian.solve(gradient)
+        up, down = self.problem.positives @ step, self.problem.negatives @ step
+        length, there = self._search(step, up, down, float(gradient @ step))
+        if there is None:
+            return False
+        self.here = there
+        self.w = self.w + length * step
+        self.up, self.down = self.up + length * up, self.down + length * down
+        return True
+
+    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> tuple[float, Smoothed | None]:
+        """How far to go, by secants: where phi is lower and nearly flat, or the whole way if it still falls there.
+
+        What is lowest after so many looks, if the slope jumps; nothing where rounding hides every decrease.
+        """
+        best: tuple[float, Smoothed | None] = (0.0, None)
+        share, square, cross = self.problem.share, float(step @ step), float(self.w @ step)
+        low, fall, high, rise, length = 0.0, slope, 1.0, 0.0, 1.0
+        for _ in range(LOOKS):
+            there = self.envelope.at(
+                self.up + length * up, self.down + length * down, self.beta, self.sigma, self.here
+            )
+            change = there.value - self.here.value + self.alpha * length * (cross + length / 2 * square)
+            bend = float(self.alpha * (cross + length * square) + there.b @ down - (share * there.a) @ up)
+            lower = change <= 1e-4 * length * slope
+            if lower:
+                best = (length, there)
+                if bend <= -FLAT * slope and (length == 1 or bend >= FLAT * slope):
+                    break
+            if lower and bend < 0:
+                low, fall = length, bend
+            else:
+                high, rise = length, max(bend, -1e-3 * fall)
+            length = low + (high - low) * float(np.clip(fall / (fall - rise), 0.1, 0.9))
+        return best
+
+
+def mean_square(X: Any) -> float:
+    """Mean of the squared norms of the rows."""
+    values = X.data if issparse(X) else X.ravel()
+    return float(values @ values) / X.shape[0]

@@ -1,0 +1,178 @@
+r"""What a box must lose on top of the pairs that are lost in all of it, from a linear relaxation, compiled.
+
+The margin ``y_p = w.D_p - epsilon`` of an undecided pair is at least ``M_p - R_p`` in the box, and at least 0 if
+the pair is won.  So for every ``0 <= t_p <= W_p / (R_p - M_p)`` its loss is at least ``-t_p y_p``, whatever the
+weights, and the sum over the pairs at least
+
+    sum_p t_p (-M_p) - h.|sum_p t_p D_p|.
+
+Two choices of ``t`` are tried: the largest for the pairs that lose at the centre and 0 for the others, which is
+best if the second term is left out, then the same at a point to which the sum of the first choice points.  Both
+sums are linear in ``t``, so that the best mixture of the two costs nothing to speak of.
+
+Rounding: ``M`` is raised by the tolerance, which covers the error of ``w.D`` (:mod:`rerank.search.tables`).  All
+other terms add up to ``size = sum_p W_p R_p / (R_p - M_p)`` at most, which is at least half of the weights; adding
+``n`` of them is off by no more than ``n`` units of it, and ``ROUNDING`` allows for five times that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numba import njit
+
+from rerank.search.boxes.vector import copy
+
+STEP = 0.9  # of the way to the point where the sum of the first choice would vanish, were the pairs spread evenly
+HOPE = 0.3  # of the weight lost at the centre: a gap beyond is hardly ever closed, and half the weight never
+ROUNDING = 1e-15
+
+
+class Scratch(NamedTuple):
+    """Room for what the relaxation computes of each pair and of each coordinate."""
+
+    most: Any  # largest t
+    t: Any
+    margin: Any
+    first: Any
+    second: Any
+
+
+# Division by zero must not be looked for: the loop would not fill the vector unit.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+def prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
+    """Largest ``t`` of each pair, the choice at the centre and its first term, and what rounding is relative to.
+
+    ``R >= tolerance > 0``; the quarter of it keeps ``t`` in range where a pair is as good as won.
+    """
+    gain = 0.0
+    size = 0.0
+    for p in range(M.size):
+        m = M[p]
+        r = R[p]
+        x = W[p] / max(r - m, 0.25 * r)
+        x = x if (m + r >= 0.0) & (m - r <= 0.0) else 0.0
+        y = x if m < 0.0 else 0.0
+        most[p] = x
+        t[p] = y
+        gain -= y * (m + tolerance)
+        size += x * r
+    return gain, size
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
+    """The choice at the point of these margins, and its first term."""
+    gain = 0.0
+    for p in range(M.size):
+        y = most[p] if margin[p] < 0.0 else 0.0
+        t[p] = y
+        gain -= y * (M[p] + tolerance)
+    return gain
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def sums(D: Any, a: int, t: Any, out: Any) -> None:
+    """``out = sum_p t_p D_p``, two columns at a time."""
+    k = out.size
+    n = t.size
+    for j in range(0, k - 1, 2):
+        x = D[j, a : a + n]
+        y = D[j + 1, a : a + n]
+        left = 0.0
+        right = 0.0
+        for p in range(n):
+            left += x[p] * t[p]
+            right += y[p] * t[p]
+        out[j] = left
+        out[j + 1] = right
+    if k % 2 == 1:
+        x = D[k - 1, a : a + n]
+        left = 0.0
+        for p in range(n):
+            left += x[p] * t[p]
+        out[k - 1] = left
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def shift(D: Any, a: int, move: Any, margin: Any) -> None:
+    """``margin += move.D``, two columns at a time."""
+    k = move.size
+    n = margin.size
+    for j in range(0, k - 1, 2):
+        x = D[j, a : a + n]
+        y = D[j + 1, a : a + n]
+        u = move[j]
+        v = move[j + 1]
+        for p in range(n):
+            margin[p] += u * x[p] + v * y[p]
+    if k % 2 == 1:
+        x = D[k - 1, a : a + n]
+        u = move[k - 1]
+        for p in range(n):
+            margin[p] += u * x[p]
+
+
+@njit(cache=True, nogil=True)
+def mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: float) -> float:
+    """Bound by ``1 - share`` of the first choice and ``share`` of the second."""
+    value = gain + share * (other - gain)
+    for j in range(h.size):
+        value -= h[j] * abs(first[j] + share * (second[j] - first[j]))
+    return value
+
+
+@njit(cache=True, nogil=True)
+def best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
+    """Bound by the best mixture: concave and piecewise linear in the share, so best at an end or where a sum is 0."""
+    best = max(
+        mixed(h, gain, first, other, second, 0.0),
+        mixed(h, gain, first, other, second, 1.0),
+    )
+    for j in range(h.size):
+        if first[j] * second[j] < 0.0:
+            share = first[j] / (first[j] - second[j])
+            best = max(best, mixed(h, gain, first, other, second, share))
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def must_lose(
+    D: Any, a: int, h: Any, M: Any, R: Any, W: Any, tolerance: float, need: float, room: Any
+) -> float:
+    """Weight of the undecided among the pairs ``a .. a + M.size`` that is lost at least.
+
+    Parameters
+    ----------
+    need : float
+        Above 0; less than this is of no use.
+    room : Scratch
+
+    Returns
+    -------
+    float
+        0 where it is seen early that ``need`` cannot be reached.
+    """
+    n = M.size
+    k = h.size
+    t = room.t[:n]
+    gain, size = prices(M, R, W, tolerance, room.most[:n], t)
+    off = ROUNDING * (n + 64) * size
+    if gain - off < need:
+        return 0.0
+    sums(D, a, t, room.first)
+    bound = gain
+    for j in range(k):
+        bound -= h[j] * abs(room.first[j])
+    if bound - off >= need:
+        return bound - off
+    # A sum falls by size / (k h_j)^2 a unit of w_j or so: |D_pj| h_j is the k-th part of R_p.
+    for j in range(k):
+        to = STEP * k * k * h[j] * room.first[j] / size
+        room.second[j] = h[j] * max(-1.0, min(1.0, to))
+    margin = room.margin[:n]
+    copy(M, margin)
+    shift(D, a, room.second, margin)
+    other = reprice(margin, M, tolerance, room.most[:n], t)
+    sums(D, a, t, room.second)
+    return max(best_mixture(h, gain, room.first, other, room.second) - off, 0.0)

@@ -1,0 +1,1 @@
+"""Exact line search: the best point of a line through weight space."""

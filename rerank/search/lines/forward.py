@@ -1,0 +1,66 @@
+"""Good supports of every size by adding features one at a time and exchanging them, each step an exact line search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rerank.search.lines.search import Floats, LineSearch, Point
+
+
+def forward(search: LineSearch, limit: int, price: Callable[[int], float]) -> list[Point]:
+    """Best weights met for every size of support up to ``limit``.
+
+    ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early.
+    """
+    d = search.signed.size
+    w = np.zeros(d)
+    found: list[Point] = []
+    chosen: list[int] = []
+    while len(chosen) < min(limit, d) and not search.late:
+        trials = [(*_add(search, w, j, chosen), j) for j in range(d) if j not in chosen]
+        step = max(trials, key=lambda item: item[0])
+        chosen.append(step[2])
+        value, w = search.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
+        value, w, chosen = _exchange(search, value, w, chosen)
+        if found and value - price(len(chosen)) < found[-1][0] - price(len(chosen) - 1) and limit == d:
+            break
+        found.append((value, w))
+    return found
+
+
+def _add(search: LineSearch, w: Floats, j: int, chosen: list[int]) -> Point:
+    """Best weight for feature ``j`` beside the chosen ones."""
+    if search.late:
+        return -np.inf, w
+    u = np.zeros(w.size)
+    u[j] = 1.0
+    return search.line(w if chosen else u, u if chosen else u * 0.5, np.array(sorted([*chosen, j])))
+
+
+def _exchange(
+    search: LineSearch, value: float, w: Floats, chosen: list[int]
+) -> tuple[float, Floats, list[int]]:
+    """Replace one feature by another as long as that helps."""
+    improved = len(chosen) > 1
+    while improved and not search.late:
+        improved = False
+        for out in list(chosen):
+            rest = [j for j in chosen if j != out]
+            base = w.copy()
+            base[out] = 0.0
+            top = np.abs(base).max()
+            if top == 0:
+                continue
+            trials = [(*_add(search, base / top, j, rest), j) for j in range(w.size) if j not in chosen]
+            if not trials or search.late:
+                break
+            best = max(trials, key=lambda item: item[0])
+            if best[0] > value - abs(value) * 0.01:
+                swapped = [*rest, best[2]]
+                v, x = search.climb(best[1], np.array(sorted(swapped)), rounds=6, patience=1)
+                if v > value + 1e-12 * abs(value):
+                    value, w, chosen, improved = v, x, swapped, True
+                    break
+    return value, w, chosen

@@ -1,0 +1,208 @@
+"""Exact line search in weight space: a good start for any number of features, any time.
+
+Every line is solved to its optimum (:mod:`rerank.search.lines.kernel`); lines follow the coordinates, random
+directions and the differences between the best points met so far.  Lines through one point share nothing, so
+the search can stop after any of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.search.tables import Tables
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Point = tuple[float, Floats]
+
+KEEP = 6  # elite points whose differences serve as directions
+ROUNDS = 50  # of directions in one climb
+PATIENCE = 2  # rounds without a better point that end a climb
+
+
+@dataclass(eq=False)
+class Climb:
+    """A climb under way: its point, and the directions of this round that are still to be tried, last first."""
+
+    w: Floats
+    rounds: int = ROUNDS
+    patience: int = PATIENCE
+    value: float = -np.inf
+    before: float = -np.inf
+    turn: int = 0
+    idle: int = 0
+    queue: list[Floats] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class State:
+    """Where a series of climbs stands: what a job is given and gives back.
+
+    ``elite`` holds the best ends of climbs, best first; ``found`` is the point of the last call that beat them.
+    """
+
+    rng: np.random.Generator
+    elite: list[Point] = field(default_factory=list)
+    climb: Climb | None = None
+    found: Floats | None = None
+    random_start: bool = False
+
+    def remember(self, points: Iterable[Point]) -> None:
+        """Add points to the elite, of equal points only one."""
+        kept: list[Point] = []
+        for value, w in sorted([*self.elite, *points], key=lambda point: -point[0]):
+            if len(kept) < KEEP and not any(np.array_equal(w, x) for _, x in kept):
+                kept.append((value, w))
+        self.elite = kept
+
+
+@dataclass(eq=False)
+class LineSearch:
+    """Line searches on one problem with features flipped so that a signed weight is one that must be >= 0.
+
+    Parameters
+    ----------
+    tables : Tables
+    signed : bool array (d,)
+        Weights that must not be negative.
+    random_state : int
+    deadline : float
+        Value of ``time.perf_counter()`` after which no line is begun.
+    """
+
+    tables: Tables
+    signed: NDArray[np.bool_]
+    random_state: int = 0
+    deadline: float = np.inf
+    lines: int = 0
+
+    def __post_init__(self) -> None:
+        self.state = State(np.random.default_rng(self.random_state))
+
+    @property
+    def late(self) -> bool:
+        """Whether it is time to stop."""
+        return time.perf_counter() > self.deadline
+
+    def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
+        """Best value on ``w + tau u`` and its point, brought back to the cube's surface; on ``features`` if given."""
+        from rerank.search.lines.kernel import ends, sweep
+
+        t = self.tables
+        cols = slice(None) if features is None else features
+        w_, u_ = w[cols], u[cols]
+        low, high = self._range(w_, u_, self.signed[cols])
+        pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
+        n, at, who, value, lost = ends(
+            pairs, t.slot, t.span, t.weight, w_, u_, -u_, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
+        )  # fmt: skip
+        value, tau = sweep(
+            np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
+            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
+        )  # fmt: skip
+        self.lines += 1
+        if not np.isfinite(value):
+            return -np.inf, w
+        out = w + tau * u
+        return value, out / max(np.abs(out).max(), 1e-300)
+
+    @staticmethod
+    def _range(w: Floats, u: Floats, signed: NDArray[np.bool_]) -> tuple[float, float]:
+        rise = signed & (u > 0)
+        fall = signed & (u < 0)
+        low = float((-w[rise] / u[rise]).max()) if rise.any() else -np.inf
+        high = float((-w[fall] / u[fall]).min()) if fall.any() else np.inf
+        return low, high
+
+    def climb(
+        self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
+    ) -> Point:
+        """Follow coordinates, then random and elite directions, until ``patience`` rounds bring nothing."""
+        climb = Climb(w, rounds, patience)
+        while self.step(climb, features) and not self.late:
+            pass
+        self.state.remember([(climb.value, climb.w)])
+        return climb.value, climb.w
+
+    def step(self, climb: Climb, features: Indices | None = None) -> bool:
+        """Search one line of a climb; False where the climb has ended."""
+        if not climb.queue:
+            gained = climb.turn < 2 or climb.value > climb.before + 1e-12 * abs(climb.before)
+            climb.idle = 0 if gained else climb.idle + 1
+            if climb.idle >= climb.patience or climb.turn >= climb.rounds:
+                return False
+            climb.before = climb.value
+            climb.queue = self._directions(climb, features)[::-1]
+            climb.turn += 1
+        value, point = self.line(climb.w, climb.queue.pop(), features)
+        if value >= climb.value:
+            climb.value, climb.w = value, point
+        return True
+
+    def _directions(self, climb: Climb, features: Indices | None) -> list[Floats]:
+        rng, d = self.state.rng, climb.w.size
+        free = np.arange(d) if features is None else features
+        if climb.turn % 2 == 0 or free.size == 1:
+            axes = np.zeros((free.size, d))
+            axes[np.arange(free.size), rng.permutation(free)] = 1.0
+            return list(axes)
+        some = np.zeros((free.size, d))
+        some[:, free] = rng.standard_normal((free.size, free.size))
+        toward = [e - climb.w for _, e in self.state.elite if not np.array_equal(e, climb.w)]
+        usable = [u for u in toward if np.any(u[free]) and not np.any(np.delete(u, free))]
+        return list(some) + usable
+
+    def random_point(self) -> Floats:
+        """A random point of the cube's surface."""
+        w = self.state.rng.standard_normal(self.signed.size)
+        w[self.signed] = np.abs(w[self.signed])
+        return np.asarray(w / np.abs(w).max(), dtype=np.float64)
+
+    def restarts(self, w: Floats, count: float = np.inf) -> None:
+        """Go on climbing for ``count`` lines: first from ``w``, then from random points and shaken elite points."""
+        state, searched = self.state, 0
+        state.found = None
+        best = state.elite[0][0] if state.elite else -np.inf
+        while searched < count and not self.late:
+            if state.climb is None:
+                state.climb = Climb(self._start(w))
+            if self.step(state.climb):
+                searched += 1
+                if state.climb.value > best:
+                    best, state.found = state.climb.value, state.climb.w
+            else:
+                state.remember([(state.climb.value, state.climb.w)])
+                state.climb = None
+
+    def _start(self, w: Floats) -> Floats:
+        state = self.state
+        if not state.random_start:
+            state.random_start = True
+            return w
+        point = self.random_point()
+        if state.elite and state.rng.random() < 0.5:
+            shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * point
+            shaken[self.signed] = np.maximum(shaken[self.signed], 0.0)
+            top = np.abs(shaken).max()
+            point = shaken / top if top > 0 else point
+        return point
+
+
+def states(count: int, random_state: int) -> list[State]:
+    """Series of climbs that go on beside each other, the first of them from the best point known."""
+    return [State(np.random.default_rng([random_state, i]), random_start=i > 0) for i in range(count)]
+
+
+def follow(
+    tables: Tables, signed: NDArray[np.bool_], state: State, w: Floats, count: float, seconds: float
+) -> State:
+    """One job: go on with a series of climbs for ``count`` lines or some seconds; gives back its state."""
+    search = LineSearch(tables, signed, deadline=time.perf_counter() + seconds)
+    search.state = state
+    search.restarts(w, count)
+    return state

@@ -1,0 +1,1 @@
+"""Which features may carry weight: the supports, and those that cannot win."""

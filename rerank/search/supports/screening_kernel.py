@@ -1,0 +1,144 @@
+"""Coarse boxes over many supports, compiled: which supports hold nothing better than the incumbent.
+
+Each support is searched depth first on the sums of :mod:`.screening_rows`, without looking for points:
+the side that is halved is the one along which all pairs move most, which takes a table and no look at the pairs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rerank.search.boxes.vector import copy
+from rerank.search.supports.screening_rows import (
+    FACE,
+    LEVELS,
+    SIGNED_FACE,
+    SIGNED_SPLIT,
+    SPLIT,
+    begin,
+    bound,
+    halve,
+    open_face,
+    reductions,
+)
+
+FIXED = 100  # level of the side that the face fixes
+MOST_BOXES = 3000  # a support, until it is left to the box search
+CALL = 2**14  # places of a call
+
+
+@njit(cache=True, nogil=True)
+def widest(level: Any, spread: Any, features: Any) -> int:
+    """The side whose halving moves the pairs most; -1 if all are at the last level."""
+    best = -1
+    most = 0.0
+    for j in range(level.size):
+        if level[j] < LEVELS:
+            size = spread[features[j]] * (1.0 if level[j] == SPLIT else 2.0 ** (SPLIT - level[j] + 1.0))
+            if size > most or best < 0:
+                most = size
+                best = j
+    return best
+
+
+@njit(cache=True, nogil=True)
+def settle(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, room: Any) -> int:
+    """Boxes it takes to settle the face at the bottom of the stack; more than ``most`` if it is not settled."""
+    sums, at, levels = stack
+    lane, lost, count = room
+    boxes = 0
+    top = 1
+    while top > 0:
+        top -= 1
+        which = widest(levels[top], layout.spread, features)
+        boxes += 2
+        if which < 0 or boxes > most:
+            return most + 1
+        level = levels[top, which]
+        parent, left, right = at[top], at[top + 1], at[top + 2]
+        n_left = n_right = 0
+        for a in range(0, layout.idle.size, CALL):
+            z = min(a + CALL, layout.idle.size)
+            n_left, n_right = halve(
+                sums[parent, a:z],
+                rows[which, level, a:z],
+                layout.threshold,
+                sums[left, a:z],
+                sums[right, a:z],
+            )
+        levels[top, which] = SIGNED_SPLIT if level == SPLIT else level + 1
+        # The children take the parent's place, one above the other; rows that are free stay above them.
+        kept = top
+        for child, n in ((left, n_left), (right, n_right)):
+            if bound(sums[child], n, layout, lane, lost, count) > limit:
+                if kept > top:
+                    copy(levels[top], levels[kept])
+                at[kept] = child
+                kept += 1
+        if kept == top + 1:
+            at[top + 1] = left + right - at[top]
+            at[top + 2] = parent
+        elif kept == top + 2:
+            at[top + 2] = parent
+        top = kept
+    return boxes
+
+
+@njit(cache=True, nogil=True)
+def sieve(layout: Any, supports: Any, limits: Any, signed: Any, settled: Any) -> int:
+    """Mark the supports on which no weights have a value above their limit, and count the boxes.
+
+    Parameters
+    ----------
+    layout : Layout
+    supports : int32 (m, s)
+        Neighbours share most of their features: the reductions of those are kept.
+    limits : float64 (m,)
+    signed : bool (d,)
+        Weights that must not be negative.
+    settled : bool (m,)
+        Filled in; False where that could not be told.
+    """
+    m, s = supports.shape
+    E = layout.idle.size
+    rows = np.empty((s, LEVELS, E), np.int16)
+    whole = np.empty(E, np.int16)
+    depth = s * LEVELS + 3
+    stack = (np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64))
+    places = 1
+    for u in range(layout.unit_start.size - 1):
+        places = max(places, layout.coef_start[u + 1] - layout.coef_start[u])
+    room = (
+        np.zeros(layout.lane_slot.size, np.int16),
+        np.zeros(layout.unit_of.size, np.int64),
+        np.zeros(places + 1, np.int64),
+    )
+    held = np.full(s, -1, np.int64)
+    one_way = np.zeros(s, np.bool_)
+    total = 0
+    for i in range(m):
+        for j in range(s):
+            one_way[j] = signed[supports[i, j]]
+            if held[j] != supports[i, j]:
+                held[j] = supports[i, j]
+                reductions(layout.up[held[j]], layout.down[held[j]], rows[j])
+        begin(rows, layout.idle, one_way, whole)
+        left = np.int64(MOST_BOXES)  # a plain constant would compile its callee twice
+        for face in range(2 * s):
+            j = face // 2
+            if left < 0 or (one_way[j] and face % 2 == 1):
+                continue
+            for q in range(s):
+                stack[2][0, q] = SIGNED_SPLIT if one_way[q] else SPLIT
+            stack[2][0, j] = FIXED
+            open_face(
+                whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
+            )
+            boxes = settle(layout, supports[i], rows, limits[i], left, stack, room)
+            total += boxes
+            left -= boxes
+        settled[i] = left >= 0
+    return total

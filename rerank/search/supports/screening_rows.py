@@ -1,0 +1,182 @@
+r"""Pairs in integers of 16 bits and the sums of a coarse box over them, compiled.
+
+A pair's largest scaled difference in a box is a sum over the features, ``max(low_j D_j, high_j D_j)``.  Halving a
+side lowers it by a multiple of ``|D_j|`` that depends on the level alone, or, for a pair that pulls to the half that
+is kept, by nothing.  So a child's sums are its parent's minus one row, in integers of 16 bits, and a box costs a small
+part of what it costs in the box kernel, which drops decided pairs, finds better points and goes to any
+depth.
+
+Rounding: sums start rounded up and are lowered by amounts rounded down, except where a side comes to end at 0: there
+the feature's share is 0, and the row that leads to it takes away all that was put in (sparse features need that).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rerank.search.boxes.vector import copy
+
+LEVELS = 8  # rows of reductions a feature: three kinds of first ones, then halvings
+FACE, SPLIT, SIGNED_FACE, SIGNED_SPLIT = 0, 1, 2, 3  # a free side is split at 0, then like a signed one
+ROWS = 4  # rows of a block, added up together
+
+
+class Layout(NamedTuple):
+    """Pairs in quanta, in an order in which the lost pairs of all slots are counted side by side."""
+
+    up: Any  # int16 (d, E), differences rounded away from zero
+    down: Any  # int16 (d, E), towards zero
+    idle: Any  # int16 (E,), large in places without a pair
+    spread: Any  # mean size of a feature's differences
+    threshold: Any  # a pair is lost below
+    even: bool  # every pair costs ``lane_loss[0]``, and int16 holds their number
+    linear: bool
+    total: float
+    block: Any  # where blocks of ROWS rows begin; a place's lane is its position in the row
+    lane_slot: Any
+    lane_loss: Any  # linear: what a lost pair of the lane costs, rounded down
+    unit_start: Any
+    unit_slots: Any
+    unit_of: Any
+    coef_start: Any
+    coef: Any
+
+
+@njit(cache=True, nogil=True)
+def halve(parent: Any, row: Any, threshold: Any, left: Any, right: Any) -> Any:
+    """Sums of both children and how many of each are lost; no more than 2^15 - 1 places a call."""
+    lost_left = np.int16(0)
+    lost_right = np.int16(0)
+    zero = np.int16(0)
+    for p in range(parent.size):
+        # Without the casts numba's integers have 64 bits, and a vector holds a quarter as many.
+        x = np.int16(parent[p] - max(row[p], zero))
+        y = np.int16(parent[p] + min(row[p], zero))
+        left[p] = x
+        right[p] = y
+        lost_left = np.int16(lost_left + np.int16(x < threshold))
+        lost_right = np.int16(lost_right + np.int16(y < threshold))
+    return lost_left, lost_right
+
+
+@njit(cache=True, nogil=True)
+def tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
+    """How many pairs of each lane are lost."""
+    for i in range(lane.size):
+        lane[i] = 0
+    for b in range(block.size - 1):
+        a = block[b]
+        n = (block[b + 1] - a) // ROWS
+        first = sums[a : a + n]
+        second = sums[a + n : a + 2 * n]
+        third = sums[a + 2 * n : a + 3 * n]
+        fourth = sums[a + 3 * n : a + 4 * n]
+        for i in range(n):
+            x = np.int16(np.int16(first[i] < threshold) + np.int16(second[i] < threshold))
+            y = np.int16(np.int16(third[i] < threshold) + np.int16(fourth[i] < threshold))
+            lane[i] = np.int16(lane[i] + np.int16(x + y))
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def loss(lane: Any, lane_loss: Any) -> float:
+    """What the lost pairs cost."""
+    gone = 0.0
+    for i in range(lane.size):
+        gone += lane_loss[i] * lane[i]
+    return gone
+
+
+@njit(cache=True, nogil=True)
+def earned(
+    lane: Any,
+    lane_slot: Any,
+    unit_start: Any,
+    unit_slots: Any,
+    coef_start: Any,
+    coef: Any,
+    lost: Any,
+    count: Any,
+) -> float:
+    """What the slots' items earn at best (see :func:`rerank.search.boxes.places.unit_value`)."""
+    for s in range(lost.size):
+        lost[s] = 0
+    for i in range(lane.size):
+        lost[lane_slot[i]] += lane[i]
+    total = 0.0
+    for u in range(unit_start.size - 1):
+        base = coef_start[u]
+        places = coef_start[u + 1] - base
+        top = 0
+        for s in range(unit_start[u], unit_start[u + 1]):
+            x = lost[unit_slots[s]]
+            if x < places:
+                count[x] += 1
+                top = max(top, x + 1)
+        place = 0
+        for x in range(top):
+            last = min(place + count[x], places - x)
+            for i in range(place, last):
+                total += coef[base + i + x]
+            place += count[x]
+            count[x] = 0
+    return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bound(sums: Any, n_lost: int, layout: Any, lane: Any, lost: Any, count: Any) -> float:
+    """What no weights in a box with these sums exceed."""
+    if layout.even:
+        return layout.total - layout.lane_loss[0] * n_lost
+    tally(sums, layout.block, layout.threshold, lane)
+    if layout.linear:
+        return layout.total - loss(lane, layout.lane_loss)
+    return earned(
+        lane,
+        layout.lane_slot,
+        layout.unit_start,
+        layout.unit_slots,
+        layout.coef_start,
+        layout.coef,
+        lost,
+        count,
+    )
+
+
+@njit(cache=True, nogil=True)
+def reductions(up: Any, down: Any, rows: Any) -> None:
+    """``rows[level]``: by how much sums fall with the upper end of a side (positive) or the lower one (negative)."""
+    for p in range(up.size):
+        rows[FACE, p] = np.int16(up[p] + down[p])
+        rows[SPLIT, p] = up[p]
+        rows[SIGNED_FACE, p] = down[p]
+    for level in range(SIGNED_SPLIT, LEVELS):
+        # Whole rows by a constant shift: the vector unit can do that, by a variable one it cannot.
+        before = rows[level - 1]
+        after = rows[level]
+        for p in range(before.size):
+            after[p] = np.int16(np.int16(before[p] - np.int16(before[p] >> 15)) >> 1)
+
+
+@njit(cache=True, nogil=True)
+def begin(rows: Any, idle: Any, one_way: Any, whole: Any) -> None:
+    """Sums over all weights of the cube: each feature's size, or its positive part where the weight has a sign."""
+    copy(idle, whole)
+    for j in range(one_way.size):
+        most = rows[j, SPLIT]
+        if one_way[j]:
+            for p in range(whole.size):
+                whole[p] = np.int16(whole[p] + max(most[p], np.int16(0)))
+        else:
+            for p in range(whole.size):
+                whole[p] = np.int16(whole[p] + max(most[p], np.int16(-most[p])))
+
+
+@njit(cache=True, nogil=True)
+def open_face(whole: Any, row: Any, negative: bool, sums: Any) -> None:
+    """Sums on a face of the cube."""
+    sign = np.int16(1 if negative else -1)
+    for p in range(whole.size):
+        sums[p] = np.int16(whole[p] - max(np.int16(sign * row[p]), np.int16(0)))

@@ -1,0 +1,86 @@
+r"""Thinning: a rank statistic averaged over lists from which items have been dropped at random.
+
+An exact fit of the top ten places follows accidents of the training list: thousands of weights tie in sample.  Pretend
+instead that each item above a given one stays in the list with probability ``rho``.  The item at position ``p``
+then stands at position ``1 + B`` with ``B`` binomial(p - 1, rho), and its expected pay is
+
+    a'_(position p) = sum_b  P[B = b] * a_(position 1 + b).
+
+``B`` grows with ``p`` and ``a`` falls with the position, so the average is still non-decreasing in the rank: it
+is again a conditional linear rank statistic, and everything exact about those holds for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.statistics.kinds import RankStatistic, ideal, presentation
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Thinned(RankStatistic):
+    """A statistic averaged over lists in which each item above is kept with probability ``rho``.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+        What is paid in the thinned list.
+    rho : float
+        Probability in (0, 1] that an item above stays; 1 changes nothing.
+    """
+
+    statistic: RankStatistic
+    rho: float
+    stem: ClassVar[str] = "thinned"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rho, int | float) or not 0 < self.rho <= 1:
+            raise InputError(
+                f"thinning is {self.rho!r}; it must be None or a probability above 0 and at most 1."
+            )
+        object.__setattr__(self, "rho", float(self.rho))
+
+    @property
+    def name(self) -> str:
+        """Such as ``"dcg@10 thinned to 0.8"``; not a form that :func:`rerank.statistics.parse` reads."""
+        return f"{self.statistic.name} thinned to {self.rho:g}"
+
+    def coefficients(self, n: int) -> Floats:
+        """``a'_1..a'_n``, averaged over the binomial number of items kept above."""
+        return _thinned(self.statistic, self.rho, n).copy()
+
+    def _presentation(self, gains: Floats) -> tuple[float, float]:
+        if not self.statistic.normalised:
+            return 0.0, 1.0
+        if self.statistic.stem == "auc":
+            # E[position] is linear in the position, so the pairs are those of AUC, each worth rho.
+            offset, scale = presentation(self.statistic, gains.size, gains)
+            missing = (1.0 - self.rho) * gains.size * float(np.sum(gains))
+            return self.rho * offset + missing, self.rho * scale
+        return 0.0, ideal(self, gains.size, gains)
+
+
+@lru_cache(maxsize=64)
+def _thinned(statistic: RankStatistic, rho: float, n: int) -> Floats:
+    by_position = statistic.coefficients(n)[::-1]
+    if rho == 1.0 or n == 0:
+        return by_position[::-1].copy()
+    result = np.empty(n)
+    law = np.ones(1)
+    first = 0
+    for position in range(n):
+        result[position] = float(law @ by_position[first : first + law.size])
+        law = np.convolve(law, (1.0 - rho, rho))
+        # Mass below 1e-18 at either end is dropped: n rounds of it stay under a rounding error of the average.
+        kept = np.flatnonzero(law > 1e-18)
+        first += int(kept[0])
+        law = law[kept[0] : kept[-1] + 1]
+    return np.maximum.accumulate(result[::-1])

@@ -1,0 +1,65 @@
+"""What the tests of the search share: points of the cube, problems with signal and noise, values by loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.exact_data import noisy_problem
+from rerank.problem import Problem, problem_of
+from rerank.search.boxes.antiparallel import NO_LINES
+from rerank.search.tables import Tables, tables
+from rerank.search.warm import is_compiled
+from rerank.statistics import parse
+
+Floats = NDArray[np.float64]
+
+is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
+
+__all__ = ["drawn_lists", "instance_of", "noisy_problem", "slow_margin", "slow_unit", "surface", "tables"]
+
+
+def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:
+    """Weights that are allowed: on the cube's surface, some with zeros, some on corners and lattice points."""
+    d = problem.n_features
+    w = rng.uniform(-1, 1, size=(count, d))
+    w[::4] = rng.integers(-4, 5, size=w[::4].shape) / 4
+    w[rng.random(size=w.shape) < 0.2] = 0.0
+    w = np.where(problem.signs == 0, w, np.abs(w) * np.where(problem.signs < 0, -1, 1))
+    for row in w:
+        order = rng.permutation(d)
+        row[order[problem.max_features or d :]] = 0.0
+    top = np.abs(w).max(axis=1)
+    return w[top > 0] / top[top > 0, None] + 0.0
+
+
+def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **options: Any) -> Problem:
+    """Many short lists in which the first feature helps."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(queries * size, d))
+    gains = (X[:, 0] + rng.normal(size=X.shape[0]) > 1).astype(float) * rng.choice(
+        [1.0, 3.0], size=X.shape[0]
+    )
+    return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)
+
+
+def instance_of(t: Tables) -> Any:
+    """The tables as the kernels take them, all features, no lines."""
+    from rerank.search.boxes.tasks import Support, instance
+
+    return instance(t, Support(np.arange(t.pairs.shape[0]), None, NO_LINES))
+
+
+def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: float) -> tuple[Floats, Floats]:
+    """Twin of ``reach``, pair by pair."""
+    M = [sum(c[j] * D[j, p] for j in range(c.size)) - epsilon for p in range(D.shape[1])]
+    R = [sum(h[j] * abs(D[j, p]) for j in range(c.size)) + tolerance for p in range(D.shape[1])]
+    return np.array(M), np.array(R)
+
+
+def slow_unit(lost: NDArray[Any], worth: Floats) -> float:
+    """Value of one binary list by its definition: the j-th best stands behind those it lost to and its betters."""
+    places = [int(x) + j for j, x in enumerate(sorted(lost.tolist()))]
+    return sum(float(worth[p]) for p in places if p < worth.size)

@@ -1,0 +1,464 @@
+"""Proofs: what the search writes holds, what is altered does not, and no tree shows a bound that is too low."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.certificate import certify, digest
+from rerank.certificate.check import verify
+from rerank.certificate.check.exact import ExactProblem
+from rerank.certificate.check.pairs import Filter, Pairs
+from rerank.certificate.check.units import rounded_up
+from rerank.errors import InputError
+from rerank.problem import Problem, RankedList, problem_of
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof, fingerprint
+from rerank.statistics import parse
+from tests.cases.adversarial import adversarial
+from tests.cases.instances import draw
+from tests.cases.proofs import Slow, below, bisected, listed, proof_with, random_tree, supports, up
+from tests.oracles.oracle import objective_at, optimum
+
+SEEDS = st.integers(0, 10**6)
+
+
+def searched(problem: Problem, seconds: float = 5.0) -> Proof:
+    from rerank.search import solve
+
+    proof = solve(problem, time_limit=seconds, proof=True).proof
+    assert isinstance(proof, Proof)
+    return proof
+
+
+def holds(problem: Problem, proof: Proof) -> bool:
+    """The verdict, the same whether leaves are taken together or the checker goes down to each by itself."""
+    together = verify(problem, proof)
+    with patch.multiple("rerank.certificate.check.leaves", BATCH=1, FEW=0):
+        apart = verify(problem, proof)
+    # Going down also notices when a side of a line holds no weights of the box.
+    assert together.ok == apart.ok or (apart.ok and (proof.codes > LINE).any())
+    assert not apart.ok or apart.leaves == np.count_nonzero(proof.codes < COORDINATE)
+    return apart.ok
+
+
+def gaussian(n: int, d: int, stat: str, share: float = 0.35, **options) -> Problem:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, d))
+    signal = X @ rng.normal(size=d)
+    order = np.argsort(-(signal + signal.std() * rng.normal(size=n)))
+    y = np.zeros(n)
+    y[order[: round(share * n)]] = 1
+    return problem_of(X, y, parse(stat), **options)
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[Problem, Proof]:
+    """A problem of ordinary size and the search's proof, with a few hundred splits."""
+    problem = gaussian(40, 4, "auc", epsilon=0.05)
+    proof = searched(problem)
+    assert proof.codes.size > 200
+    return problem, proof
+
+
+# ---- what the search writes
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_the_searchs_proofs_hold(seed):
+    problem = draw(seed).problem
+    proof = searched(problem)
+    verdict = verify(problem, proof)
+    assert verdict.ok, verdict.message
+    assert verdict.value is not None and verdict.value <= Fraction(verdict.bound_checked)
+    assert verdict.leaves == np.count_nonzero(proof.codes < COORDINATE)
+    assert holds(problem, proof)
+    low = verify(problem, replace(proof, bound=below(verdict.value)))
+    assert not low.ok and "own weights" not in low.message
+
+
+@pytest.mark.parametrize("name", adversarial())
+def test_where_rounding_decides(name):
+    """Differences of 1e-12, columns of 1e300 and 1e-300, exact ties, optima on corners of the cube."""
+    problem = adversarial()[name]
+    best = optimum(problem).value
+    verdict = verify(problem, searched(problem, 2.0))
+    assert verdict.ok, verdict.message
+    assert verdict.bound_checked >= best
+    assert verify(problem, listed(problem, up(best))).ok
+    assert not verify(problem, listed(problem, below(best))).ok
+
+
+@pytest.mark.parametrize(
+    ("stat", "options"),
+    [
+        ("auc", {}),
+        ("mrr", {"C": 0.02}),
+        ("dcg@5", {"max_features": 2}),
+        ("auc", {"signs": [1, -1, 0, 1]}),
+    ],
+)
+def test_proofs_of_ordinary_size(stat, options):
+    problem = gaussian(40, 4, stat, **options)
+    proof = searched(problem)
+    verdict = verify(problem, proof)
+    assert verdict.ok, verdict.message
+    assert verdict.bound_checked - float(verdict.value) < 1e-9
+
+
+def test_a_search_that_stopped_short_proves_its_open_bound():
+    problem = gaussian(60, 8, "auc")
+    proof = searched(problem, 0.3)
+    assert proof.bound > proof.value + 1e-3
+    assert verify(problem, proof).ok
+    assert not verify(problem, replace(proof, bound=proof.value)).ok
+
+
+def test_grids_are_split_by_lines():
+    """Grids have many opposite differences, so that some boxes are cut by lines."""
+    rng = np.random.default_rng(8)
+    X, y = rng.integers(0, 3, size=(30, 3)).astype(float), (rng.random(30) < 0.3).astype(float)
+    problem = problem_of(X, y, parse("auc"))
+    proof = searched(problem)
+    assert (proof.codes > LINE).any()
+    verdict = verify(problem, proof)
+    assert verdict.ok, verdict.message
+    # A line of other rows loses other pairs.
+    moved = tuple(np.roll(lines, 1, axis=0)[:, ::-1] for lines in proof.lines)
+    assert not verify(problem, replace(proof, lines=moved)).ok
+    assert not verify(problem, replace(proof, lines=tuple(m[:0] for m in proof.lines))).ok
+
+
+# ---- against slow twins and the exact optimum
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_bounds_of_leaves_are_exact(seed):
+    """The largest bound of any leaf, computed pair by pair in rationals, is accepted; the next double below is not."""
+    problem = draw(seed, n_max=6).problem
+    proof = random_tree(problem, 0.0, np.random.default_rng(seed))
+    most = Slow(problem).largest(proof)
+    assert holds(problem, replace(proof, bound=up(most)))
+    assert not holds(problem, replace(proof, bound=below(most)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS)
+def test_no_tree_shows_a_bound_below_the_optimum(seed):
+    """Whatever the splits, lines and kinds of leaves: the checker is sound."""
+    problem = draw(seed, n_max=7).problem
+    low = below(optimum(problem).value)
+    rng = np.random.default_rng(seed)
+    for lines in (0, 1, 3):
+        assert not holds(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED)))
+        # Leaves that are all listed pass unless the best weights are in them: none may be dropped on the way.
+        assert not holds(problem, random_tree(problem, low, rng, lines, (LISTED,)))
+
+
+def test_a_side_chosen_twice_is_not_empty():
+    """A pair lost on a side stays lost on it; that it could be won on the other side does not make this one empty."""
+    X = np.array([[1, 0], [0, 0], [0, 0], [1, 0], [0, 0.5], [1, 0]])
+    heavy = [
+        RankedList(np.array([i, i + 1]), np.array([1.0, 0.0]), np.array([0.0, 1.0]), weight)
+        for i, weight in ((0, 2.0), (2, 1.0), (4, 1.0))
+    ]
+    problem = Problem.build(X, heavy, epsilon=0.01, low=[0, 0], high=[1, 1])
+    # Pairs (1, 0), (-1, 0) and (-1, 1/2): the first and the last are won together, inside the face w_2 = 1.
+    assert optimum(problem).value == Fraction(3, 4)
+    twice = [LINE + 1, LINE + 1, LISTED, LISTED, LISTED]
+    proof = proof_with(problem, 0.75, twice * 4, [np.array([[0, 1]])])
+    assert holds(problem, proof)
+    assert not holds(problem, replace(proof, bound=0.6))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_lines_only_lose_what_they_may(seed):
+    problem = draw(seed, n_max=5).problem
+    proof = random_tree(problem, 0.0, np.random.default_rng(seed), lines=2)
+    proof = replace(proof, bound=up(Slow(problem).largest(proof)))
+    assert verify(problem, proof).ok and holds(problem, proof)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_listing_vertices_gives_the_optimum(seed):
+    """Leaves whose vertices are listed settle whole faces, exactly to the last double."""
+    problem = draw(seed, n_max=8).problem
+    best = optimum(problem).value
+    verdict = verify(problem, listed(problem, up(best)))
+    assert verdict.ok, verdict.message
+    assert not verify(problem, listed(problem, below(best))).ok
+    assert holds(problem, bisected(problem, up(best), 3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_exact_values(seed):
+    problem = draw(seed).problem
+    exact = ExactProblem(problem)
+    rng = np.random.default_rng(seed)
+    w = rng.choice([-1.0, -0.25, 0.0, 0.5, 1.0, 1 / 3], size=problem.n_features)
+    assert exact.value(w) == objective_at(problem, w)
+    w = np.where(w * problem.signs < 0, -w, w)
+    top = np.abs(w).max()
+    if top > 0 and problem.max_features is None:
+        assert exact.value(w / top) == certify(problem, w / top).value
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_worths_are_rounded_up_by_less_than_a_unit(seed):
+    problem = draw(seed).problem
+    units = ExactProblem(problem).units
+    up_, first, shift = rounded_up(units)
+    for unit, start in zip(units, first):
+        for place, worth in enumerate(unit.worth):
+            exact = unit.factor * Fraction(worth, unit.grain) * Fraction(2) ** shift
+            assert exact <= int(up_[start + place]) < exact + 1
+    ideal = sum(int(up_[a : a + unit.positive.size].sum()) for unit, a in zip(units, first))
+    assert ideal < 2**63 - 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_the_filter_is_never_wrong(seed):
+    """Margins a few units of rounding around the exact end of a box: doubles decide only what they can."""
+    rng = np.random.default_rng(seed)
+    plain = draw(seed).problem
+    support = supports(plain)[-1]
+    k = len(support)
+    centre = rng.integers(-3, 4, size=k) / 8
+    half = rng.integers(0, 5, size=k) / 8
+    exact = ExactProblem(plain)
+    pairs = Pairs(exact)
+    if not pairs.slot.size:
+        return
+    features = np.array(support)
+    rows = [exact.difference(int(i), int(j), features) for i, j in zip(pairs.upper, pairs.lower)]
+    ends = [sum(Fraction(c) * v + Fraction(h) * abs(v) for c, h, v in zip(centre, half, row)) for row in rows]
+    chosen = float(ends[rng.integers(len(ends))])
+    for step in range(-3, 4):
+        epsilon = abs(chosen + step * np.spacing(chosen)) or 0.1
+        exact.epsilon = Fraction(epsilon)
+        test = Filter.on(pairs, features)
+        reach = test.reach(centre[None], half[None])[:, 0]
+        least, most = test.ends(centre, half, np.arange(len(rows)))
+        assert np.abs(most - reach).max() <= test.slack.max()
+        for end, value, low, high in zip(ends, reach, test.low, test.high):
+            assert not value < low or end < Fraction(epsilon)
+            assert not value >= high or end >= Fraction(epsilon)
+
+
+# ---- what must be refused
+
+
+def test_the_untouched_proof_holds(case):
+    assert holds(*case)
+
+
+def test_a_missing_subtree(case):
+    problem, proof = case
+    assert "missing or left over" in verify(problem, replace(proof, codes=proof.codes[:-1])).message
+    # The subtree of the first split cut down to one leaf: still a full tree, but its leaf is too wide.
+    split = int(np.flatnonzero(proof.codes >= COORDINATE)[0])
+    depth = np.cumsum(np.where(proof.codes[split:] >= COORDINATE, 1, -1))
+    stop = split + int(np.argmax(depth == -1))
+    pruned = np.concatenate([proof.codes[:split], [LEAF], proof.codes[stop + 1 :]])
+    verdict = verify(problem, replace(proof, codes=pruned))
+    assert not verdict.ok and f"The box of code {split}," in verdict.message
+
+
+@pytest.mark.parametrize("extra", [[LEAF], [COORDINATE, LEAF, LEAF], [LISTED]])
+def test_codes_left_over(case, extra):
+    problem, proof = case
+    codes = np.concatenate([proof.codes, np.array(extra, np.uint16)])
+    assert "left over" in verify(problem, replace(proof, codes=codes)).message
+    assert not verify(problem, replace(proof, codes=np.zeros(0, np.uint16))).ok
+
+
+def test_altered_splits(case):
+    """Another coordinate, one that has no width, one that is not there, a line that is not there."""
+    problem, proof = case
+    splits = np.flatnonzero(proof.codes >= COORDINATE)
+    for at in (splits[0], splits[len(splits) // 2], splits[-1]):
+        outcomes = []
+        for code in [*range(COORDINATE, COORDINATE + 4), COORDINATE + 4, 999, LINE, LINE + 1, 65535]:
+            codes = proof.codes.copy()
+            codes[at] = code
+            outcomes.append(code == proof.codes[at] or not verify(problem, replace(proof, codes=codes)).ok)
+        # Splitting a deep box by another coordinate may do no harm; what is not there always does.
+        assert all(outcomes[4:]) and sum(outcomes[:4]) >= 2
+    codes = proof.codes.copy()
+    codes[splits[0]] = COORDINATE + (int(codes[splits[0]]) - COORDINATE + 1) % 4
+    assert not verify(problem, replace(proof, codes=codes)).ok
+
+
+def test_a_bound_that_is_too_low(case):
+    problem, proof = case
+    value = verify(problem, proof).value
+    for lower in (below(value), proof.value - 1e-6, 0.0, -1e300):
+        assert not verify(problem, replace(proof, bound=lower)).ok
+    # With worse weights the bound is compared with the leaves, and fails there.
+    nothing = replace(proof, weights=np.zeros(4), value=float(ExactProblem(problem).value(np.zeros(4))))
+    assert verify(problem, nothing).ok
+    verdict = verify(problem, replace(nothing, bound=below(value)))
+    assert not verdict.ok and "The box of code" in verdict.message
+    for bound in (float("nan"), float("inf"), -float("inf")):
+        assert "finite" in verify(problem, replace(proof, bound=bound)).message
+
+
+def test_no_weights_at_all_may_be_best():
+    """At a price that nothing pays 0 is best, and a bound between it and everything else fails at 0."""
+    problem = adversarial()["a penalty nothing pays"]
+    proof = searched(problem)
+    assert not proof.weights.any() and verify(problem, proof).ok
+    one = np.array([1.0, 0.0])
+    worse = replace(proof, weights=one, value=float(ExactProblem(problem).value(one)))
+    assert verify(problem, worse).ok
+    assert "All weights 0" in verify(problem, replace(worse, bound=proof.value - 0.1)).message
+
+
+def test_a_value_that_is_wrong(case):
+    problem, proof = case
+    for value in (proof.value + 1e-9, proof.value - 1e-9, float("nan")):
+        assert not verify(problem, replace(proof, value=value)).ok
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [0.5, 0.25, 0, 0],
+        [2.0, 1, 1, 1],
+        [float("nan"), 1, 0, 0],
+        [1.0, 0, 0],
+        [1.0, -0.5, 0, 0],
+        [1.0, 0.5, 0.5, 0],
+    ],
+)
+def test_weights_that_are_not_admissible(weights):
+    problem = gaussian(12, 4, "auc", signs=[0, 1, 0, 0], max_features=2)
+    proof = searched(problem)
+    assert verify(problem, proof).ok
+    verdict = verify(problem, replace(proof, weights=np.array(weights)))
+    assert not verdict.ok and verdict.value is None
+
+
+def test_other_data_and_options(case):
+    problem, proof = case
+    others = [
+        replace(problem, epsilon=0.051),
+        replace(problem, C=0.001),
+        replace(problem, max_features=3),
+        replace(problem, high=problem.high + 1e-9),
+        gaussian(40, 4, "mrr", epsilon=0.05),
+    ]
+    for other in others:
+        assert "other data or options" in verify(other, proof).message
+    # Even a proof that carries the other problem's fingerprint is judged on that problem.
+    claimed = replace(proof, fingerprint=fingerprint(others[4]))
+    assert not verify(others[4], claimed).ok
+    assert not verify(problem, replace(proof, flip=-proof.flip)).ok
+    assert not verify(problem, replace(proof, version=2)).ok
+
+
+def test_supports_left_out():
+    problem = gaussian(40, 5, "auc", max_features=2)
+    proof = searched(problem)
+    assert verify(problem, proof).ok
+    cases = {
+        "fewer": replace(proof, supports=proof.supports[:-1], lines=proof.lines[:-1]),
+        "one twice": replace(proof, supports=(*proof.supports[:-1], proof.supports[0])),
+        "all said to be left out": replace(
+            proof, supports=(), lines=(), codes=np.zeros(0, np.uint16), left_out=2
+        ),
+        "codes although all are left out": replace(
+            proof, supports=(), lines=(), codes=np.array([COORDINATE, LEAF], np.uint16), left_out=2, bound=1.0
+        ),
+        "sizes below 1 said to be left out": replace(proof, left_out=0),
+    }
+    for name, altered in cases.items():
+        assert not verify(problem, altered).ok, name
+
+
+def test_sizes_left_out_are_bounded_by_their_price():
+    """With a price of .3, three features cost more than any order is worth above .1."""
+    problem = gaussian(20, 4, "auc", C=0.3)
+    d = problem.n_features
+    small = [s for s in supports(problem) if len(s) < 3]
+    faces = sum(2 * len(s) for s in small)
+    proof = replace(
+        proof_with(problem, 0.75, [LEAF] * faces),
+        supports=tuple(np.array(s) for s in small),
+        lines=(np.empty((0, 2), np.int64),) * len(small),
+        left_out=3,
+    )
+    assert verify(problem, proof).ok
+    assert not verify(problem, replace(proof, left_out=None)).ok
+    assert len(supports(problem)) == 2**d - 1
+    assert "were left out" in verify(problem, replace(proof, bound=0.05)).message
+
+
+def test_problems_without_a_value_are_refused():
+    problem = gaussian(8, 2, "auc")
+    item = problem.lists[0]
+    falling = RankedList(item.rows, item.gains, item.coefficients[::-1].copy())
+    missing = problem.X.copy()
+    missing[0, 0] = np.nan
+    for broken in (
+        replace(problem, lists=(falling,)),
+        replace(problem, X=missing),
+        replace(problem, lists=()),
+    ):
+        with pytest.raises(InputError):
+            verify(broken, proof_with(problem, 1.0, [LEAF] * 4))
+
+
+# ---- speed, identity
+
+
+def test_a_hundred_thousand_leaves_take_seconds():
+    """2,275 pairs, 8 faces halved 14 times: no pruning, every leaf is looked at."""
+    problem = gaussian(100, 4, "auc")
+    one = [COORDINATE + 1 + (level % 3) for level in range(14)]
+
+    def tree(face: int, level: int = 0) -> np.ndarray:
+        if level == 14:
+            return np.array([LEAF])
+        free = [j for j in range(4) if j != face // 2]
+        below = tree(face, level + 1)
+        return np.concatenate([[COORDINATE + free[level % 3]], below, below])
+
+    assert len(one) == 14
+    codes = np.concatenate([tree(face) for face in range(8)])
+    proof = replace(proof_with(problem, 1.0, []), codes=codes.astype(np.uint16))
+    began = time.perf_counter()
+    verdict = verify(problem, proof)
+    assert verdict.ok and verdict.leaves == 8 * 2**14
+    assert time.perf_counter() - began < 30
+
+
+def test_the_fingerprint_is_the_certificates_digest():
+    for seed in range(20):
+        problem = draw(seed).problem
+        assert fingerprint(problem) == digest(problem)
+
+
+def test_the_checker_shares_nothing_with_the_search():
+    from tests.test_house import HEAVY, offenders
+
+    judged = ("formulations", "rerank.search", "rerank.solvers", "rerank.reranker.estimator", "scipy", *HEAVY)
+    assert (
+        offenders(
+            ("rerank.problem.proof", "rerank.certificate.check", "rerank.certificate.proof_file"), judged
+        )
+        == []
+    )

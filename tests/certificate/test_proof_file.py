@@ -1,0 +1,246 @@
+"""Proof files: round trips to the last bit, and one sentence for what is cut short, altered or lies about its size."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.certificate.check import verify
+from rerank.certificate.proof_file import ARRAYS, HEADER
+from rerank.errors import InputError
+from rerank.problem import problem_of
+from rerank.problem.proof import COORDINATE, LEAF, LINE, Proof
+from rerank.statistics import parse
+from tests.cases.instances import draw
+from tests.cases.proofs import proof_with, random_tree
+
+
+def problem():
+    return problem_of([[0, 0.5], [0.2, 1], [1, 0], [0.7, 0.1]], [1, 0, 1, 0], parse("auc"), C=0.01)
+
+
+def example() -> Proof:
+    """Three supports, one with a line; every part of the format is in use."""
+    codes = [LEAF] * 4 + [LINE + 1, LEAF, COORDINATE + 1, LEAF, LEAF] + [LEAF] * 3
+    lines = [np.empty((0, 2)), np.empty((0, 2)), np.array([[0, 1]])]
+    return proof_with(problem(), 1.0, codes, lines)
+
+
+def same(a: Proof, b: Proof) -> bool:
+    def parts(value):
+        return value if isinstance(value, tuple) else (value,)
+
+    return all(
+        len(parts(getattr(a, f.name))) == len(parts(getattr(b, f.name)))
+        and all(
+            np.array_equal(x, y) and getattr(x, "dtype", None) == getattr(y, "dtype", None)
+            for x, y in zip(parts(getattr(a, f.name)), parts(getattr(b, f.name)))
+        )
+        for f in fields(Proof)
+    )
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    target = tmp_path / "proof.npz"
+    example().save(target)
+    return target
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        Proof.load(path)
+    message = str(caught.value)
+    assert "\n" not in message and message.endswith(".") and path.name in message
+    return message
+
+
+def rewritten(path: Path, **bodies: bytes) -> None:
+    """The archive with some members replaced (`header` for the header), added or, if empty, left out."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    content |= {HEADER if name == "header" else f"{name}.npy": body for name, body in bodies.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in content.items():
+            if body:
+                archive.writestr(name, body)
+
+
+def as_npy(array: np.ndarray) -> bytes:
+    body = io.BytesIO()
+    np.save(body, array)
+    return body.getvalue()
+
+
+def header(path: Path) -> dict:
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read(HEADER))
+
+
+def test_a_proof_comes_back_as_it_was(path):
+    assert verify(problem(), example()).ok
+    assert same(Proof.load(path), example())
+    assert verify(problem(), Proof.load(path)).ok
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_round_trips(tmp_path_factory, seed):
+    p = draw(seed).problem
+    proof = random_tree(p, float(np.random.default_rng(seed).normal()), np.random.default_rng(seed), lines=2)
+    folder = tmp_path_factory.mktemp("proofs")
+    proof.save(folder / "a")
+    proof.save(folder / "b")
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+    assert same(Proof.load(folder / "a"), proof)
+
+
+def test_numpy_alone_reads_it(path):
+    with np.load(path, allow_pickle=False) as arrays:
+        assert arrays["codes"].tolist() == example().codes.tolist()
+        assert json.loads(arrays[HEADER])["bound"] == (1.0).hex()
+
+
+def test_files_are_small(tmp_path):
+    """A tree of 100,000 leaves takes less than half a byte a code."""
+    rng = np.random.default_rng(0)
+    codes = np.where(rng.random(200_001) < 0.5, LEAF, COORDINATE + rng.integers(0, 2, size=200_001))
+    proof_with(problem(), 1.0, codes.tolist()).save(tmp_path / "large")
+    assert (tmp_path / "large").stat().st_size < 60_000
+
+
+@pytest.mark.parametrize("size", [0, 1, 20, 200, -200, -40, -1])
+def test_truncated(path, size):
+    body = path.read_bytes()
+    path.write_bytes(body[:size])
+    refused(path)
+
+
+def test_bytes_changed_at_random(path):
+    """Any damage is either said in one sentence or without effect."""
+    body = path.read_bytes()
+    proof = example()
+    rng = np.random.default_rng(2)
+    said = 0
+    for _ in range(600):
+        damaged = bytearray(body)
+        for at in rng.integers(0, len(body), size=rng.integers(1, 4)):
+            damaged[at] = rng.integers(0, 256)
+        path.write_bytes(bytes(damaged))
+        try:
+            loaded = Proof.load(path)
+        except InputError as error:
+            said += 1
+            assert "\n" not in str(error)
+        else:
+            assert same(loaded, proof)
+    assert said > 400
+
+
+def test_missing_files_and_folders(tmp_path):
+    refused(tmp_path / "absent.npz")
+    refused(tmp_path)
+    with pytest.raises(InputError):
+        example().save(tmp_path / "absent" / "proof.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"PK", b"{}", b"not a proof at all", b"\x93NUMPY", b"PK\x05\x06" + bytes(18)]
+)
+def test_other_files(path, body):
+    path.write_bytes(body)
+    refused(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "other"},
+        {"version": 2},
+        {"value": "one"},
+        {"bound": None},
+        {"left_out": "3"},
+        {"left_out": True},
+        {"fingerprint": 7},
+        {"lengths": {}},
+        {"lengths": [1, 2]},
+        {"lengths": dict.fromkeys(ARRAYS, -1)},
+        {"lengths": dict.fromkeys(ARRAYS, 10**18)},
+        {"lengths": dict.fromkeys(ARRAYS, 1.5)},
+    ],
+)
+def test_headers_that_are_wrong(path, change):
+    rewritten(path, header=json.dumps(header(path) | change).encode())
+    refused(path)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{", b"\xff\xfe", b"[" * 60_000, b'{"a":' * 10_000, b" " * 70_000])
+def test_headers_that_are_none(path, body):
+    rewritten(path, header=body)
+    refused(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("codes", np.zeros(12, np.int64)),
+        ("codes", np.zeros(11, np.uint16)),
+        ("codes", np.zeros((2, 6), np.uint16)),
+        ("codes", np.zeros(12, ">u2")),
+        ("codes", np.array([0] * 11 + ["0"], dtype=object)),
+        ("supports", np.array([0, 1, 0, 1], np.float64)),
+        ("support_sizes", np.array([1, 1, 3], np.int32)),
+        ("support_sizes", np.array([-1, 1, 4], np.int32)),
+        ("line_counts", np.array([0, 1, 1], np.int32)),
+    ],
+)
+def test_arrays_that_do_not_fit_the_header(path, name, array):
+    rewritten(path, **{name: as_npy(array)})
+    refused(path)
+
+
+def test_members_missing_and_added(path):
+    body = path.read_bytes()
+    rewritten(path, lines=b"")
+    refused(path)
+    path.write_bytes(body)
+    rewritten(path, more=as_npy(np.zeros(1)))
+    refused(path)
+    path.write_bytes(body)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("codes.npy", as_npy(np.zeros(12, np.uint16)))
+    refused(path)
+
+
+def test_what_unpacks_to_more_than_stated_is_not_unpacked(path):
+    """100 MB of zeros in 100 kB: the length in the header is compared before anything is read."""
+    rewritten(path, codes=as_npy(np.zeros(50_000_000, np.uint16)))
+    assert path.stat().st_size < 200_000
+    assert "longer than it may be" in refused(path)
+    # Nor does it help to state that length: the entry has to have it.
+    stated = header(path)
+    stated["lengths"]["codes"] = 10**9
+    rewritten(path, codes=as_npy(np.zeros(12, np.uint16)), header=json.dumps(stated).encode())
+    refused(path)
+
+
+def test_nothing_is_ever_unpickled(path):
+    class Trap:
+        def __reduce__(self):
+            return (pytest.fail, ("the file ran code",))
+
+    trap = np.empty(12, dtype=object)
+    trap[:] = [Trap() for _ in range(12)]
+    body = io.BytesIO()
+    np.lib.format.write_array(body, trap, allow_pickle=True)
+    rewritten(path, codes=body.getvalue())
+    refused(path)

@@ -1,0 +1,304 @@
+"""The command line from end to end, in one process, on small tables."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rerank import load
+from rerank.cli import app
+from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
+from rerank.ranks import evaluate
+from tests.reranker.test_reranker import lists, table
+
+NAMES = ("age", "size", "year")
+
+
+def noisy(seed):
+    """A table whose first stage is far from ideal: every third label is turned."""
+    X, y = table(seed, n=50)
+    y[::3] = 1 - y[::3]
+    return X, y
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = noisy(0)
+    write_csv("data.csv", Table(X, y, None, None, NAMES), label="hit")
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert done.exit_code == code, f"{done.exit_code}: {done.stdout}{done.stderr}{done.exception!r}"
+    return done
+
+
+def fit(*extra, code=0, data="data.csv", label="hit"):
+    own = ["--label", label] if label else []
+    return run(
+        "fit",
+        data,
+        *own,
+        "--model",
+        "m.json",
+        "--solver",
+        "search",
+        "--candidates",
+        20,
+        "--stat",
+        "dcg@5",
+        *extra,
+        code=code,
+    )
+
+
+def answer(done):
+    return json.loads(done.stdout)
+
+
+def test_fit_writes_a_model_and_says_what_it_found(folder):
+    body = answer(fit("--json"))
+    est = load("m.json")
+    assert body["status"] == "optimal" and body["proved"]
+    assert body["statistic"] == est.result_.statistic and set(body["coef"]) <= set(NAMES)
+    assert {"value", "bound", "gap", "bound_source", "seconds", "shortlist", "first_stage_statistic"} <= set(
+        body
+    )
+    assert "Proved optimal" in fit().stdout
+
+
+def test_rank_score_and_verify_take_up_the_columns_of_the_fit(folder):
+    fit()
+    X, y = (data := read_table("data.csv", label="hit")).X, data.y
+    est = load("m.json")
+    rows = answer(run("rank", "m.json", "data.csv", "--top", 0, "--json"))["rows"]
+    assert [int(row["id"]) for row in rows] == np.argsort(est.rank(X)).tolist()
+    assert [row["place"] for row in rows] == list(range(1, 51))
+    scored = answer(run("score", "m.json", "data.csv", "--json"))
+    assert scored["value"] == est.result_.statistic == evaluate("dcg@5", y, est.list_scores(X))
+    assert scored["first_stage"] == est.result_.first_stage_statistic
+    assert answer(run("verify", "m.json", "data.csv", "--json"))["holds"]
+    assert "Everything stated holds" in run("verify", "m.json", "data.csv").stdout
+    assert "dcg@5" in run("score", "m.json", "data.csv").stdout
+    assert "--top 0" in run("rank", "m.json", "data.csv").stdout
+
+
+def test_rank_writes_csv_and_trec(folder):
+    fit()
+    run("rank", "m.json", "data.csv", "--output", "list.csv")
+    lines = Path("list.csv").read_text().splitlines()
+    assert lines[0] == "place,id,score" and len(lines) == 51
+    run("rank", "m.json", "data.csv", "--output", "list.run")
+    assert read_run("list.run").docid.tolist() == [line.split(",")[1] for line in lines[1:]]
+    run("rank", "m.json", "data.csv", "--output", "list.xyz", code=2)
+
+
+def test_an_open_gap_exits_with_3(folder):
+    X, y = table(1, n=200, d=9)
+    write_csv("wide.csv", Table(X, y, None, None, tuple(f"f{j}" for j in range(9))), label="hit")
+    body = answer(
+        fit("--stat", "auc", "--candidates", 0, "--time-limit", 0.3, "--json", data="wide.csv", code=3)
+    )
+    assert body["gap"] > 0 and body["status"] in ("feasible", "first_stage_kept")
+
+
+def test_a_changed_model_fails_the_check_with_5(folder):
+    from rerank.reranker.files import model_file
+
+    fit()
+    doc = model_file.read("m.json")
+    from dataclasses import replace
+
+    model_file.write("m.json", replace(doc, result={**doc.result, "value": doc.result["value"] + 0.25}))
+    done = run("verify", "m.json", "data.csv", code=5)
+    assert "FAILED" in done.stdout and "do not use" in done.stdout
+    X, y = noisy(5)
+    write_csv("other.csv", Table(X, y, None, None, NAMES), label="hit")
+    fit()
+    checks = answer(run("verify", "m.json", "other.csv", "--json", code=5))["checks"]
+    assert not all(check["holds"] for check in checks)
+
+
+def test_export_solve_import_and_verify(folder):
+    fit("--candidates", 8)
+    before = load("m.json").result_
+    run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed", "--json")
+    solved = answer(run("solve", "p.mps", "--solver", "highs", "--json"))
+    assert solved["holds"] == "optimal" and solved["solution"] == "p.sol"
+    body = answer(run("import", "p.mps", "p.sol", "--model", "n.json", "--json"))
+    assert body["value"] == pytest.approx(before.value, abs=1e-9) and body["solver"] == "file"
+    assert answer(run("verify", "n.json", "data.csv", "--json"))["holds"]
+
+
+def test_export_never_replaces_a_model(folder):
+    fit()
+    before = Path("m.json").read_bytes()
+    done = run("export", "m.json", "data.csv", "m.mps", code=2)
+    assert Path("m.json").read_bytes() == before and "m.json" in done.stderr
+    run("export", "m.json", "data.csv", "p.lp", code=2)
+
+
+def test_solver_none_states_the_problem_for_others(folder):
+    body = answer(fit("--solver", "none", "--json", code=3))
+    assert body["bound_source"] == "ideal" and body["seconds"].get("search") is None
+    run("export", "m.json", "data.csv", "p.mps")
+
+
+def test_graded_lists_in_svmlight_and_trec(folder):
+    X, y, qid = lists(0)
+    names = np.array([name.removeprefix("q") for name in qid], dtype=object)
+    write_svmlight("lists.svm", Table(X, y, names, None, ("1", "2")))
+    body = answer(fit("--stat", "ndcg@4", "--first-stage", "none", "--json", data="lists.svm", label=None))
+    assert body["n_lists"] == 6 and body["gain"] == "exponential"
+    assert answer(run("verify", "m.json", "lists.svm", "--json"))["holds"]
+    assert answer(run("score", "m.json", "lists.svm", "--json"))["value"] == body["statistic"]
+    run("rank", "m.json", "lists.svm", "--output", "out.run")
+    run("convert", "lists.svm", "lists.qrels")
+    runs, grades = read_run("out.run"), read_qrels("lists.qrels")
+    grade = dict(zip(zip(grades.qid, grades.docid, strict=True), grades.grade, strict=True))
+    labels = [grade[pair] for pair in zip(runs.qid, runs.docid, strict=True)]
+    assert evaluate("ndcg@4", labels, runs.score, runs.qid) == pytest.approx(body["statistic"], abs=1e-12)
+
+
+def test_runs_become_a_table_and_are_fused(folder):
+    for name, scores in (("bm25", [3, 2, 1]), ("dense", [1, 3, 2])):
+        lines = [f"q{q} Q0 d{k} 1 {s + 0.1 * q} {name}" for q in (1, 2) for k, s in enumerate(scores)]
+        Path(f"{name}.run").write_text("\n".join(lines) + "\n")
+    Path("j.qrels").write_text("".join(f"q{q} 0 d1 2\nq{q} 0 d0 1\n" for q in (1, 2)))
+    run("convert", "bm25.run", "dense.run", "fused.csv", "--qrels", "j.qrels")
+    body = answer(
+        run(
+            "fit", "fused.csv", "--label", "target", "--qid", "qid", "--id", "id", "--stat", "ndcg", "--positive",
+            "--first-stage", "none", "--solver", "search", "--model", "f.json", "--json",
+        )
+    )  # fmt: skip
+    assert body["proved"] and all(weight >= 0 for weight in body["coef"].values())
+    rows = answer(run("rank", "f.json", "fused.csv", "--json"))["rows"]
+    assert {row["list"] for row in rows} == {"q1", "q2"} and rows[0]["id"] == "d1"
+
+
+@pytest.mark.parametrize("target", ["out.csv", "out.svm", "out.qrels"])
+def test_convert(folder, target):
+    run("convert", "data.csv", target, "--label", "hit")
+    if target != "out.qrels":
+        back = read_table(target, **({"label": "hit"} if target == "out.csv" else {}))
+        original = read_table("data.csv", label="hit")
+        assert np.array_equal(back.X, original.X) and np.array_equal(back.y, original.y)
+
+
+def test_doctor_lists_what_it_finds(folder):
+    body = answer(run("doctor", "--json"))
+    assert body["versions"]["exact-rerank"] and any(
+        one["name"] == "highs" and one["found"] for one in body["solvers"]
+    )
+    assert "highs" in run("doctor").stdout
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom rerank.cli import app\n"
+        "done = CliRunner().invoke(app, ['fit', '--help']); assert done.exit_code == 0, done\n"
+        "print([m for m in ('numpy', 'sklearn', 'numba', 'pyomo', 'highspy', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# -- bad input: one sentence, exit code 2, nothing written ------------------------------------------------------------
+
+GOOD = "age,size,hit,w,q\n1,2,1,1,a\n2,1,0,1,a\n3,5,1,1,b\n4,4,0,1,b\n"
+BAD = [
+    (GOOD.replace("3,5", "nan,5"), [], ["age", "4"]),
+    (GOOD.replace("3,5", "3,inf"), [], ["size", "4"]),
+    (GOOD.replace("3,5", "3,five"), [], ["size", "4"]),
+    (GOOD.replace("3,5", "3,"), [], ["size", "4"]),
+    (GOOD.replace(",0,", ",1,"), [], ["one class"]),
+    (GOOD.replace("age,size", "age,age"), [], ["age"]),
+    (GOOD.replace("3,5,1,1", "3,5,1,-1"), ["--weight", "w"], ["weight", "4"]),
+    (GOOD.replace("3,5,1", "3,5,-1"), [], ["hit", "4"]),
+    (GOOD.replace("3,5,1,1,b", "3,5,1,1"), ["--qid", "q"], ["4", "5"]),
+    (GOOD, ["--stat", "dgc@10"], ["dgc@10", "dcg@10"]),
+    (GOOD, ["--stat", "dcg@0"], ["cut-off"]),
+    (GOOD, ["--label", "hits"], ["hits", "hit"]),
+    (GOOD, ["--qid", "query"], ["query"]),
+    (GOOD, ["--solver", "hihgs"], ["highs"]),
+    (GOOD, ["--formulation", "auc"], ["counts pairs"]),
+    (GOOD, ["--epsilon", "small"], ["--epsilon"]),
+    (GOOD, ["--epsilon", "1e-7", "--solver", "highs", "--first-stage", "none"], ["tolerance"]),
+    (GOOD, ["--candidates", "-3"], ["n_candidates"]),
+    (GOOD, ["--C", "-1"], ["C is"]),
+    (GOOD, ["--max-features", "0"], ["max_features"]),
+    (GOOD, ["--thinning", "1.5"], ["thinning"]),
+    (GOOD, ["--gain", "cubic"], ["gain"]),
+    (GOOD, ["--first-stage", "logstic"], ["logistic"]),
+    (GOOD, ["--time-limit", "-1"], ["time_limit"]),
+    (GOOD, ["--jobs", "0"], ["n_jobs"]),
+    (GOOD, ["--features", "age,sise"], ["sise", "size"]),
+    ("age,size,hit\n", [], ["no rows"]),
+    ("", [], ["bad.csv"]),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "words"), BAD, ids=[str(number) for number in range(len(BAD))])
+def test_bad_input(folder, text, options, words):
+    Path("bad.csv").write_text(text)
+    before = sorted(path.name for path in folder.iterdir())
+    own = {"--label": "hit", "--solver": "search"}
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    flags = [part for pair in {**own, **given}.items() for part in pair]
+    done = run("fit", "bad.csv", "--model", "m.json", *flags, code=2)
+    assert done.stdout == "" and all(word in done.stderr for word in words), done.stderr
+    *progress, sentence = done.stderr.strip().splitlines()
+    assert sentence.startswith("rerank: ") and not any(line.startswith("rerank: ") for line in progress)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "nowhere.csv", "--label", "hit", "--model", "m2.json"),
+        ("fit", "data.csv", "--model", "m2.json"),
+        ("fit", "data.csv", "--label", "hit", "--model", "no/such/folder/m.json"),
+        ("fit", "data.xlsx", "--model", "m2.json"),
+        ("rank", "nowhere.json", "data.csv"),
+        ("rank", "data.csv", "data.csv"),
+        ("score", "data.csv", "data.csv"),
+        ("solve", "nowhere.mps"),
+        ("solve", "data.csv"),
+        ("import", "nowhere.mps", "nowhere.sol", "--model", "m2.json"),
+        ("convert", "data.csv"),
+        ("convert", "data.csv", "data.csv"),
+        ("convert", "data.csv", "out.parquet"),
+        ("convert", "data.csv", "out.qrels"),
+        ("unknown",),
+    ],
+)
+def test_bad_arguments_write_nothing(folder, arguments):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = run(*arguments, code=2)
+    assert done.stderr.strip() and "Traceback" not in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_another_table_than_the_model_asks_for(folder):
+    fit()
+    Path("other.csv").write_text("age,size\n1,2\n")
+    done = run("rank", "m.json", "other.csv", code=2)
+    assert "year" in done.stderr
+
+
+def test_qid_of_wrong_length_and_mixed_types_from_python():
+    from rerank import Reranker
+    from rerank.errors import InputError
+
+    X, y = table(0)
+    with pytest.raises(InputError, match="3 entries for 60 rows"):
+        Reranker(solver="search").fit(X, y, qid=[1, 2, 3])
+    with pytest.raises(InputError, match="Row 0, column 1"):
+        Reranker(solver="search").fit(np.array([[1, "two"], [2, 3]], dtype=object), [0, 1])

@@ -1,0 +1,118 @@
+"""The whole library, and programs built by hand, through every free solver: one optimum, whoever looks for it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from formulations import library, mps
+from rerank.solvers import gateway, highs
+from rerank.solvers.outcome import Holds, Stop
+from rerank.solvers.routes import ROUTES
+from tests.cases.hand_programs import auc, every_bound, infeasible, knapsack, linear, mixed_signs, program
+
+SOLVERS = ("highs", "cbc", "glpk", "scip")
+HAND = {
+    "every_bound": (every_bound(), 5.475),
+    "knapsack": knapsack(),
+    "mixed_signs": mixed_signs(),
+    "linear": (linear(), 2.75),
+    "auc_16_3": (auc(16, 3)[0], None),
+    "odd_names": (
+        program(
+            "spaces and ümlauts", [1.0, 1.0, -2.0], [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]], [0.0, -1.0], [1.5, 0.25],
+            [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1, 0, 0], columns=("a b", "x0", "é" * 20), rows=("RHS", "COST"),
+        ),
+        1.25,
+    ),
+}  # fmt: skip
+
+
+def needed(solver):
+    route = ROUTES.get(solver)
+    if route is not None and route.find() is None:
+        pytest.fail(
+            f"{solver} is missing, and this test compares it with the others. To install it: {route.install}"
+        )
+
+
+def by_highs_own_reader(path):
+    """Optimum of a file as HiGHS reads it, in the file's minimise sense: neither our reader nor our arrays."""
+    values, status, _ = highs.read_and_solve(path)
+    program = mps.read(path)
+    assert status == "kOptimal" and list(values) != []
+    return program.objective(list(values.values())) - program.offset
+
+
+def by_everyone(path):
+    """Outcome of each solver; those outside this process side by side."""
+    for solver in SOLVERS:
+        needed(solver)
+    with ThreadPoolExecutor(2) as pool:
+        return dict(
+            zip(SOLVERS, pool.map(lambda solver: gateway.solve_file(path, solver, time_limit=60), SOLVERS))
+        )
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_the_library(name):
+    path = library.path(name)
+    made, data = library.load(name)
+    for solver, outcome in by_everyone(path).items():
+        assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal), solver
+        assert outcome.objective == pytest.approx(data["optimum"], abs=1e-6), solver
+    assert by_highs_own_reader(path) == pytest.approx(data["optimum"] - made.offset, abs=1e-6)
+
+
+def test_the_library_is_there():
+    assert len(library.names()) >= 12
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, "COIN_CMD", "GLPK_CMD"])
+@pytest.mark.parametrize("name", HAND)
+def test_programs_built_by_hand(tmp_path, name, solver):
+    """Every kind of bound and row, in every reader; PuLP's own reader among them."""
+    needed({"COIN_CMD": "cbc", "GLPK_CMD": "glpk"}.get(solver, solver))
+    made, optimum = HAND[name]
+    path, _ = mps.write(made, tmp_path / "hand.mps")
+    outcome = gateway.solve_file(path, solver, time_limit=60)
+    assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal)
+    assert outcome.objective == pytest.approx(optimum or highs.solve(made).objective, abs=1e-6)
+    assert gateway.values(made, outcome).keys() == set(made.columns)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_all_of_them_find_the_infeasible_infeasible(tmp_path, solver):
+    needed(solver)
+    path, _ = mps.write(infeasible(), tmp_path / "no.mps")
+    assert gateway.solve_file(path, solver).holds is Holds.nothing
+
+
+@pytest.mark.parametrize("kind", ["subrank", "resolved_rank", "mixed", "auc"])
+def test_a_program_as_a_user_builds_and_exports_it(tmp_path, kind):
+    """Built, exported, solved by four solvers: what is solved is what is shipped."""
+    import importlib
+
+    import numpy as np
+
+    from formulations.compile import compile_model
+
+    rng = np.random.default_rng(11)
+    X, y = rng.random((9, 2)).round(3), np.array([1, 0, 0, 1, 0, 1, 0, 0, 0])
+    coefficients = () if kind == "auc" else (1 / np.log2(10 - np.arange(1, 10) + 1),)
+    made = compile_model(
+        importlib.import_module(f"formulations.{kind}").build(X, y, *coefficients, epsilon=1e-3)
+    )
+    path, _ = mps.write(made, Path(tmp_path) / f"{kind}.mps")
+    found = {solver: outcome.objective for solver, outcome in by_everyone(path).items()}
+    assert found == pytest.approx(dict.fromkeys(SOLVERS, highs.solve(made).objective), abs=1e-6)
+
+
+def test_the_page_on_solvers_prints_what_it_says():
+    page = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text()
+    code, printed = (page.split(f"```{kind}\n", 1)[1].split("```", 1)[0] for kind in ("python", "text"))
+    with redirect_stdout(StringIO()) as out:
+        exec(compile(code, "docs/solvers.md", "exec"), {})
+    assert out.getvalue() == printed

@@ -1,0 +1,207 @@
+"""From a Pyomo model to arrays: every number and name where it belongs, for our models and for extended ones."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations import pairwise, subrank
+from formulations.compile import Program, compile_model
+from formulations.errors import FormulationError
+from tests.cases.programs import draw
+from tests.oracles import programs as oracle
+
+pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+
+
+def small():
+    model = pyo.ConcreteModel("small")
+    model.w = pyo.Var([0, 1, 2], bounds=(-1, 1))
+    model.n = pyo.Var(domain=pyo.NonNegativeIntegers)
+    model.free = pyo.Var()
+    model.total = pyo.Objective(expr=2 * model.w[0] - model.n + 5, sense=pyo.maximize)
+    model.below = pyo.Constraint(expr=model.w[0] + 3 * model.n <= 4)
+    model.above = pyo.Constraint(expr=model.w[0] - model.free + 1 >= 2)
+    model.equal = pyo.Constraint(expr=model.n == 2 * model.free)
+    model.between = pyo.Constraint(expr=(-1, model.w[0] + model.free, 1))
+    return model
+
+
+def test_a_small_model_by_hand():
+    p = compile_model(small())
+    assert p.columns == ("x0", "x1", "x2", "x3", "x4") and p.weights.tolist() == [0, 1, 2]
+    assert p.cost.tolist() == [2, 0, 0, -1, 0] and p.offset == 5.0
+    assert p.matrix.toarray().tolist() == [
+        [1, 0, 0, 3, 0], [1, 0, 0, 0, -1], [0, 0, 0, 1, -2], [1, 0, 0, 0, 1], [1, 0, 0, 0, 1],
+    ]  # fmt: skip
+    # The row with two sides is two rows, because files carry it so.
+    assert p.row_lower.tolist() == [-np.inf, 1, 0, -np.inf, -1] and p.row_upper.tolist() == [
+        4,
+        np.inf,
+        0,
+        1,
+        np.inf,
+    ]
+    assert p.lower.tolist() == [-1, -1, -1, 0, -np.inf] and p.upper.tolist() == [1, 1, 1, np.inf, np.inf]
+    assert p.integer.tolist() == [False, False, False, True, False]
+
+
+def test_minimising_is_maximising_the_negated():
+    model = small()
+    model.del_component("total")
+    model.total = pyo.Objective(expr=model.n - 3, sense=pyo.minimize)
+    p = compile_model(model)
+    assert p.cost.tolist() == [0, 0, 0, -1, 0] and p.offset == 3.0
+
+
+def test_fixed_and_unused_columns_keep_their_place():
+    model = small()
+    model.w[0].fix(0.5)
+    p = compile_model(model)
+    assert (p.lower[0], p.upper[0], p.cost[0]) == (0.5, 0.5, 0.0) and p.offset == 6.0
+    assert p.row_upper[0] == 3.5 and len(p.columns) == 5
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_program_has_one_objective(count):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1))
+    for number in range(count):
+        model.add_component(f"o{number}", pyo.Objective(expr=model.x))
+    with pytest.raises(FormulationError, match=f"{count} active objectives"):
+        compile_model(model)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10_000), st.integers(0, 2**32 - 1))
+def test_arrays_say_what_the_model_says(seed, stream):
+    """Slow twin: Pyomo evaluates its own expressions at a random point."""
+    case = draw(seed)
+    rng = np.random.default_rng(stream)
+    for name in case.names:
+        model = case.build(name)
+        p = compile_model(model)
+        variables = [data for block in model.component_objects(pyo.Var) for data in block.values()]
+        x = rng.normal(size=len(variables))
+        for data, value in zip(variables, x, strict=True):
+            data.set_value(value, skip_validation=True)
+        assert p.objective(x) == pytest.approx(pyo.value(model.statistic) + model.rerank_info.offset)
+        rows = [c for block in model.component_objects(pyo.Constraint) for c in block.values()]
+        assert len(rows) == len(p.rows)
+        activity = p.matrix @ x
+        for row, found, low, high in zip(rows, activity, p.row_lower, p.row_upper, strict=True):
+            shift = pyo.value(row.body) - found
+            assert low + shift == pytest.approx(-np.inf if row.lower is None else pyo.value(row.lower))
+            assert high + shift == pytest.approx(np.inf if row.upper is None else pyo.value(row.upper))
+
+
+def test_short_names_say_which_pair_and_level():
+    p = compile_model(subrank.build([[0.0], [0.5], [1.0]], [0, 1, 0], [0.0, 1.0, 3.0], C=0.1, name="three"))
+    assert p.name == "three"
+    assert p.columns == ("w0", "g0", "z1_0", "z1_2", "s1", "t1_2", "t1_3")
+    assert p.rows == ("U0", "D0", "M1_0", "M1_2", "S1", "R1", "O1_3")
+
+
+def test_pair_rows_are_divided_by_their_big_m():
+    p = compile_model(pairwise.build([[0.0, 1.0], [1.0, 0.75]], ([[0, 1]], [1.0]), epsilon=0.25))
+    # M = 1.25 + .25: z - w.(x_0 - x_1) / 1.5 <= 1.25 / 1.5
+    assert p.matrix.toarray()[0] == pytest.approx([1 / 1.5, -0.25 / 1.5, 1.0])
+    assert p.row_upper.tolist() == pytest.approx([1.25 / 1.5])
+
+
+def test_a_limit_on_features_shortens_the_big_m():
+    X = [[0.0, 0.0, 0.0], [1.0, -0.5, 0.25]]
+    p = compile_model(pairwise.build(X, ([[0, 1]], [1.0]), epsilon=0.25, max_features=2))
+    row = p.rows.index("M0_1")
+    assert p.row_upper[row] == pytest.approx(1.5 / 1.75)
+
+
+def test_a_weight_that_cannot_be_zero_uses_up_the_limit():
+    X = [[0.0, 0.0, 0.0], [1.0, -0.5, 0.25]]
+    box = ([-1.0, 0.25, -1.0], [1.0, 1.0, 1.0])
+    p = compile_model(pairwise.build(X, ([[0, 1]], [1.0]), epsilon=0.25, max_features=1, box=box))
+    # Only w_1 may differ from 0, so w.(x_0 - x_1) lies between .125 and .5.
+    assert p.matrix.toarray()[p.rows.index("M0_1")].tolist()[:3] == pytest.approx([4.0, -2.0, 1.0])
+    assert p.row_upper[p.rows.index("M0_1")] == pytest.approx(0.0)
+
+
+def test_a_model_extended_by_its_user_still_compiles():
+    model = subrank.build([[0.0, 0.1], [0.5, 0.2], [1.0, 0.9]], [0, 1, 0], [1.0, 2.0, 3.0])
+    model.share = pyo.Var(["a", "b"], bounds=(0, 1))
+    model.balance = pyo.Constraint(expr=model.w[0] + model.w[1] == model.share["a"] - model.share["b"])
+    model.heavy = pyo.Constraint(expr=model.w[1] >= 0.9)
+    model.inner = pyo.Block()
+    model.inner.z = pyo.Var([(1, 0)], domain=pyo.Binary)
+    model.inner.cap = pyo.Constraint(expr=model.inner.z[1, 0] + model.share["a"] <= 1)
+    p = compile_model(model)
+    # A component of a sub-block does not take the name of one of ours.
+    numbered = [name for name in p.columns if name.startswith("x")]
+    assert len(set(p.columns)) == len(p.columns) and len(numbered) == 3 and "z1_0" in p.columns
+    assert [name for name in p.rows if name.startswith("c")] == [f"c{len(p.rows) - k}" for k in (3, 2, 1)]
+    # Without the new rows w = (1, -1) would win both pairs.
+    assert oracle.solve(p)[0] == pytest.approx(2.0)
+
+
+def test_indices_too_long_for_a_file_are_numbered():
+    model = subrank.build([[0.0], [1.0]], [0, 1], [1.0, 2.0])
+    model.t2 = pyo.Var([123456789012345678], bounds=(0, 1))
+    model.t2_row = pyo.Constraint(expr=model.t2[123456789012345678] <= model.w[0])
+    model.rerank_info.short["t2"] = "t"
+    assert compile_model(model).columns[-1] == "x4"
+
+
+def test_names_that_collide_beyond_repair_are_refused():
+    model = pyo.ConcreteModel()
+    model.w = pyo.Var([0, 3], bounds=(0, 1))
+    model.o = pyo.Objective(expr=model.w[0] + model.w[3])
+    model.other = pyo.Var([7, 8], bounds=(0, 1))
+    # Columns 2 and 3 have no short name and are numbered, but x3 is already the name of a weight.
+    model.rerank_info = SimpleNamespace(short={"w": "x"}, offset=0.0)
+    with pytest.raises(FormulationError, match="collide with its numbered names"):
+        compile_model(model)
+
+
+def test_violation_finds_the_worst_of_rows_bounds_and_integrality():
+    p = compile_model(small())
+    inside = np.array([0.5, 0.0, 0.0, 0.0, 0.0])
+    # Only w0 - free >= 1 is missed, by 1/2.
+    assert p.violation(inside) == 0.5
+    inside[4] = -0.5
+    assert p.violation(inside) == 1.0  # now n == 2 free is missed by 1
+    assert p.violation([0.5, 0.0, -1.25, 0.0, 0.0]) == 0.5
+    assert p.violation([0.5, 0.0, -1.75, 0.0, 0.0]) == 0.75
+    assert p.violation([1.0, 0.0, 0.0, 0.375, 0.0]) == 0.375
+    empty = np.empty(0)
+    nothing = Program(
+        "none",
+        empty,
+        0.0,
+        p.matrix[:0, :0],
+        empty,
+        empty,
+        empty,
+        empty,
+        empty.astype(bool),
+        (),
+        (),
+        p.weights[:0],
+    )
+    assert nothing.violation(empty) == 0.0
+
+
+def test_bounds_can_be_exchanged_and_must_fit():
+    p = compile_model(small())
+    q = p.with_bounds(p.lower + 0.5, p.upper)
+    assert q.lower[0] == -0.5 and p.lower[0] == -1.0 and q.matrix is p.matrix
+    with pytest.raises(FormulationError, match="give 5 of each"):
+        p.with_bounds(p.lower[:2], p.upper)
+
+
+def test_values_by_name_make_a_vector():
+    p = compile_model(small())
+    assert p.vector({"x3": 2.0, "x0": 1.0}).tolist() == [1.0, 0.0, 0.0, 2.0, 0.0]
+    with pytest.raises(FormulationError, match="'y9' is no column of 'small'"):
+        p.vector({"y9": 1.0})

@@ -1,0 +1,118 @@
+"""The library of small instances: the same bytes from the same code, and optima that stand up to two other judges."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from formulations import library, mps
+from formulations.compile import compile_model
+from formulations.data import units_from_labels
+from formulations.library import __main__ as command
+from formulations.library import enumeration
+from formulations.library.instances import INSTANCES, Instance, coefficients
+from tests.cases.programs import PROGRAMS
+from tests.oracles import programs as oracle
+
+BY_NAME = {instance.name: instance for instance in INSTANCES}
+QUICK = [one.name for one in INSTANCES if len(one.X) == 4 or one.name in ("auc_price", "pairwise_cycle")]
+
+
+def test_the_folder_holds_what_the_table_says():
+    assert library.names() == sorted(BY_NAME) and len(BY_NAME) == len(INSTANCES) >= 12
+    assert {one.program for one in INSTANCES} == {*PROGRAMS, "pairwise"}
+    options = [one.choices for one in INSTANCES]
+    for wanted in ("C", "max_features", "signs", "box", "big_m"):
+        assert any(wanted in one for one in options), wanted
+    with pytest.raises(KeyError, match="no instance 'subrank'"):
+        library.path("subrank")
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_files_are_byte_stable(name, tmp_path):
+    """Built anew, with the optimum the sidecar claims, both files come out as they are."""
+    _, card = library.load(name)
+    fresh = mps.write(compile_model(BY_NAME[name].model()), tmp_path / f"{name}.mps", card)
+    for path, kept in zip(fresh, (library.path(name), mps.sidecar_path(library.path(name))), strict=True):
+        assert path.read_bytes() == kept.read_bytes()
+    instance = BY_NAME[name].card(
+        Fraction(card["optimum_exact"]), tuple(map(Fraction, card["weights_exact"])), 0
+    )
+    assert {k: v for k, v in tidy(instance).items() if k != "proof"} == {
+        k: v for k, v in card.items() if k != "proof"
+    }
+
+
+def tidy(value):
+    """As JSON gives it back: lists for tuples."""
+    if isinstance(value, dict):
+        return {key: tidy(entry) for key, entry in value.items()}
+    return [tidy(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+
+
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_the_enumeration_repeats_itself(name):
+    value, weights, tried = enumeration.optimum(BY_NAME[name])
+    _, card = library.load(name)
+    assert (str(value), [str(w) for w in weights]) == (card["optimum_exact"], card["weights_exact"])
+    assert card["proof"] == f"{tried} vertices enumerated in rational arithmetic"
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_optima_by_a_solver_through_the_file(name):
+    program, card = library.load(name)
+    found, x = oracle.solve(program)
+    assert found == pytest.approx(card["optimum"], abs=1e-6)
+    assert program.violation(x) <= 1e-5
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_optima_by_another_enumeration(name):
+    """In doubles, from units, with other planes and another way to count."""
+    instance = BY_NAME[name]
+    X, options = np.array(instance.X), instance.choices
+    limits = {key: options[key] for key in ("max_features", "signs", "box", "C") if key in options}
+    if instance.preferences:
+        pairs = [(i, k) for i, k, _ in instance.preferences]
+        weights = [weight for _, _, weight in instance.preferences]
+
+        def value(w):
+            return oracle.pairwise_value(X, pairs, weights, w, options["epsilon"])
+    else:
+        units = units_from_labels(
+            X, instance.gains, lambda m: coefficients(instance.statistic, m), instance.lists or None
+        )
+        if options.get("big_m") == "unit":
+            both = instance.program == "resolved_rank"
+            limits |= {"unit_pairs": enumeration._asked(instance), "unit_both": both}
+
+        def value(w):
+            return PROGRAMS[instance.program][1](X, units, w, options["epsilon"])
+
+    best, _ = oracle.best_over_vertices(value, X, options["epsilon"], **limits)
+    _, card = library.load(name)
+    assert best == pytest.approx(card["optimum"], abs=1e-9)
+    assert enumeration.objective(instance, tuple(map(Fraction, card["weights_exact"]))) == Fraction(
+        card["optimum_exact"]
+    )
+
+
+def test_planes_meet_in_one_point_or_not_at_all():
+    f = Fraction
+    # 2x + y = 3, x - y = 0; the second pair is parallel.
+    assert enumeration._meeting([((f(2), f(1)), f(3)), ((f(1), f(-1)), f(0))]) == (1, 1)
+    assert enumeration._meeting([((f(0), f(2)), f(1)), ((f(4), f(0)), f(1))]) == (f(1, 4), f(1, 2))
+    assert enumeration._meeting([((f(1), f(1)), f(0)), ((f(2), f(2)), f(1))]) is None
+
+
+def test_only_the_flag_writes(tmp_path, monkeypatch, capsys):
+    tiny = Instance("tiny", "one pair", "auc", ((1.0,), (0.0,)), (1.0, 0.0))
+    monkeypatch.setattr(library, "FOLDER", tmp_path)
+    monkeypatch.setattr(command, "FOLDER", tmp_path)
+    monkeypatch.setattr(command, "INSTANCES", (tiny,))
+    assert command.main([]) == 0 and not list(tmp_path.iterdir())
+    (tmp_path / "left_over.mps").write_text("")
+    assert command.main(["--regenerate"]) == 0
+    # What is no instance any more is removed.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.json", "tiny.mps"]
+    assert "tiny" in capsys.readouterr().out and library.load("tiny")[1]["optimum"] == 2.0

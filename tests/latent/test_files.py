@@ -1,0 +1,155 @@
+"""Folders of models and checkpoints: what is ours in them, who may write, and what JSON keeps."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rerank.errors import InputError
+from rerank.latent import LatentRoBiRank
+from rerank.latent.storage import files
+from rerank.latent.storage.checkpoint import KIND
+from rerank.latent.storage.lock import NAME, alone
+from rerank.latent.storage.plain import plain
+from tests.cases.latent import clustered_log
+
+ROOT = Path(__file__).parents[2]
+DIGITS = "0123456789abcdef"
+
+
+def model(**options):
+    return LatentRoBiRank(4, n_epochs=1, n_negatives=5, **{"random_state": 0, **options})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model().fit(clustered_log(20, 16))
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def test_files_of_others_in_the_folder_are_left_alone(fitted, tmp_path):
+    fitted.save(tmp_path)
+    theirs = {"features.npy", "U.npy", "U-0123.npy", f"X-{DIGITS}.npy", "notes.part", ".other.json.ab.part"}
+    for name in theirs:
+        (tmp_path / name).write_text("mine")
+    ours = {f"U-{DIGITS}.npy", f".GV-{DIGITS}.npy.part", ".model.json.x1y2.part"}
+    for name in ours:
+        (tmp_path / name).write_text("left by a process that died")
+    fitted.save(tmp_path)
+    assert theirs <= names(tmp_path) and not ours & names(tmp_path)
+
+
+def test_what_a_killed_writer_left_of_a_checkpoint_goes(tmp_path):
+    log = clustered_log(20, 16)
+    model(checkpoint=tmp_path).fit(log)
+    (tmp_path / ".checkpoint.json.abc123.part").write_text("{")
+    (tmp_path / f"best_U-{DIGITS}.npy").write_text("")
+    files.write(tmp_path, {"run": {}, "at": None}, {}, KIND)
+    assert names(tmp_path) == {"checkpoint.json"}
+
+
+def test_an_array_of_another_type_with_the_same_bytes_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path)
+    document = json.loads((tmp_path / "model.json").read_text())
+    path = tmp_path / document["arrays"]["U"]["file"]
+    np.save(path, np.load(path).view(np.int32))
+    with pytest.raises(InputError, match="not the array"):
+        LatentRoBiRank.load(tmp_path)
+
+
+def test_a_full_disk_is_an_error_of_ours(fitted, tmp_path, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rerank.latent.storage.files.json.dump", full)
+    with pytest.raises(InputError, match=r"model.json: No space left"):
+        fitted.save(tmp_path / "m")
+
+
+@pytest.mark.parametrize("seed", [3, np.int64(3), np.uint8(3), None])
+def test_a_seed_of_any_integer_type_is_kept(tmp_path, seed):
+    model(random_state=seed, alpha=np.float32(0.1), checkpoint=tmp_path / "c").fit(
+        clustered_log(20, 16)
+    ).save(tmp_path / "m")
+    assert LatentRoBiRank.load(tmp_path / "m").random_state == seed
+    model(random_state=np.random.RandomState(3)).fit(clustered_log(20, 16)).save(tmp_path / "m")
+    assert LatentRoBiRank.load(tmp_path / "m").random_state is None
+
+
+def test_values_as_json_knows_them():
+    given = {
+        "a": [np.float32(0.5), np.nan, (1, np.int8(2))],
+        "b": {"c": Path("x"), "d": np.inf, "e": np.bool_(True)},
+    }
+    wanted = {"a": [0.5, None, [1, 2]], "b": {"c": "x", "d": None, "e": True}}
+    assert plain(given) == wanted and json.loads(json.dumps(plain(given))) == wanted
+
+
+def test_a_folder_that_is_held_is_refused_and_left_as_it_was(fitted, tmp_path):
+    log = clustered_log(20, 16)
+    model(checkpoint=tmp_path / "c").fit(log)
+    fitted.save(tmp_path / "m")
+    before = names(tmp_path / "c"), names(tmp_path / "m")
+    with alone(tmp_path / "c"), alone(tmp_path / "m"):
+        with pytest.raises(InputError, match=f"in use by process {os.getpid()}"):
+            model(checkpoint=tmp_path / "c").fit(log)
+        with pytest.raises(InputError, match="in use by"):
+            fitted.save(tmp_path / "m")
+    assert before == (names(tmp_path / "c"), names(tmp_path / "m"))
+    fitted.save(tmp_path / "m")
+    with alone(tmp_path / "new"):  # and one that was not there is made
+        pass
+    assert names(tmp_path / "new") == set()
+
+
+HOLDER = """
+import os, signal, sys
+from rerank.latent.storage.lock import alone
+with alone(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_another_process_keeps_us_out_until_it_is_dead(fitted, tmp_path):
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(InputError, match=f"in use by process {other.pid}"):
+            fitted.save(tmp_path)
+        assert names(tmp_path) == {NAME}
+        other.stdin.write("\n")
+        other.stdin.flush()
+        other.wait(30)
+    assert names(tmp_path) == {NAME}  # killed, it could not clean up
+    fitted.save(tmp_path)
+    assert NAME not in names(tmp_path)
+
+
+def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatch):
+    """The holder lets go between our opening of the file and our lock: ours is then of a file that has no name."""
+    import rerank.latent.storage.lock as lock
+
+    take, taken = lock._lock, []
+
+    def removed(descriptor):
+        if not taken:
+            (tmp_path / NAME).unlink()
+        take(descriptor)
+        taken.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(lock, "_lock", removed)
+    with alone(tmp_path):
+        assert len(taken) == 2 and (tmp_path / NAME).stat().st_ino == taken[-1]
+        with pytest.raises(InputError, match="in use"), alone(tmp_path):
+            pass

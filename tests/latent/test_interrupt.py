@@ -1,0 +1,99 @@
+"""The local engine after an interruption: no shard works on, and no report is lost."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from rerank.latent.engines.interface import Report, Settings, Step
+from rerank.latent.engines.local import LocalEngine
+from rerank.latent.engines.shard import Shard
+from rerank.latent.log import log_of
+from tests.cases.latent import random_factors, random_log
+
+
+@pytest.fixture
+def engine():
+    made = LocalEngine(2)
+    made.prepare(log_of(random_log(12, 20, 0.4, seed=1)), random_factors(12, 20, 3), Settings(n_shards=2))
+    yield made
+    made.close()
+
+
+def test_shards_that_were_handed_out_are_waited_for(engine, monkeypatch):
+    """Ctrl-C before the second shard has its task: the first one is still to end before vectors are collected."""
+    submit, ended = engine._pool.submit, threading.Event()
+
+    def slow(shard, step, block):
+        time.sleep(0.3)
+        ended.set()
+        return Report(pairs=7)
+
+    def once(work, *arguments):
+        monkeypatch.setattr(engine._pool, "submit", interrupted)
+        return submit(work, *arguments)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Shard, "run", slow)
+    monkeypatch.setattr(engine._pool, "submit", once)
+    with pytest.raises(KeyboardInterrupt):
+        engine.sub_epoch(Step(1, 0))
+    found = engine.collect()
+    assert ended.is_set() and found.report.pairs == 7
+
+
+def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
+    """Ctrl-C while the driver waits: what the shards say later, of divergence above all, is heard."""
+    waiting = threading.Event()
+
+    def run(shard, step, block):
+        waiting.wait(5)
+        return Report(pairs=1 + shard.index, finite=shard.index == 0)
+
+    class Interrupted:
+        def __init__(self, task):
+            self.task = task
+
+        def result(self):
+            if not waiting.is_set():
+                waiting.set()
+                raise KeyboardInterrupt
+            return self.task.result()
+
+    submit = engine._pool.submit
+    monkeypatch.setattr(Shard, "run", run)
+    monkeypatch.setattr(engine._pool, "submit", lambda *arguments: Interrupted(submit(*arguments)))
+    with pytest.raises(KeyboardInterrupt):
+        engine.sub_epoch(Step(1, 0))
+    found = engine.collect()
+    assert found.report.pairs == 3 and not found.report.finite
+    # And the engine goes on.
+    monkeypatch.undo()
+    engine.sub_epoch(Step(1, 1))
+    assert engine.collect().report.pairs > 0
+
+
+def test_the_libraries_are_looked_for_once(engine, monkeypatch):
+    """BLAS has one thread while a shard works, but the search through all loaded libraries is made before."""
+    looked, threads = [], []
+    load = threadpoolctl.ThreadpoolController._load_libraries
+    monkeypatch.setattr(
+        threadpoolctl.ThreadpoolController,
+        "_load_libraries",
+        lambda self: (looked.append(self), load(self))[1],
+    )
+
+    def run(shard, step, block):
+        threads.extend(info["num_threads"] for info in engine._blas.select(user_api="blas").info())
+        return Report()
+
+    monkeypatch.setattr(Shard, "run", run)
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        looked.clear()
+        engine.sub_epoch(Step(1, 0))
+    assert looked == [] and set(threads) == {1}
+    assert np.isfinite(engine.collect().factors.U).all()

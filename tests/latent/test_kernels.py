@@ -1,0 +1,313 @@
+"""Compiled steps and sums against loops over all pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.latent.engines.blocks import partition
+from rerank.latent.engines.interface import ItemBlock, Report, Settings, Step
+from rerank.latent.engines.local import LocalEngine
+from rerank.latent.engines.shard import Shard, visit_starts
+from rerank.latent.kernels.competitors import draw_others, odds_of
+from rerank.latent.kernels.products import LANES
+from rerank.latent.kernels.rows import draw, exp2
+from rerank.latent.kernels.steps import robirank
+from rerank.latent.kernels.warp import phi, warp
+from rerank.latent.kernels.xi_kernels import user_sums
+from rerank.latent.log import log_of
+from tests.cases.latent import gradient, linearised, random_factors, random_log, sigma, sums_over_others
+
+
+def one_block(shard, epoch=1):
+    """The whole catalogue as the block of an epoch, and the order of its items."""
+    s = shard.settings
+    order = partition(shard.log.n_items, 1, 1, s.seed, epoch).order
+    return order, lambda V, GV: ItemBlock(epoch, 0, V[order].copy(), GV[order].copy())
+
+
+def records_of(shard, order):
+    """(user, item) of the shard's records, in the order of the epoch."""
+    return shard.who, order[shard.where]
+
+
+@pytest.mark.parametrize(("n_shards", "popular"), [(1, 0.0), (2, 0.6)])
+def test_the_mean_step_is_the_gradient(n_shards, popular):
+    """Steps too small to disturb one another, summed over an epoch, whose draws differ: no constant is left over."""
+    log = random_log(6, 9, 0.4, seed=1)
+    start = random_factors(6, 9, 2)
+    alpha, rate, repeats = 0.3, 1e-4, 600
+    xi = 1 / sums_over_others(log, start.U, start.V)
+    U, V = start.U.astype(np.float64), start.V.astype(np.float64)
+    wanted = [gradient(lambda: linearised(log, U, V, xi, alpha), M) for M in (U, V)]
+    drawn = []
+    for seed in range(repeats):
+        options = Settings(
+            n_shards=n_shards, alpha=alpha, learning_rate=rate, optimizer="sgd", n_negatives=3, visit_size=2,
+            popular=popular, block_bytes=9 * 4 // n_shards, seed=seed,
+        )  # fmt: skip
+        engine = LocalEngine(n_jobs=1)
+        engine.prepare(log_of(log), start, options)
+        for t in range(n_shards):
+            give_xi(engine, log, xi, t)
+            engine.sub_epoch(Step(1, t))
+        ends = engine.collect().factors
+        engine.close()
+        drawn.append([(start.U - ends.U) / rate, (start.V - ends.V) / rate])
+    for k in range(2):
+        found = np.array([pair[k] for pair in drawn])
+        error = found.std(axis=0) / np.sqrt(repeats)
+        # Five standard errors, and what rounding and the steps before leave.
+        assert (np.abs(found.mean(axis=0) - wanted[k]) < 5 * error + 0.01 * np.abs(wanted[k]).max()).all()
+        assert 5 * error.max() < 0.3 * np.abs(wanted[k]).max()
+
+
+def give_xi(engine, log, xi, t):
+    """Hand the shards the exact ``xi``, so that only the step is tested."""
+    table = log.toarray() * 0.0
+    table[log.nonzero()] = xi
+    for users, shard in zip(engine._users, engine._shards):
+        block = (shard.index + t) % len(engine._shards)
+        shard._arrange(1, block)
+        for k in range(shard.items.n_parts):
+            records = slice(shard.ends[k], shard.ends[k + 1])
+            first = shard.items.edges[block * shard.items.n_parts + k]
+            items = shard.items.order[shard.where[records] + first]
+            shard.xi[records] = table[users[shard.who[records]], items]
+
+
+def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, seed):
+    """The kernel's steps of plain SGD, by the derivative of the formula in its docstring."""
+    state = np.array([seed], dtype=np.uint64)
+    B = len(V)
+    odds = odds_of(where, B, popular)
+    for low in starts:
+        rows = [r for r in range(low, min(low + size, who.size)) if who[r] == who[low]]
+        x, c = who[low], len(rows)
+        other = np.empty(m, dtype=np.int64)
+        draw_others(where, B, popular, other, state)
+        u = U[x].copy()
+        gU, gV = alpha * c * u, np.zeros_like(V)
+        for r in rows:
+            y = where[r]
+            gV[y] += alpha * (1.5 - B / (B - 1)) * V[y]
+            for z in other:
+                t = u @ V[y] - u @ V[z]
+                force = -(n - 1) / np.log(2) * B / (B - 1) * xi[r] / m * odds[z] / (1 + 2.0**t)
+                gU += force * (V[y] - V[z])
+                gV[y] += force * u
+                gV[z] -= force * u
+        for z in other:
+            gV[z] += alpha * B / (B - 1) * c / m * odds[z] * V[z]
+        U[x] -= rate * gU
+        V -= rate * gV
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 9999),
+    size=st.integers(1, 5),
+    m=st.integers(1, 6),
+    popular=st.sampled_from([0.0, 0.5, 0.9]),
+)
+def test_a_visit_takes_the_step_of_the_formula(seed, size, m, popular):
+    log = log_of(random_log(5, 8, 0.5, seed=seed))
+    start = random_factors(5, 8, 3, seed=seed)
+    who = np.repeat(np.arange(5, dtype=np.int32), np.diff(log.indptr))
+    if who.size == 0:
+        return
+    rng = np.random.default_rng(seed)
+    xi = rng.random(who.size).astype(np.float32)
+    starts = visit_starts(who, size, rng)
+    U, V = start.U.astype(np.float64), start.V.astype(np.float64)
+    slow_visit(who, log.items, xi, starts, U, V, 20, 1e-4, 0.1, size, m, popular, seed)
+    f = np.float32
+    pairs = robirank(
+        who, log.items, xi, starts, start.U, start.GU, start.V, start.GV, 20, f(1e-4), f(0.1), False, size, m, popular,
+        np.uint64(seed),
+    )  # fmt: skip
+    assert pairs == who.size * m
+    # A record or an item y' may come twice in a visit: its shrinkage is then a product, not a sum; moves are of 1e-3.
+    np.testing.assert_allclose(start.U, U, atol=3e-6)
+    np.testing.assert_allclose(start.V, V, atol=3e-6)
+
+
+def test_visits_hold_every_record_once_and_one_user_each():
+    who = np.repeat(np.array([0, 2, 3, 7], dtype=np.int32), [1, 5, 4, 9])
+    starts = np.sort(visit_starts(who, 4, np.random.default_rng(0)))
+    np.testing.assert_array_equal(starts, [0, 1, 5, 6, 10, 14, 18])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(1, 3 * 2 * LANES), c=st.integers(1, 5), scale=st.sampled_from([0.1, 3.0, 15.0]),
+    method=st.integers(0, 2), seed=st.integers(0, 999),
+)  # fmt: skip
+def test_sums_over_items_whichever_way(n, c, scale, method, seed):
+    rng = np.random.default_rng(seed)
+    row = (scale * rng.standard_normal(n)).clip(-25, 25).astype(np.float32)
+    f = row[rng.integers(n, size=c)]
+    wanted = sigma(f[:, None].astype(np.float64) - row).sum(axis=1)
+    product, exponent, sums = np.empty(LANES, np.float32), np.empty(LANES, np.int32), np.empty(c)
+    user_sums(row, row.min(), row.max(), f, method, product, product.view(np.int32), exponent, sums)
+    np.testing.assert_allclose(sums, wanted, rtol=2e-5, atol=2e-3 if method else 1e-5 * n)
+
+
+@pytest.mark.parametrize("method", ["exact", "chebyshev", "auto"])
+def test_xi_of_the_whole_catalogue_is_exact(method):
+    log, start = random_log(9, 30, 0.4, seed=3), random_factors(9, 30, 4)
+    shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi=method))
+    order, block = one_block(shard)
+    report = shard.xi_step(Step(1, 0), block(start.V, start.GV))
+    A = log.toarray() * 0.0
+    A[log.nonzero()] = sums_over_others(log, start.U, start.V)
+    who, items = records_of(shard, order)
+    np.testing.assert_allclose(1 / shard.xi, A[who, items], rtol=2e-3 if method == "chebyshev" else 1e-5)
+    assert report.records == log.nnz
+    assert report.loss == pytest.approx(np.log2(A[A > 0]).mean(), rel=1e-3)
+
+
+def test_sampled_sums_have_the_error_they_state_and_no_bias():
+    log, start = random_log(60, 40, 0.3, seed=5), random_factors(60, 40, 4)
+    A = log.toarray() * 0.0
+    A[log.nonzero()] = sums_over_others(log, start.U, start.V)
+    errors, stated = [], []
+    for epoch in range(1, 81):
+        shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi="sampled", xi_samples=12))
+        order, block = one_block(shard, epoch)
+        report = shard.xi_step(Step(epoch, 0), block(start.V, start.GV))
+        who, items = records_of(shard, order)
+        errors.append(1 / (shard.xi * A[who, items]) - 1)
+        stated.append(report.xi_error)
+    errors = np.array(errors)
+    assert np.sqrt((errors**2).mean()) == pytest.approx(np.mean(stated), rel=0.25)
+    assert abs(errors.mean()) < 5 * errors.mean(axis=1).std() / np.sqrt(len(errors))
+
+
+def test_the_harmonic_number_meets_its_series():
+    for k in (1, 2, 31, 32, 33, 1000):
+        assert phi(k) == pytest.approx(sum(1 / i for i in range(1, k + 1)), rel=1e-8)
+
+
+def test_powers_of_two_are_those_of_numpy():
+    f = np.random.default_rng(0).uniform(-126, 126, 5001).astype(np.float32)
+    f[:5] = [-126, 0, 0.5, -0.5, 126]
+    E = f.copy()
+    exp2(E, 5000)
+    np.testing.assert_allclose(E[:5000], np.exp2(f[:5000].astype(np.float64)), rtol=3e-7)
+    assert E[5000] == f[5000]
+
+
+@pytest.mark.parametrize("popular", [0.0, 0.6, 0.95])
+def test_what_a_draw_is_worth_makes_up_for_its_chance(popular):
+    """Items 0 .. 5 with 0 .. 5 records: drawn by the chances that the docstring says, and worth one over them."""
+    where = np.repeat(np.arange(6), np.arange(6)).astype(np.int32)
+    state, other = np.array([7], dtype=np.uint64), np.empty(60_000, dtype=np.int64)
+    draw_others(where, 6, popular, other, state)
+    chance = (1 - popular) / 6 + popular * np.arange(6) / 15
+    found = np.bincount(other, minlength=6) / other.size
+    np.testing.assert_allclose(found, chance, atol=5 * np.sqrt(0.25 / other.size))
+    np.testing.assert_allclose(odds_of(where, 6, popular) * chance * 6, 1.0, rtol=1e-6)
+
+
+def test_draws_are_even():
+    state = np.array([5], dtype=np.uint64)
+    seen = np.bincount([draw(state, 6) for _ in range(6000)], minlength=6)
+    # Chi-square with 5 degrees of freedom: 30 is passed once in 70,000 seeds.
+    assert ((seen - 1000) ** 2 / 1000).sum() < 30
+
+
+def slow_warp(who, where, starts, U, V, n, rate, alpha, size, m, seed):
+    """WARP's steps of plain SGD; the number of draws."""
+    state = np.array([seed], dtype=np.uint64)
+    draws = 0
+    for low in starts:
+        x = who[low]
+        for r in [r for r in range(low, min(low + size, who.size)) if who[r] == x]:
+            y = where[r]
+            others = [z for z in range(len(V)) if z != y]
+            for tries in range(1, m + 1):
+                draws += 1
+                z = others[draw(state, len(others))]
+                if U[x] @ V[z] > U[x] @ V[y] - 1:
+                    force = sum(1 / k for k in range(1, max((n - 1) // tries, 1) + 1))
+                    u, vy, vz = U[x].copy(), V[y].copy(), V[z].copy()
+                    U[x] -= rate * (alpha * u + force * (vz - vy))
+                    V[y] -= rate * (alpha * vy - force * u)
+                    V[z] -= rate * (alpha * vz + force * u)
+                    break
+    return draws
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6))
+def test_warp_takes_the_step_of_the_formula(seed, size, m):
+    log = log_of(random_log(5, 8, 0.5, seed=seed))
+    start = random_factors(5, 8, 3, seed=seed)
+    who = np.repeat(np.arange(5, dtype=np.int32), np.diff(log.indptr))
+    starts = visit_starts(who, size, np.random.default_rng(seed))
+    U, V = start.U.astype(np.float64), start.V.astype(np.float64)
+    wanted = slow_warp(who, log.items, starts, U, V, 20, 1e-4, 0.1, size, m, seed)
+    f = np.float32
+    draws = warp(
+        who, log.items, np.ones(who.size, f), starts, start.U, start.GU, start.V, start.GV, 20, f(1e-4), f(0.1), False,
+        size, m, 0.0, np.uint64(seed),
+    )  # fmt: skip
+    assert draws == wanted
+    np.testing.assert_allclose(start.U, U, atol=3e-6)
+    np.testing.assert_allclose(start.V, V, atol=3e-6)
+
+
+@pytest.mark.parametrize(("B", "violators"), [(3, 1), (5, 2), (4, 3)])
+def test_warp_counts_draws_of_other_items(B, violators):
+    """So the mean number of draws is that of the others over the violators, and what (n - 1) / N takes it for."""
+    f, k = np.float32, 20_000
+    U, V = np.ones((1, 1), f), np.full((B, 1), -9, f)
+    V[0], V[1 : 1 + violators] = 0, 0
+    who, y = np.zeros(k, np.int32), np.zeros(k, np.int32)
+    draws = warp(
+        who, y, np.ones(k, f), np.arange(k), U, np.zeros(1, f), V, np.zeros(B, f), B, f(0), f(0), False, 1, 10**6, 0.0,
+        np.uint64(3),
+    )  # fmt: skip
+    p = violators / (B - 1)
+    assert abs(draws / k - 1 / p) <= 5 * np.sqrt(1 - p) / p / np.sqrt(k)
+
+
+@pytest.mark.parametrize(("m", "known"), [(1, False), (2, None), (3, True), (40, True)])
+def test_a_sample_without_a_spread_has_no_error(m, known):
+    """Of a sample of two, y may be one: then there is a single other item, whose spread nobody knows."""
+    log, start = random_log(60, 40, 0.3, seed=5), random_factors(60, 40, 4)
+    shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi="sampled", xi_samples=m))
+    _, block = one_block(shard)
+    error = shard.xi_step(Step(1, 0), block(start.V, start.GV)).xi_error
+    if known is not None:
+        assert (error is not None) == known
+    assert error is None or (error == 0) == (m == 40)
+    assert Report().xi_error == 0
+
+
+def test_the_rate_is_halved_after_the_decay():
+    rates = [Settings(learning_rate=0.4, decay=6.0).rate(epoch) for epoch in (1, 7, 19)]
+    np.testing.assert_allclose(rates, [0.4, 0.2, 0.1])
+
+
+def test_adagrad_bounds_the_first_step_and_shortens_the_later_ones():
+    log = log_of(random_log(5, 8, 0.5, seed=2))
+    start = random_factors(5, 8, 3, seed=2)
+    moves = []
+    shard = Shard(
+        0,
+        log,
+        start.U,
+        start.GU,
+        Settings(learning_rate=0.1, decay=1e9, alpha=0.0, visit_size=99, n_negatives=4),
+    )
+    for epoch in range(1, 60):
+        _, block = one_block(shard, epoch)
+        before = shard.U.copy()
+        shard.xi_step(Step(epoch, 0), block(start.V, start.GV))
+        shard.run(Step(epoch, 0), block(start.V, start.GV))
+        moves.append(np.sqrt(((shard.U - before) ** 2).mean(axis=1)))
+    # With one visit a user and epoch, the first step is the rate itself, and no later one is longer.
+    np.testing.assert_allclose(moves[0], 0.1, rtol=1e-3)
+    assert np.max(moves[1:]) < 0.1 and np.median(moves[-1]) < 0.05

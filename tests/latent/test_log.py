@@ -1,0 +1,217 @@
+"""Logs: what is accepted, how they are split, and how items are dealt out."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.latent.engines.blocks import partition, parts_for, shards_of
+from rerank.latent.log import CHUNK, Log, cut, log_of, split_log
+from tests.cases.latent import random_log
+
+
+def test_counts_duplicates_order_and_stored_zeros_do_not_matter():
+    X = random_log()
+    messy = X.tocoo()
+    order = np.random.default_rng(0).permutation(messy.nnz)
+    rows, cols = np.r_[messy.row[order], messy.row, [0]], np.r_[messy.col[order], messy.col, [0]]
+    last = float(X[0, 0] > 0)
+    counted = sp.coo_matrix(
+        (np.r_[np.full(messy.nnz, 3.0), np.ones(messy.nnz), [last]], (rows, cols)), shape=X.shape
+    )
+    plain = log_of(X)
+    for other in (counted, counted.tocsc(), X.toarray(), X.astype(np.int8)):
+        found = log_of(other)
+        np.testing.assert_array_equal(found.indptr, plain.indptr)
+        np.testing.assert_array_equal(found.items, plain.items)
+    assert plain.indptr.dtype == np.int64
+    np.testing.assert_array_equal(plain.matrix().toarray(), X.toarray())
+
+
+def test_a_messy_matrix_of_the_caller_is_left_as_it_was():
+    X = sp.csr_matrix((np.ones(3), np.array([2, 0, 0]), np.array([0, 3])), shape=(1, 3))
+    before = X.indices.copy()
+    assert log_of(X).items.tolist() == [0, 2]
+    np.testing.assert_array_equal(X.indices, before)
+    assert X.data.size == 3
+
+
+def sets_of(rows, cols, data):
+    """Items of each of three users, one entry after the other."""
+    found = [set(), set(), set()]
+    for x, y, count in zip(rows, cols, data):
+        if count:
+            found[x].add(int(y))
+    return found
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("count", [np.float32, np.int8, bool])
+def test_raw_matrices_with_repeats_and_zeros(form, count, index):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n = rng.integers(0, 12)
+        rows, cols = np.sort(rng.integers(3, size=n)), rng.integers(4, size=n)
+        data = rng.integers(3, size=n).astype(count)
+        ends = np.r_[0, np.cumsum(np.bincount(rows, minlength=3))]
+        if form == "coo":
+            X = sp.coo_matrix((data, (rows, cols)), shape=(3, 4))
+            X.coords = X.row.astype(index), X.col.astype(index)
+        elif form == "csr":
+            X = sp.csr_matrix((data, cols, ends), shape=(3, 4))
+        else:  # the same arrays by column, read the other way
+            X = sp.csc_matrix((data, cols, ends), shape=(4, 3))
+        if form != "coo":
+            X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+        found = log_of(X)
+        kept = found.of(np.arange(found.n_users)).matrix().toarray() > 0
+        kept = kept.T if form == "csc" else kept
+        assert [set(np.flatnonzero(row)) for row in kept] == sets_of(rows, cols, data)
+        assert found.indptr[-1] == found.items.size == kept.sum()
+
+
+def test_counts_that_wrap_or_cancel_are_not_added_up():
+    one = np.zeros(256, np.int32)
+    many = sp.coo_matrix((np.ones(256, np.int8), (one, one)), shape=(1, 2))
+    for X in (many, sp.csr_matrix((np.ones(256, np.int8), one, [0, 256]), shape=(1, 2))):
+        assert log_of(X).items.tolist() == [0]
+    both = sp.coo_matrix((np.array([-1, 1]), ([0, 0], [0, 0])), shape=(1, 2))
+    with pytest.raises(InputError, match="negative"):
+        log_of(both)
+
+
+def broken(indices, indptr):
+    X = sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 3))
+    X.indices, X.indptr = np.array(indices), np.array(indptr)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (sp.csr_matrix([[1j, 0]]), "complex128"),
+        (sp.coo_array(np.ones(3)), "1 axes"),
+        (broken([0, 9], [0, 1, 2]), "no sound csr"),
+        (broken([0, 9], [0, 1, 2]).T, "no sound csc"),
+        (broken([0, 1], [0, 2, 1]), "no sound csr"),
+        (sp.csr_matrix([[1.0, np.nan]]), "NaN"),
+        (sp.csr_matrix([[1.0, -2.0]]), "negative"),
+        (sp.csr_matrix([[np.inf, 1.0]]), "infinite"),
+        (np.array([["a", "b"]]), "sparse matrix"),
+        (np.ones(3), "sparse matrix"),
+    ],
+)
+def test_what_is_no_log_is_named(log, words):
+    with pytest.raises(InputError, match=words):
+        log_of(log)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 999), first=st.floats(0, 0.5), second=st.floats(0, 0.5))
+def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, second):
+    X = random_log(density=0.6, seed=seed)
+    parts = split_log(X, (first, second), seed)
+    np.testing.assert_array_equal(sum(part.toarray() for part in parts), X.toarray())
+    sizes = np.diff(X.indptr)
+    np.testing.assert_array_equal(np.diff(parts[0].indptr), np.rint(first * sizes))
+    np.testing.assert_array_equal(np.diff(parts[2].indptr), sizes - np.rint((first + second) * sizes))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    fractions=st.sampled_from([(0.3,), (0.0, 0.5), (0.2, 0.3, 0.5), (1.0,)]),
+    chunk=st.integers(1, 30),
+    density=st.sampled_from([0.0, 0.1, 0.6]),
+)
+def test_a_split_is_that_of_a_loop_over_users(seed, fractions, chunk, density):
+    """The records with a user's smallest random numbers come first, however many users are dealt out together."""
+    X = random_log(density=density, seed=seed)
+    drawn = np.random.default_rng(seed).random(X.nnz)
+    wanted = np.zeros((len(fractions) + 1, *X.shape))
+    for x in range(X.shape[0]):
+        mine = slice(X.indptr[x], X.indptr[x + 1])
+        items = X.indices[mine][np.argsort(drawn[mine])]
+        edges = [0, *np.rint(np.cumsum(fractions) * items.size).astype(int), items.size]
+        for k in range(len(wanted)):
+            wanted[k, x, items[edges[k] : edges[k + 1]]] = 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rerank.latent.log.CHUNK", chunk)
+        parts = split_log(X, fractions, seed)
+    np.testing.assert_array_equal([part.toarray() for part in parts], wanted)
+    assert all(part.has_canonical_format for part in parts)
+
+
+def test_a_cut_needs_little_beside_its_parts():
+    n = 2_000_000
+    log = Log(np.arange(0, n + 1, 20), np.tile(np.arange(20, dtype=np.int32), n // 20), 20)
+    tracemalloc.start()
+    parts = cut(log, (0.1,), 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    kept = sum(part.items.nbytes + part.indptr.nbytes for part in parts)
+    # A byte a record for its part, another for the mask, four numbers a user, and one chunk.
+    assert peak - kept < 2 * n + 8 * 4 * log.n_users + 100 * CHUNK
+
+
+@pytest.mark.parametrize("fractions", [(), (0.7, 0.4), (-0.1,)])
+def test_shares_that_are_none_are_refused(fractions):
+    with pytest.raises(InputError, match="fractions"):
+        split_log(random_log(), fractions)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(4, 60),
+    blocks=st.integers(1, 2),
+    parts=st.integers(1, 2),
+    seed=st.integers(0, 99),
+    epoch=st.integers(1, 9),
+)
+def test_items_are_dealt_out_once_in_equal_parts(n, blocks, parts, seed, epoch):
+    dealt = partition(n, blocks, parts, seed, epoch)
+    np.testing.assert_array_equal(np.sort(dealt.order), np.arange(n))
+    np.testing.assert_array_equal(dealt.order[dealt.place], np.arange(n))
+    sizes = np.diff(dealt.edges)
+    assert sizes.max() - sizes.min() <= 1
+    for y, k in enumerate(dealt.part_of()):
+        assert dealt.edges[k] <= dealt.place[y] < dealt.edges[k + 1]
+    assert dealt.bounds(blocks - 1)[1] == n
+
+
+def test_an_epoch_deals_the_items_anew_and_the_same_again():
+    first, again, second = (partition(50, 2, 2, 7, epoch).order for epoch in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != second).any()
+
+
+def test_any_two_items_meet_equally_often():
+    met = np.zeros((7, 7))
+    for epoch in range(4000):
+        part = partition(7, 1, 3, 0, epoch).part_of()
+        sizes = np.bincount(part)
+        # What a pair weighs when it meets: one over the number of the others.
+        met += (part[:, None] == part) / (sizes[part] - 1.0)[:, None]
+    met = met[~np.eye(7, dtype=bool)] / 4000 * 6
+    # Each entry is a mean of 4000 numbers with a standard deviation below 3.
+    np.testing.assert_allclose(met, 1.0, atol=5 * 3 / np.sqrt(4000))
+
+
+@settings(max_examples=30, deadline=None)
+@given(users=st.integers(0, 40), shards=st.integers(1, 5), seed=st.integers(0, 99))
+def test_users_are_split_once_and_evenly(users, shards, seed):
+    parts = shards_of(users, shards, seed)
+    assert sorted(np.concatenate(parts)) == list(range(users))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_sub_blocks_fit_the_cache_and_hold_two_items_at_least():
+    parts = parts_for(386_133, 4, 100, 2**20)
+    assert 386_133 / (4 * parts) * 400 <= 2**20 < 386_133 / (4 * (parts - 1)) * 400
+    assert parts_for(10, 2, 100, 1) == 2
+    assert parts_for(10, 1, 8, 2**20) == 1

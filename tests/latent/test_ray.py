@@ -1,0 +1,184 @@
+"""The Ray engine on two cores: the local engine's bits, whatever is killed and whoever interrupts."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError, SolverError
+from rerank.latent import LatentRoBiRank
+from rerank.latent.log import split_log
+from tests.cases.latent import clustered_log
+from tests.latent.test_checkpoint import same
+
+ray = pytest.importorskip("ray")
+
+from rerank.latent.engines import ray_cluster, ray_engine  # noqa: E402
+
+OPTIONS = dict(
+    n_factors=4, n_negatives=20, visit_size=4, n_shards=2, block_bytes=4 * 4 * 5, alpha=0.05, n_epochs=6,
+    evaluate_every=2, random_state=0,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    """A Ray of two cores, started as the engine starts one, and ended."""
+    if ray.is_initialized():
+        pytest.fail("a test before this one has left its Ray behind")
+    assert ray_cluster.connect(400 * 2**20, 2)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def logs():
+    return split_log(clustered_log(60, 40), (0.25,), 0)[::-1]
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    """Ray engines made by a test."""
+    made = []
+    init = ray_engine.RayEngine.__init__
+    monkeypatch.setattr(
+        ray_engine.RayEngine, "__init__", lambda self, *a, **k: (made.append(self), init(self, *a, **k))[1]
+    )
+    return made
+
+
+def fitted(engine, logs, **options):
+    return LatentRoBiRank(**{**OPTIONS, "engine": engine, **options}).fit(*logs)
+
+
+# Items are dealt out anew from shard to shard, or by way of the driver where that would be many small messages.
+@pytest.mark.parametrize(("p", "loss", "worth"), [(1, "robirank", 1e9), (2, "warp", 1e9), (4, "robirank", 0)])
+def test_the_bits_of_the_local_engine(logs, engines, monkeypatch, p, loss, worth):
+    monkeypatch.setattr(ray_engine, "WORTH", worth)
+    options = dict(n_shards=p, loss=loss, patience=9)
+    assert same(fitted("local", logs, **options), fitted("ray", logs, **options))
+    assert engines[0].n_lost == 0 and ray.is_initialized()
+
+
+def killing(monkeypatch, at, kill):
+    """``kill`` an actor of the engine while the shards are busy with the step ``at``; each time it is handed out."""
+    hand_out = ray_engine.RayEngine._hand_out
+
+    def handing_out(self, step, renew):
+        hand_out(self, step, renew)
+        if step in at:
+            kill(self._actors[len(self._actors) - 1], step)
+
+    monkeypatch.setattr(ray_engine.RayEngine, "_hand_out", handing_out)
+
+
+def test_workers_that_are_killed_in_an_epoch_change_no_bit(logs, engines, monkeypatch):
+    done = []
+
+    def kill(actor, step):
+        if step in done:
+            return
+        done.append(step)
+        if step.epoch == 3:
+            _, process = ray.get(actor.node.remote())
+            os.kill(process, signal.SIGKILL)
+        else:
+            ray.kill(actor, no_restart=True)
+
+    whole = fitted("local", logs)
+    killing(monkeypatch, [(3, 0), (6, 1)], kill)
+    with pytest.warns(RuntimeWarning, match="set up anew"):
+        found = fitted("ray", logs)
+    assert len(done) == 2 and engines[0].n_lost >= 2
+    assert same(whole, found)
+
+
+def test_workers_lost_time_and_again_end_the_run_and_another_engine_goes_on(
+    logs, engines, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(ray_engine, "LOSSES", 2)
+    with monkeypatch.context() as patch:
+        killing(patch, [(3, 0)], lambda actor, step: ray.kill(actor, no_restart=True))
+        with pytest.warns(RuntimeWarning), pytest.raises(SolverError) as caught:
+            fitted("ray", logs, checkpoint=tmp_path / "c", n_shards=1)
+    assert "2 times in a row" in str(caught.value) and str(tmp_path / "c") in str(caught.value)
+    assert not engines[0]._actors
+    found = fitted("local", logs, checkpoint=tmp_path / "c", n_shards=1)
+    assert same(fitted("local", logs, n_shards=1), found) and found.n_epochs_ > 2
+
+
+def test_ctrl_c_between_the_calls_to_two_shards_keeps_whole_steps(logs, monkeypatch):
+    in_hand, count = ray_engine.in_hand, []
+
+    def interrupted(q, step, p):
+        if (q, step) == (1, (3, 1)):
+            count.append(step)
+            if len(count) == 1:  # the first shard has its pieces, the second not
+                raise KeyboardInterrupt
+        return in_hand(q, step, p)
+
+    monkeypatch.setattr(ray_engine, "in_hand", interrupted)
+    stopped = fitted("ray", logs[:1], n_epochs=50, evaluate_every=10)
+    assert len(count) > 1 and stopped.stopped_ == "interrupted"
+    whole = fitted("local", logs[:1], n_epochs=3)
+    for a, b in zip(vars(whole._factors).values(), vars(stopped._factors).values()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_fifth_loss_is_the_last(monkeypatch):
+    """As the pages say: after five losses in a row there is an error."""
+    engine = ray_engine.RayEngine()
+    monkeypatch.setattr(ray_cluster, "quiet", lambda on: None)
+    for _ in range(4):
+        with pytest.warns(RuntimeWarning, match="set up anew"):
+            engine._lost(ConnectionError())
+    with pytest.raises(SolverError, match="5 times in a row"):
+        engine._lost(ConnectionError())
+
+
+def room(cores, share):
+    """Actors that fit, one after the other, each where there is room."""
+    left, placed = [round(c * 10_000) for c in cores], 0
+    for c in left:
+        while c >= share:
+            c -= share
+            placed += 1
+    return placed
+
+
+@settings(max_examples=60, deadline=None)
+@given(cores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0, 7.25]), max_size=4), n=st.integers(1, 12))
+def test_shares_of_a_core_leave_room_for_all_on_machines_of_any_size(cores, n):
+    share = round(ray_cluster.share_for(cores, n) * 10_000)
+    if share:
+        assert room(cores, share) >= n
+    assert share == 10_000 or room(cores, share + 1) < n
+    # All cores in one heap would say 2/3 for three shards on two machines, and the third would wait forever.
+    assert ray_cluster.share_for([1.0, 1.0], 3) == 0.5
+
+
+def test_workers_that_find_no_place_are_an_error_and_not_for_ever(logs, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "WAIT", 1.5)
+    monkeypatch.setattr(ray_cluster, "share_for", lambda cores, n: 3.0)
+    with pytest.raises(SolverError, match="did not start 2 workers of 3 cores"):
+        fitted("ray", logs)
+
+
+def test_bad_input_is_named_before_an_actor_is_started(logs, engines):
+    with pytest.raises(InputError, match="n_shards=21"):
+        fitted("ray", logs, n_shards=21)
+    assert engines == []
+
+
+def test_a_cluster_with_an_address_is_joined_and_left(monkeypatch):
+    asked = []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **options: asked.append(options))
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    assert ray_cluster.connect(2**20, 2)
+    monkeypatch.delenv("RAY_ADDRESS")
+    assert ray_cluster.connect(2**20, 2)
+    assert "num_cpus" not in asked[0] and asked[1]["num_cpus"] == 2 and not asked[1]["include_dashboard"]

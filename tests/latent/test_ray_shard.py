@@ -1,0 +1,253 @@
+"""The actor of the Ray engine without Ray: messages, steps that come twice or too early, a ring driven by hand."""
+
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.latent import LatentRoBiRank
+from rerank.latent.engines import ray_messages
+from rerank.latent.engines.blocks import partition, shards_of
+from rerank.latent.engines.interface import Report, Settings, Step
+from rerank.latent.engines.local import LocalEngine
+from rerank.latent.engines.ray_messages import in_hand, moving, pieces_of, rows_of, shares, slices
+from rerank.latent.engines.ray_shard import OutOfStepError, RayShard
+from rerank.latent.engines.shard import dealt
+from rerank.latent.log import log_of
+from tests.cases.latent import clustered_log, random_factors
+
+N_USERS, N_ITEMS, D = 30, 40, 3
+LOG = log_of(clustered_log(N_USERS, N_ITEMS))
+
+
+def options(p, loss="robirank", block_bytes=4 * D * 3):
+    return Settings(n_shards=p, loss=loss, n_negatives=10, block_bytes=block_bytes, seed=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(8, 500), d=st.integers(1, 9), p=st.integers(1, 4), cache=st.integers(8, 4000),
+    most=st.integers(100, 9000), epoch=st.integers(1, 5),
+)  # fmt: skip
+def test_pieces_are_whole_sub_blocks_and_messages_are_short(n, d, p, cache, most, epoch):
+    s = Settings(n_shards=p, block_bytes=cache)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ray_messages, "MOST", most)
+        pieces = pieces_of(n, d, s)
+    items = dealt(n, d, s, epoch)
+    assert [k for piece in pieces for k in range(*piece)] == list(range(items.n_parts))
+    for b in range(p):
+        rows = [rows_of(items, b, piece) for piece in pieces]
+        low, high = items.bounds(b)
+        assert [i for some in rows for i in range(high - low)[some]] == list(range(high - low))
+        for piece, some in zip(pieces, rows):
+            # One sub-block alone may be longer: what fits the cache is the user's choice, and is checked there.
+            assert 4 * d * (some.stop - some.start) <= most or piece[1] - piece[0] == 1
+    cuts = slices(n, 4 * d)
+    assert [i for some in cuts for i in range(n)[some]] == list(range(n)) and slices(0, 8) == [slice(0, 0)]
+
+
+def test_the_million_song_log_travels_in_messages_of_64_mb():
+    for factor, p in ((1, 2), (1, 32), (4, 2)):
+        n, d, s = 386_133 * factor, 100, Settings(n_shards=p)
+        items = partition(n, p, dealt_parts(n, d, s), 0, 1)
+        for piece in pieces_of(n, d, s):
+            rows = rows_of(items, 0, piece)
+            assert 4 * d * (rows.stop - rows.start) <= 2**26
+        assert 4 * d * n / p**2 / shares(n, d, p) <= 2**25
+
+
+def dealt_parts(n, d, s):
+    return ray_messages.parts_for(n, s.n_shards, d, s.block_bytes)
+
+
+@pytest.mark.parametrize(("p", "parts"), [(1, 4), (2, 2), (4, 1)])
+def test_rows_that_move_are_those_of_both_blocks(p, parts):
+    old, new = (partition(N_ITEMS, p, parts, 0, epoch) for epoch in (1, 2))
+    for source in range(p):
+        for target in range(p):
+            rows, to = moving(old, new, source, target)
+            there = old.order[slice(*old.bounds(source))], new.order[slice(*new.bounds(target))]
+            assert set(there[0][rows]) == set(there[0]) & set(there[1])
+            np.testing.assert_array_equal(there[0][rows], there[1][to])
+
+
+class Ring:
+    """The driver of a few shards in this process: the same calls, one after the other, each made ``times`` over."""
+
+    def __init__(self, start, s, times=1):
+        self.users, self.start, self.s, self.times = shards_of(N_USERS, s.n_shards, s.seed), start, s, times
+        self.shards = [RayShard() for _ in self.users]
+        self.report = Report()
+        for q, (shard, users) in enumerate(zip(self.shards, self.users)):
+            part = LOG.of(users)
+            cut = len(users) // 2
+            shard.load(q, s, N_ITEMS, 2, part.indptr[:cut], part.indptr[cut:], part.items)
+            parts = [start.U[users][:1], start.U[users][1:], start.GU[users]]
+            for array in parts:
+                array.flags.writeable = False  # as they come out of the store
+            shard.restore(*parts)
+
+    def call(self, method, *arguments):
+        found = [method(*arguments) for _ in range(self.times)]
+        return frozen(found[-1])
+
+    def epochs(self, n):
+        p, before = self.s.n_shards, None
+        for step in [Step(e, t) for e in range(1, n + 1) for t in range(p)]:
+            if before is None:
+                self.blocks = {b: self.home(1, b) for b in range(p)}
+            elif step.epoch > before.epoch:
+                self.deal(step, before)
+            self.work(step)
+            before = step
+
+    def deal(self, step, before):
+        p = self.s.n_shards
+        rows = [self.call(shard.deal, step.epoch) for shard in self.shards]
+        rows = [given if isinstance(given[0], tuple) else (given,) for given in rows]
+        each = len(rows[0]) // p
+        for q, shard in enumerate(self.shards):
+            b = in_hand(q, step, p)
+            mine = [part for given in rows for part in given[b * each : (b + 1) * each]]
+            self.call(shard.gather, step, before, *mine)
+        self.blocks = dict.fromkeys(range(p), (None,))
+
+    def work(self, step):
+        blocks = {}
+        for q, shard in enumerate(self.shards):
+            b = in_hand(q, step, len(self.shards))
+            *first, last = self.blocks[b]
+            for k, piece in enumerate(first):
+                self.call(shard.bring, step, k, piece)
+            runs = [self.call(shard.run, step, 0, True, last)]
+            runs += [self.call(shard.run, step, k, False) for k in range(1, len(shard.pieces))]
+            blocks[b] = [piece for piece, _ in runs]
+            self.report += sum((report for _, report in runs), Report())
+        self.blocks = blocks
+
+    def home(self, epoch, b):
+        items = dealt(N_ITEMS, D, self.s, epoch)
+        mine = items.order[slice(*items.bounds(b))]
+        rows = [mine[rows_of(items, b, piece)] for piece in self.shards[0].pieces]
+        return [frozen((self.start.V[some], self.start.GV[some])) for some in rows]
+
+
+def frozen(found):
+    """Copies that cannot be written to, as answers come out of an object store."""
+    if isinstance(found, np.ndarray):
+        found = found.copy()
+        found.flags.writeable = False
+        return found
+    return tuple(frozen(one) for one in found) if isinstance(found, tuple) else found
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("most", [2**26, 4 * D * 4])
+@pytest.mark.parametrize("p", [1, 2, 3, 4])
+def test_a_ring_by_hand_gives_the_bits_of_the_local_engine(p, most, times, monkeypatch):
+    """Also in many short messages, and with every call made twice."""
+    monkeypatch.setattr(ray_messages, "MOST", most)
+    start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
+    ring = Ring(start, s, times)
+    ring.epochs(3)
+    local = LocalEngine(1)
+    local.prepare(LOG, start, s)
+    for e in range(1, 4):
+        for t in range(p):
+            local.xi_step(Step(e, t))
+            local.sub_epoch(Step(e, t))
+    wanted = local.collect()
+    local.close()
+    for users, shard in zip(ring.users, ring.shards):
+        *parts, GU = shard.users(slice(0, 2), slice(2, N_USERS))
+        np.testing.assert_array_equal(np.concatenate(parts), wanted.factors.U[users])
+        np.testing.assert_array_equal(GU, wanted.factors.GU[users])
+        b, *pieces = shard.hand()
+        items = dealt(N_ITEMS, D, s, 3)
+        mine = items.order[slice(*items.bounds(b))]
+        np.testing.assert_array_equal(np.concatenate([V for V, _ in pieces]), wanted.factors.V[mine])
+        np.testing.assert_array_equal(np.concatenate([GV for _, GV in pieces]), wanted.factors.GV[mine])
+    assert ring.report.pairs == wanted.report.pairs and ring.report.records == 3 * LOG.n_records
+    assert len(ring.shards[0].pieces) > 1
+
+
+def test_a_call_out_of_step_is_refused_and_changes_nothing():
+    start, s = random_factors(N_USERS, N_ITEMS, D), options(2)
+    ring = Ring(start, s)
+    ring.epochs(1)
+    shard = ring.shards[0]
+    before = frozen(shard.users(slice(0, N_USERS))), frozen(shard.hand())
+    for step, k in ((Step(2, 0), 0), (Step(1, 0), 0), (Step(2, 0), 1)):
+        with pytest.raises(OutOfStepError):
+            shard.run(step, k, True)
+    pieces = ring.home(2, 0)
+    with pytest.raises(OutOfStepError):
+        shard.run(Step(2, 0), 0, True, pieces[-1])  # the other pieces are missing
+    for k, piece in enumerate(pieces[:-1]):
+        shard.bring(Step(2, 0), k, piece)
+    with pytest.raises(OutOfStepError):
+        shard.run(Step(2, 0), 1, False)  # piece 1 before piece 0
+    np.testing.assert_array_equal(before[0][0], shard.users(slice(0, N_USERS))[0])
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_rows_that_were_dealt_are_kept_until_the_next_visit_and_no_longer(p):
+    """Until then the call may come again, whether or not the shard has its new block."""
+    start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
+    ring = Ring(start, s)
+    ring.epochs(1)
+    step, before = Step(2, 0), Step(1, p - 1)
+    first = [frozen(shard.deal(2)) for shard in ring.shards]
+    ring.deal(step, before)
+    again = [frozen(shard.deal(2)) for shard in ring.shards]
+    for a, b in zip(first, again):
+        for x, y in zip(flat(a), flat(b)):
+            np.testing.assert_array_equal(x, y)
+    dealt_rows = [weakref.ref(flat(shard.deal(2))[0]) for shard in ring.shards]
+    ring.work(step)
+    assert all(rows() is None for rows in dealt_rows)
+    for shard in ring.shards:
+        with pytest.raises(OutOfStepError):
+            shard.deal(2)
+
+
+def flat(found):
+    """All arrays of an answer."""
+    return [array for one in found for array in flat(one)] if isinstance(found, tuple) else [found]
+
+
+def test_a_shard_that_is_restored_forgets_its_steps():
+    start, s = random_factors(N_USERS, N_ITEMS, D), options(2)
+    ring, twin = Ring(start, s), Ring(start, s)
+    ring.epochs(2)
+    for shard, users in zip(ring.shards, ring.users):
+        shard.restore(start.U[users], start.GU[users])
+    for one in (ring, twin):
+        one.epochs(1)
+    for a, b in zip(ring.shards, twin.shards):
+        np.testing.assert_array_equal(a.users(slice(0, 99))[0], b.users(slice(0, 99))[0])
+
+
+def failing(error):
+    def importing(name):
+        raise error
+
+    return importing
+
+
+def test_without_ray_the_error_says_what_to_install(monkeypatch):
+    missing = failing(ModuleNotFoundError("No module named 'ray'", name="ray"))
+    monkeypatch.setattr("rerank.latent.start.importlib.import_module", missing)
+    with pytest.raises(InputError, match=r"exact-rerank\[ray\]"):
+        LatentRoBiRank(engine="ray").fit(clustered_log())
+
+
+def test_a_ray_that_is_damaged_speaks_for_itself(monkeypatch):
+    damaged = failing(ImportError("libray.so: cannot open", name="ray._raylet"))
+    monkeypatch.setattr("rerank.latent.start.importlib.import_module", damaged)
+    with pytest.raises(ImportError, match="libray"):
+        LatentRoBiRank(engine="ray").fit(clustered_log())

@@ -1,0 +1,180 @@
+"""What must hold between search, certificate, programs and the oracle on one problem."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from rerank.problem import Problem
+from tests.cases.instances import Instance
+from tests.oracles.oracle import objective_at, optimum
+from tests.oracles.vertices import Rule
+
+Oracle = Callable[[Problem], Fraction]
+
+TOLERANCE = 1e-12
+"""Rounding allowed in a value, relative to the largest value or 1."""
+
+BLUR = 1e-8
+"""Change of the margin up to which a search in doubles may fail to tell won from lost."""
+
+SLACK = 4e-6
+"""By how much a solver may miss the margin: its tolerance on a row and on a binary, 3 features wide."""
+
+RULES: dict[str, Rule] = {"subrank": "subrank", "resolved_rank": "resolved", "mixed": "value", "auc": "value"}
+"""The oracle's rule that each program solves."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was wrong (nothing, if all is well), and what was seen on the way."""
+
+    failures: tuple[str, ...]
+    seen: tuple[str, ...] = ()
+
+
+def check_search(problem: Problem, oracle: Oracle | None = None, **options: Any) -> Verdict:
+    """Search and certificate against an oracle of the exact optimum (enumeration if omitted).
+
+    Asked always: weights are allowed, the value never overstates, the bound is at least the optimum as
+    rationals, and a closed search holds the optimum.  A search may stay open only where rounding decides: where a
+    margin :data:`BLUR` smaller or larger changes the optimum; then its bound and value lie within those two.
+    """
+    from rerank.certificate import certify
+    from rerank.search import solve
+
+    best = (oracle or _optimum)(problem)
+    found = solve(problem, **{"time_limit": 5.0, "random_state": 0, "n_jobs": 1, **options})
+    w = np.asarray(found.weights, dtype=np.float64)
+    mine, theirs = objective_at(problem, w), Fraction(certify(problem, w).value)
+    room = _room(best)
+    bad = [f"weights {w.tolist()} {what}" for what in _broken_rules(problem, w)]
+    if abs(mine - theirs) > room:
+        bad.append(f"certificate says {float(theirs)!r}, the definition {float(mine)!r}")
+    if mine > best:
+        bad.append(f"weights {w.tolist()} are worth {float(mine)!r}, above the oracle's {float(best)!r}")
+    if Fraction(found.value) > mine + room:
+        bad.append(f"value {found.value!r} overstates {float(mine)!r}")
+    if Fraction(found.bound) < best:
+        below = float(best - Fraction(found.bound))
+        bad.append(f"bound {found.bound!r} is below the optimum {float(best)!r} by {below:.3g}")
+    if found.closed and mine < best - room:
+        bad.append(f"closed at {float(mine)!r}, but the optimum is {float(best)!r}")
+    if not found.closed:
+        low, high = _blurred(problem, oracle or _optimum)
+        state = f"value {found.value!r}, bound {found.bound!r}, optimum {float(best)!r}, {found.nodes} nodes"
+        if low == high:
+            bad.append(f"not closed: {state}")
+        elif mine < low - room or Fraction(found.bound) > high + _room(high):
+            bad.append(f"open by more than rounding ({float(low)!r} .. {float(high)!r}): {state}")
+    seen = (
+        "closed" if found.closed else "open where rounding decides",
+        "equal" if mine == best else "not equal",
+    )
+    return Verdict(tuple(bad), seen)
+
+
+def _room(value: Fraction) -> Fraction:
+    return Fraction(TOLERANCE) * max(Fraction(1), abs(value))
+
+
+def _blurred(problem: Problem, oracle: Oracle) -> tuple[Fraction, Fraction]:
+    """Optima at a margin :data:`BLUR` larger and smaller."""
+    smaller = max(problem.epsilon - BLUR, problem.epsilon / 1000)
+    larger = problem.epsilon + BLUR
+    return oracle(replace(problem, epsilon=larger)), oracle(replace(problem, epsilon=smaller))
+
+
+def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
+    """Every program that fits the statistic against its own exact optimum and the problem's.
+
+    The solver may count a difference as won that misses the margin by :data:`SLACK`, so its optimum must
+    lie between the exact optima at a margin that much larger and smaller.  The inequality with the problem's
+    optimum is asked always, and equality of Subrank where some optimal weights keep the relevant items apart.
+    """
+    from formulations.compile import compile_model
+    from rerank.solvers import highs
+    from rerank.solvers.outcome import Options
+
+    problem, bad, seen = instance.problem, [], []
+    if not problem.units:
+        return Verdict((), ("nothing to order",))  # all gains stand in the fixed tail
+    ceiling = _optimum(replace(problem, epsilon=problem.epsilon - SLACK))
+    kept_apart = optimum(replace(problem, epsilon=problem.epsilon + SLACK), "apart")
+    apart = None if kept_apart is None else kept_apart.value
+    for name in applicable(instance):
+        program = compile_model(stated(name, problem))
+        outcome = highs.solve(program, Options(time_limit=time_limit))
+        if outcome.holds != "optimal" or outcome.objective is None:
+            bad.append(f"{name}: not closed in {time_limit} s")
+            continue
+        value = outcome.objective + problem.constant
+        room = 1e-6 * max(1.0, abs(float(ceiling)))
+        if value > float(ceiling) + room:
+            bad.append(f"{name}: {value!r} exceeds the problem's optimum {float(ceiling)!r}")
+        low, exact, high = (
+            float(_optimum(replace(problem, epsilon=problem.epsilon + shift), RULES[name]))
+            for shift in (SLACK, 0.0, -SLACK)
+        )
+        if not low - room <= value <= high + room and not (
+            name == "resolved_rank" and instance.kind == "tiny"
+        ):
+            bad.append(
+                f"{name}: {value!r}, but its own optimum is {exact!r} ({low!r} .. {high!r} with tolerances)"
+            )
+        if name == "subrank" and apart == ceiling and abs(value - float(ceiling)) > room:
+            bad.append(f"subrank: {value!r}, though optimal weights keep the relevant items apart")
+        x = np.asarray(outcome.x)[program.weights]
+        if objective_at(problem, x) > _optimum(problem):
+            bad.append(f"{name}: weights {x.tolist()} beat the oracle")
+        whole = abs(exact - float(_optimum(problem))) <= room
+        seen.append(f"{name} {'=' if whole else '<'} problem")
+    seen.append("apart" if apart == ceiling else "not apart")
+    return Verdict(tuple(bad), tuple(seen))
+
+
+def applicable(instance: Instance) -> tuple[str, ...]:
+    """Programs whose objective is the instance's statistic."""
+    return ("subrank", "resolved_rank", "mixed", *(["auc"] if instance.statistic == "auc" else []))
+
+
+def stated(name: str, problem: Problem) -> Any:
+    """The program of a name, built from the problem's arrays."""
+    from formulations.errors import FormulationWarning
+
+    module = importlib.import_module(f"formulations.{name}")
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", FormulationWarning
+        )  # wide margins are wanted here, also for ResolvedRank
+        return module.build(
+            problem.scaled,
+            units=problem.units,
+            epsilon=problem.epsilon,
+            C=problem.C,
+            max_features=problem.max_features,
+            signs=problem.signs,
+        )
+
+
+def _optimum(problem: Problem, rule: Rule = "value") -> Fraction:
+    found = optimum(problem, rule)
+    assert found is not None  # only the rule "apart" may be impossible
+    return found.value
+
+
+def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:
+    bad = []
+    if w.any() and np.abs(w).max() != 1:
+        bad.append("are not on the surface of the cube")
+    if (problem.signs * w < 0).any():
+        bad.append(f"break the signs {problem.signs.tolist()}")
+    if problem.max_features is not None and np.count_nonzero(w) > problem.max_features:
+        bad.append(f"have more than {problem.max_features} non-zeros")
+    return bad

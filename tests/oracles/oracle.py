@@ -1,0 +1,126 @@
+r"""The exact optimum of a small problem, by enumerating vertices in integer arithmetic.
+
+The quantity is ``max V(w) - C |w|_0`` over ``w = 0`` and the surface ``max|w_j| = 1``, with signs and a
+support limit, for a :class:`rerank.problem.Problem` of up to three features.  Nothing here or in
+:mod:`.vertices`, which says why vertices are enough and why the answer is exact, is shared with the search,
+the certificate, the programs or ``rerank.ranks``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem import Problem
+from tests.oracles.vertices import Enumeration, Optimum, Rule, scaled
+
+
+def statistic_at(
+    problem: Problem, w: NDArray[np.float64] | tuple[Fraction, ...], epsilon: Fraction | None = None
+) -> Fraction:
+    """``V(w)`` by its definition: every item against every other, in rationals; ``epsilon`` may differ."""
+    margin = Fraction(problem.epsilon) if epsilon is None else epsilon
+    weights = [Fraction(v) if isinstance(v, Fraction) else Fraction(float(v)) for v in w]
+    scores = [sum((a * b for a, b in zip(weights, row, strict=True)), Fraction(0)) for row in scaled(problem)]
+    total, mass = Fraction(0), Fraction(0)
+    for item in problem.lists:
+        gain = {int(row): Fraction(float(g)) for row, g in zip(item.rows, item.gains, strict=True)}
+        raw, previous = Fraction(0), Fraction(0)
+        for threshold in sorted({g for g in gain.values() if g > 0}):
+            positive = [i for i in gain if gain[i] >= threshold]
+            negative = [k for k in gain if gain[k] < threshold]
+            lost = sorted(sum(scores[i] - scores[k] < margin for k in negative) for i in positive)
+            for place, count in enumerate(lost, start=1):
+                raw += (threshold - previous) * Fraction(float(item.coefficients[len(gain) - place - count]))
+            previous = threshold
+        weight = Fraction(float(item.weight))
+        total += weight * (raw + Fraction(float(item.constant))) / Fraction(float(item.scale))
+        mass += weight
+    return total / mass
+
+
+def objective_at(problem: Problem, w: NDArray[np.float64] | tuple[Fraction, ...]) -> Fraction:
+    """``V(w) - C |w|_0`` in rationals."""
+    return statistic_at(problem, w) - Fraction(problem.C) * sum(v != 0 for v in w)
+
+
+def witness(problem: Problem) -> NDArray[np.float64] | None:
+    """Weights in doubles that reach the exact maximum, or None where other rationals alone seem to reach it.
+
+    The maximisers that share an optimal vertex's pairs, face and zeros form a polytope whose vertices are all
+    optimal: their mean lies inside it, and its nearest doubles do too unless the polytope is flat or tiny.
+    """
+    best = optimum(problem)
+    assert best is not None
+    if not any(best.weights):
+        return np.zeros(problem.n_features)
+    vertices = Enumeration(problem, "value").reaching(best.value)
+    for w, won in vertices:
+        members = [v for v, has in vertices if (has >= won).all() and _shares(v, w)]
+        mean = [sum(column, Fraction(0)) / len(members) for column in zip(*members, strict=True)]
+        for point in (mean, w):
+            doubles = np.array([float(v) for v in point])
+            if objective_at(problem, doubles) == best.value:
+                return doubles
+    return None
+
+
+def _shares(v: tuple[Fraction, ...], w: tuple[Fraction, ...]) -> bool:
+    """Whether ``v`` keeps the zeros of ``w`` and a face of the cube that ``w`` lies on (the first one)."""
+    face = next(j for j, a in enumerate(w) if abs(a) == 1)
+    return v[face] == w[face] and all(b == 0 for a, b in zip(w, v, strict=True) if a == 0)
+
+
+def optimum(problem: Problem, rule: Rule = "value") -> Optimum | None:
+    """The exact maximum under a rule; None where nothing satisfies the restriction.
+
+    Parameters
+    ----------
+    problem : Problem
+        At most three features; meant for a dozen rows.
+    rule : str
+        ``"value"``: the problem itself.  ``"apart"``: the same over the weights that keep every two relevant
+        items of a list apart by epsilon.  ``"resolved"``: over the weights with no difference inside a list
+        strictly between 0 and epsilon, which is what the ResolvedRank program solves.  ``"subrank"``: the
+        Subrank program's objective.
+    """
+    return Enumeration(problem, rule).solve()
+
+
+def slow_optimum(problem: Problem) -> Optimum:
+    """A slow twin, with no sieve and no integers: every ``d`` planes by elimination in rationals."""
+    points, d = scaled(problem), problem.n_features
+    zero, one, margin = Fraction(0), Fraction(1), Fraction(problem.epsilon)
+    planes = [([one if j == f else zero for j in range(d)], r) for f in range(d) for r in (one, -one, zero)]
+    for item in problem.lists:
+        members = list(zip(item.rows.tolist(), item.gains.tolist(), strict=True))
+        for i, k in [(a[0], b[0]) for a in members for b in members if a[1] > b[1]]:
+            planes.append(([a - b for a, b in zip(points[i], points[k], strict=True)], margin))
+    best = Optimum(objective_at(problem, (zero,) * d), (zero,) * d)
+    for chosen in combinations(planes, d):
+        w = _solve([row[:] for row, _ in chosen], [r for _, r in chosen])
+        if w is None or max(map(abs, w)) != 1 or sum(v != 0 for v in w) > (problem.max_features or d):
+            continue
+        if all(int(s) * v >= 0 for s, v in zip(problem.signs, w, strict=True)):
+            value = objective_at(problem, w)
+            best = Optimum(value, w) if value > best.value else best
+    return best
+
+
+def _solve(rows: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, ...] | None:
+    """The only solution of a square system, or None."""
+    d = len(rows)
+    for j in range(d):
+        pivot = next((i for i in range(j, d) if rows[i][j] != 0), None)
+        if pivot is None:
+            return None
+        rows[j], rows[pivot], right[j], right[pivot] = rows[pivot], rows[j], right[pivot], right[j]
+        for i in range(d):
+            if i != j and rows[i][j] != 0:
+                t = rows[i][j] / rows[j][j]
+                rows[i] = [a - t * b for a, b in zip(rows[i], rows[j], strict=True)]
+                right[i] -= t * right[j]
+    return tuple(right[j] / rows[j][j] for j in range(d))

@@ -1,0 +1,271 @@
+"""Ranks, ties and values against definitions, enumerations of all tie orders, and other people's tools."""
+
+import math
+from fractions import Fraction
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import dcg_score, ndcg_score, roc_auc_score
+
+from rerank.errors import InputError
+from rerank.ranks import count_empty, evaluate, gains, lost_counts, resolved_ranks, subranks, value_of_lost
+from rerank.statistics import parse, presentation
+from tests.oracles.tie_orders import STATISTICS, by_definition, few_scores, labelled_scores, over_all_orders
+
+# Figure 2 of the paper; its row of labels is lost, so a 1 stands where a tie must have gone against it.
+FIGURE_2 = [6.2, 6.2, 5.8, 4.6, 3.1, 3.1, 2.3, 1.7, 1.7]
+FIGURE_2_LABELS = [0, 1, 1, 0, 0, 1, 0, 0, 1]
+
+
+def test_figure_2():
+    assert subranks(FIGURE_2).tolist() == [7, 7, 6, 5, 3, 3, 2, 0, 0]
+    assert resolved_ranks(FIGURE_2, FIGURE_2_LABELS).tolist() == [8, 7, 6, 5, 4, 3, 2, 1, 0]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(few_scores, min_size=1, max_size=9))
+def test_subranks_count_what_is_strictly_below(scores):
+    assert subranks(scores).tolist() == [sum(other < score for other in scores) for score in scores]
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(largest_grade=1, most=9))
+def test_resolved_ranks_satisfy_the_constraints_of_the_program(data):
+    y, scores = data
+    n, r = len(y), resolved_ranks(scores, y)
+    z = [[int(scores[i] > scores[k]) for k in range(n)] for i in range(n)]
+    assert sorted(r) == list(range(n)) and np.all(r >= subranks(scores))
+    for i in range(n):
+        for k in range(n):
+            if i != k:
+                assert r[i] - r[k] >= 1 + n * (z[i][k] - 1)  # (16)
+            if y[i] and not y[k]:
+                assert r[k] - r[i] >= 1 - n * z[i][k]  # (17)
+            if y[i] == y[k] and i < k:
+                assert r[k] - r[i] >= 1 - n * (z[i][k] + z[k][i])  # (18), (19)
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(largest_grade=1, most=9), st.sampled_from(STATISTICS))
+def test_lemma_1_subranks_never_earn_more_than_resolved_ranks(data, name):
+    y, scores = data
+    a, positive = parse(name).coefficients(len(y)), np.array(y, dtype=bool)
+    by_subrank = a[subranks(scores)][positive].sum()
+    by_resolved = a[resolved_ranks(scores, y)][positive].sum()
+    assert by_subrank <= by_resolved + 1e-12
+    if len(set(scores)) == len(scores):
+        assert by_subrank == by_resolved
+
+
+@settings(deadline=None, max_examples=150)
+@given(labelled_scores(), st.sampled_from(STATISTICS))
+def test_tie_rules_are_worst_best_and_mean_over_all_orders(data, name):
+    y, scores = data
+    truth = over_all_orders(scores, lambda order: by_definition(name, y, order))
+    for ties, expected in truth.items():
+        assert evaluate(name, y, scores, ties=ties) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    low, high = evaluate(name, y, scores, ties="interval")
+    assert (low, high) == (
+        evaluate(name, y, scores, ties="pessimistic"),
+        evaluate(name, y, scores, ties="optimistic"),
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(most=12), st.sampled_from(STATISTICS))
+def test_the_value_is_the_sum_over_thresholds_of_lost_counts(data, name):
+    y, scores = data
+    statistic, worth = parse(name), gains(y)
+    a = statistic.coefficients(len(y))
+    levels = np.unique(worth[worth > 0])
+    raw = sum(
+        step * value_of_lost(lost_counts(scores, worth >= level), a)
+        for level, step in zip(levels, np.diff(levels, prepend=0.0))
+    )
+    offset, scale = presentation(statistic, len(y), worth)
+    assert evaluate(name, y, scores) == pytest.approx((raw - offset) / scale, rel=1e-12, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(most=12), st.sampled_from(STATISTICS), st.randoms(use_true_random=False))
+def test_order_of_rows_and_increasing_maps_change_nothing(data, name, random):
+    y, scores = data
+    order = list(range(len(y)))
+    random.shuffle(order)
+    stretched = [math.exp(score) - 50 for score in scores]
+    for ties in ("pessimistic", "optimistic", "average"):
+        value = evaluate(name, y, scores, ties=ties)
+        assert evaluate(name, [y[i] for i in order], [scores[i] for i in order], ties=ties) == value
+        assert evaluate(name, y, stretched, ties=ties) == value
+        assert evaluate(name, y, [Fraction(score) / 7 for score in scores], ties=ties) == value
+
+
+@settings(deadline=None, max_examples=60)
+@given(labelled_scores(most=12), st.sampled_from(STATISTICS))
+def test_the_interval_contains_the_average(data, name):
+    low, high = evaluate(name, *data, ties="interval")
+    assert low - 1e-12 <= evaluate(name, *data, ties="average") <= high + 1e-12
+
+
+def test_the_rank_sum_identity():
+    rng = np.random.default_rng(0)
+    y, scores = rng.random(200) < 0.3, rng.standard_normal(200)
+    p = int(y.sum())
+    correct = sum(scores[i] > scores[k] for i in np.flatnonzero(y) for k in np.flatnonzero(~y))
+    assert (subranks(scores) + 1)[y].sum() == correct + p * (p + 1) / 2
+    assert evaluate("auc", y, scores) == correct / (p * (200 - p))
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(largest_grade=1, most=15))
+def test_scikit_learn_auc_is_ours_with_average_ties(data):
+    y, scores = data
+    assert evaluate("auc", y, scores, ties="average") == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(most=15), st.sampled_from([1, 3, None]))
+def test_scikit_learn_dcg_is_ours_with_average_ties_and_linear_gain(data, k):
+    y, scores = data
+    for name, theirs in (("dcg", dcg_score), ("ndcg", ndcg_score)):
+        ours = evaluate(name + (f"@{k}" if k else ""), y, scores, ties="average", gain="linear")
+        assert ours == pytest.approx(theirs([y], [scores], k=k), abs=1e-12)
+
+
+def test_ir_measures_ndcg_is_ours_without_ties_and_with_linear_gain():
+    rng = np.random.default_rng(1)
+    qid, y, scores = rng.integers(0, 5, 80), rng.integers(0, 4, 80), rng.permutation(80) / 7
+    qrels = [ir_measures.Qrel(str(q), str(i), int(g)) for i, (q, g) in enumerate(zip(qid, y))]
+    run = [ir_measures.ScoredDoc(str(q), str(i), float(s)) for i, (q, s) in enumerate(zip(qid, scores))]
+    theirs = ir_measures.calc_aggregate(
+        [ir_measures.nDCG, ir_measures.nDCG @ 3, ir_measures.nDCG @ 10], qrels, run
+    )
+    assert len(theirs) == 3
+    for measure, value in theirs.items():
+        name = str(measure).lower()
+        assert evaluate(name, y, scores, qid, gain="linear") == pytest.approx(value, abs=1e-9)
+
+
+def test_gains():
+    assert gains([0, 1, 2, 3]).tolist() == [0, 1, 3, 7] and gains([0, 1, 2.5], "linear").tolist() == [
+        0,
+        1,
+        2.5,
+    ]
+    assert gains([True, False]).tolist() == [1, 0] and gains([1.5]).tolist() == [2**1.5 - 1]
+    assert gains([60]).tolist() == [2.0**60 - 1]
+
+
+margins = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1), Fraction(3, 2)])
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(few_scores, st.booleans()), min_size=1, max_size=10), margins)
+def test_lost_counts_against_a_double_loop(items, margin):
+    exact = [Fraction(score) for score, _ in items]
+    scores = np.array(exact, dtype=object)
+    mask = [positive for _, positive in items]
+    expected = [
+        sum((a - b < margin if margin else b >= a) for b, other in zip(exact, mask) if not other)
+        for a, positive in zip(exact, mask)
+        if positive
+    ]
+    assert lost_counts(scores, mask, margin).tolist() == expected
+    assert lost_counts([float(s) for s in exact], mask, float(margin)).tolist() == expected
+
+
+def test_a_difference_equal_to_the_margin_is_won():
+    scores = np.array([Fraction(3, 10), Fraction(2, 10)], dtype=object)
+    assert lost_counts(scores, [True, False], Fraction(1, 10)).tolist() == [0]
+    assert lost_counts(scores, [True, False], Fraction(1, 10) + Fraction(1, 10**30)).tolist() == [1]
+
+
+def test_value_of_lost_by_hand():
+    a = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    assert value_of_lost([0, 0], a) == 16 + 8
+    assert value_of_lost([3, 1], a) == 8 + 1  # places 1 + 1 and 2 + 3
+    assert value_of_lost([], a) == 0
+    exact = value_of_lost([2], np.array([Fraction(1, 3)] * 3, dtype=object))
+    assert exact == Fraction(1, 3) and isinstance(exact, Fraction)
+
+
+def test_integers_too_large_for_doubles_are_compared_exactly():
+    big = 2**60
+    assert subranks([big, big + 1]).tolist() == [0, 1]
+    assert evaluate("auc", [1, 0], [10**30 + 1, 10**30]) == 1.0
+
+
+def test_lists_are_averaged_by_weight_in_any_order_of_rows():
+    y = [1, 0, 0, 1, 0, 1]
+    scores = [2, 1, 5, 4, 3, 3]
+    qid = ["b", "b", "a", "a", "a", "b"]  # "a": position 2 of 3; "b": both above the other
+    a, b = evaluate("mrr", [0, 1, 0], [5, 4, 3]), evaluate("mrr", [1, 0, 1], [2, 1, 3])
+    assert (a, b) == (0.5, 1.5)
+    assert evaluate("mrr", y, scores, qid) == (a + b) / 2
+    assert evaluate("mrr", y, scores, qid, query_weight={"b": 3}) == (a + 3 * b) / 4
+    assert evaluate("mrr", y, scores, qid, query_weight=[3, 3, 1, 1, 1, 3]) == (a + 3 * b) / 4
+    assert evaluate("mrr", y, scores, qid, query_weight={"a": 0, "b": 2}) == b
+
+
+def test_a_row_weight_multiplies_its_gain():
+    y, scores = [2, 0, 1, 0], [1, 2, 3, 4]
+    weighted = evaluate("ndcg", y, scores, sample_weight=[0.5, 9, 2, 9])
+    assert weighted == evaluate("ndcg", [1.5, 0, 2, 0], scores, gain="linear")
+    assert evaluate("dcg", y, scores, sample_weight=[0, 1, 1, 1]) == evaluate("dcg", [0, 0, 1, 0], scores)
+
+
+def test_lists_without_a_value_follow_the_policy_and_are_counted():
+    y, scores, qid = [1, 0, 0, 0, 1, 1], [2, 1, 2, 1, 1, 2], [1, 1, 2, 2, 3, 3]
+    # List 2 has no gain; list 3 no pair, which matters to AUC alone.
+    assert count_empty("dcg", y, qid) == 1 and count_empty("auc", y, qid) == 2
+    assert evaluate("auc", y, scores, qid) == 1
+    assert evaluate("auc", y, scores, qid, empty=0) == pytest.approx(1 / 3)
+    assert evaluate("auc", y, scores, qid, empty=1) == 1
+    assert evaluate("ndcg", y, scores, qid, empty=0) == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match="List 2 holds nothing to order"):
+        evaluate("dcg", y, scores, qid, empty="error")
+    with pytest.raises(InputError, match="No list with a weight"):
+        evaluate("dcg", [0, 0], [1, 2])
+    assert evaluate("dcg", [0, 0], [1, 2], empty=0) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        (([1, 0], [1, math.nan]), {}, "score of row 1 is nan"),
+        (([1, 0], [1, 2, 3]), {}, "2 labels and 3 scores"),
+        (([1, 0], ["a", "b"]), {}, "must be real numbers"),
+        (([1, 0], [[1, 2]]), {}, "one number per row"),
+        (([], []), {}, "no rows"),
+        (([1, math.nan], [1, 2]), {}, "label of row 1 is nan"),
+        (([1, -1], [1, 2]), {}, "write 0 for an irrelevant item, not -1"),
+        ((["x", "y"], [1, 2]), {}, "label must be a number"),
+        (([1, 2000], [1, 2]), {}, "label of row 1 is 2000"),
+        (([1, 0], [1, 2]), {"gain": "square"}, "'exponential' or 'linear'"),
+        (([1, 0], [1, 2]), {"ties": "random"}, "ties is 'random'"),
+        (([1, 0], [1, 2]), {"empty": "drop"}, "empty is 'drop'"),
+        (([1, 0], [1, 2]), {"sample_weight": [1]}, "2 labels and 1 sample weights"),
+        (([1, 0], [1, 2]), {"sample_weight": [1, -2]}, "sample_weight of row 1 is -2"),
+        (([1, 0], [1, 2], [1]), {}, "one list name per row"),
+        (([1, 0], [1, 2], [4, 4]), {"query_weight": {4: -1}}, "weight of list 4"),
+        (([1, 0], [1, 2], [4, 4]), {"query_weight": [1, 2]}, "weight of list 4"),
+        (([1, 0], [1, 2], [4, 4]), {"query_weight": [1]}, "query_weight has shape"),
+    ],
+)
+def test_bad_input_gets_a_sentence(arguments, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        evaluate("dcg", *arguments, **options)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(labelled_scores(), min_size=1, max_size=4), st.sampled_from(STATISTICS), st.randoms())
+def test_many_lists_are_the_mean_of_single_ones(lists, name, random):
+    rows = [(q, g, s) for q, (y, scores) in enumerate(lists) for g, s in zip(y, scores)]
+    random.shuffle(rows)
+    qid, y, scores = zip(*rows)
+    assume(len(set(qid)) == len(lists))
+    single = [evaluate(name, *one) for one in lists]
+    assert evaluate(name, y, scores, qid) == pytest.approx(sum(single) / len(single), rel=1e-12)

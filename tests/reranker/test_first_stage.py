@@ -1,0 +1,63 @@
+"""First stages: what is kept as numbers, whatever it is wrapped in."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from rerank.errors import InputError
+from rerank.reranker.first_stage import fit_first_stage
+
+
+def table(n=80, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(d)
+    return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(float)
+
+
+def frozen_twice(estimator):
+    return FrozenEstimator(FrozenEstimator(estimator))
+
+
+def frozen_steps(pipeline):
+    return make_pipeline(*(FrozenEstimator(step) for _, step in pipeline.steps))
+
+
+@pytest.mark.parametrize("wrap", [FrozenEstimator, frozen_twice, frozen_steps])
+@pytest.mark.parametrize("last", [LogisticRegression(), Ridge()])
+def test_a_frozen_pipeline_scores_the_same_bits_as_the_pipeline(wrap, last):
+    X, y = table()
+    fitted = make_pipeline(StandardScaler(), last).fit(X, y)
+    plain, frozen = fit_first_stage(fitted, X, y), fit_first_stage(wrap(fitted), X, y)
+    np.testing.assert_array_equal(frozen.coef, plain.coef)
+    assert frozen.intercept == plain.intercept
+    np.testing.assert_array_equal(frozen.scores(X), plain.scores(X))
+    # The weights are in original units: they tell apart what the estimator tells apart.
+    raw = fitted.predict(X) if isinstance(last, Ridge) else fitted.decision_function(X)
+    np.testing.assert_allclose(X @ frozen.coef + frozen.intercept, raw, rtol=1e-9, atol=1e-9)
+
+
+def test_a_frozen_estimator_goes_by_the_name_of_what_it_holds():
+    X, y = table()
+    assert fit_first_stage(FrozenEstimator(Ridge().fit(X, y)), X, y).name == "Ridge"
+
+
+@pytest.mark.parametrize(
+    "estimator", [RandomForestClassifier(3, random_state=0), make_pipeline(MinMaxScaler((0, 1)), Ridge())]
+)
+def test_what_is_not_read_as_affine_is_asked_frozen_or_not(estimator):
+    X, y = table()
+    fitted = estimator.fit(X, y)
+    plain, frozen = fit_first_stage(fitted, X, y), fit_first_stage(FrozenEstimator(fitted), X, y)
+    assert plain.coef is None and frozen.coef is None
+    np.testing.assert_array_equal(frozen.scores(X), plain.scores(X))
+
+
+@pytest.mark.parametrize("wrap", [FrozenEstimator, frozen_twice])
+def test_what_is_frozen_before_it_is_fitted_is_refused(wrap):
+    X, y = table()
+    with pytest.raises(InputError, match="LogisticRegression is frozen and not fitted"):
+        fit_first_stage(wrap(LogisticRegression()), X, y)

@@ -1,0 +1,230 @@
+import json
+import os
+import pickletools
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.reranker.files import model_file
+from rerank.reranker.files.model_file import ModelDocument
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def document(**changes):
+    values = dict(
+        statistic="dcg@10",
+        feature_names=("age", "year", "größe"),
+        features=np.array([0, 2]),
+        low=np.array([30.0, 0.1]),
+        high=np.array([83.0, 1 / 3]),
+        weights=np.array([-1.0, 5e-324]),
+        epsilon=1e-4,
+        signs=np.array([0, 1]),
+        first_stage="logistic",
+        first_stage_coef=np.array([0.1, -0.2, 0.3]),
+        first_stage_intercept=-0.7,
+        threshold=0.25,
+        n_candidates=50,
+        result={"value": 1 / 3, "bound": np.inf, "status": "feasible", "nodes": 2, "proved": True, "x": None},
+        settings={"solver": "search", "time_limit": 60.0},
+        versions={"numpy": "2.4"},
+        data_sha256="0" * 64,
+        random_state=3,
+    )
+    return ModelDocument(**{**values, **changes})
+
+
+def same(a, b):
+    for name in ModelDocument.__dataclass_fields__:
+        left, right = getattr(a, name), getattr(b, name)
+        if isinstance(left, np.ndarray):
+            if left.tobytes() != np.asarray(right, dtype=left.dtype).tobytes():
+                return False
+        elif left != right or type(left) is not type(right):
+            return False
+    return True
+
+
+def rewritten(body, tmp_path, **changes):
+    """A file with changed fields and a digest that fits them: only the schema can refuse it."""
+    body = {**body, **changes}
+    body["digest"] = model_file._digest({k: v for k, v in body.items() if k != "digest"})
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(body))
+    return path
+
+
+def test_a_file_gives_back_every_bit(tmp_path):
+    path = tmp_path / "model.json"
+    model_file.write(path, document())
+    assert same(document(), model_file.read(path))
+    assert os.listdir(tmp_path) == ["model.json"]
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.tuples(FINITE, FINITE, st.floats(-1, 1)), max_size=5),
+    FINITE,
+    st.dictionaries(st.text(), FINITE),
+)
+def test_any_document_survives(rows, intercept, result):
+    columns = [(min(a, b), max(a, b), w) for a, b, w in rows if a != b]
+    low, high, weights = (np.array([row[i] for row in columns]) for i in range(3))
+    p = len(columns)
+    doc = document(
+        feature_names=tuple(f"x{i}" for i in range(p)),
+        features=np.arange(p),
+        low=low,
+        high=high,
+        weights=weights,
+        signs=np.zeros(p, dtype=int),
+        first_stage_coef=weights,
+        first_stage_intercept=intercept,
+        result=result,
+    )
+    assert same(doc, model_file.from_dict(json.loads(json.dumps(model_file.to_dict(doc)))))
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.data())
+def test_a_damaged_file_is_refused_or_gives_the_same_model(tmp_path_factory, data):
+    text = json.dumps(model_file.to_dict(document()), indent=1).encode()
+    start = data.draw(st.integers(0, len(text) - 1))
+    stop = data.draw(st.integers(start, min(start + 40, len(text))))
+    path = tmp_path_factory.getbasetemp() / "damaged.json"
+    path.write_bytes(text[:start] + data.draw(st.binary(max_size=8)) + text[stop:])
+    try:
+        found = model_file.read(path)
+    except InputError as error:
+        assert str(path) in str(error)
+    else:
+        assert same(document(), found)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from([*ModelDocument.__dataclass_fields__, "format", "schema", "digest", "more"]), JSON)
+def test_a_field_of_another_kind_is_refused_or_means_something(name, value):
+    body = {**model_file.to_dict(document()), name: value}
+    try:
+        body["digest"] = model_file._digest({k: v for k, v in body.items() if k != "digest"})
+    except ValueError:  # NaN or infinity, which no JSON file holds
+        return
+    try:
+        assert isinstance(model_file.from_dict(body), ModelDocument)
+    except InputError:
+        return
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"schema": 2}, "schema 2 is not 1"),
+        ({"schema": True}, "schema True"),
+        ({"format": "else"}, '"format" is not'),
+        ({"more": 1}, "there is no field 'more'"),
+        ({"weights": ["0x1.0000000000000p+0"]}, "'weights' has 1 entries where 2"),
+        ({"weights": ["0x1.0000000000000p+1", "0x0.0p+0"]}, r"'weights' lie in \[-1, 1\]"),
+        ({"weights": ["nan", "0x0.0p+0"]}, "not a hexadecimal float"),
+        ({"weights": ["1.5", "0x0.0p+0"]}, "not a hexadecimal float"),  # fromhex would read 1.3125
+        ({"weights": [1.5, 0.5]}, "not a hexadecimal float"),
+        ({"epsilon": "0x1.0000000000000p+9999"}, "'epsilon' is not a finite number"),
+        ({"epsilon": "0x1.8p+0"}, "not the shortest spelling"),
+        ({"epsilon": "0x0.0p+0"}, "'epsilon' is positive"),
+        ({"features": [2, 0]}, "'features' are ascending"),
+        ({"features": [0, 3]}, "'features' are ascending"),
+        ({"features": [0, 10**30]}, "not an integer in range"),
+        ({"features": [0, True]}, "not an integer in range"),
+        ({"high": ["0x1.e000000000000p+4", "0x1.0000000000000p+0"]}, "'low' is below 'high'"),
+        ({"feature_names": ["a", "a", "b"]}, "'feature_names' are distinct"),
+        ({"statistic": None}, "exactly one is given"),
+        ({"first_stage_coef": None}, "a first stage has a coefficient"),
+        ({"gain": "cubic"}, "'gain' is exponential"),
+        ({"data_sha256": "abc"}, "64 hexadecimal digits"),
+        ({"result": {"value": [1]}}, "flat object"),
+        ({"result": {"value": 0.5}}, "flat object"),
+    ],
+)
+def test_what_the_schema_refuses(tmp_path, changes, sentence):
+    path = rewritten(model_file.to_dict(document()), tmp_path, **changes)
+    with pytest.raises(InputError, match=sentence) as caught:
+        model_file.read(path)
+    assert str(path) in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_missing_field_and_a_wrong_digest_are_named(tmp_path):
+    body = model_file.to_dict(document())
+    with pytest.raises(InputError, match="'epsilon' is missing"):
+        model_file.from_dict({k: v for k, v in body.items() if k != "epsilon"})
+    with pytest.raises(InputError, match="digest does not match"):
+        model_file.from_dict({**body, "random_state": 4})
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b"", "not JSON"),
+        (b"\x80\x04\x95", "not JSON"),  # how a pickle begins
+        (b"[" * 100_000, "not JSON"),
+        (b'{"format": 1, "format": 2}', "twice"),
+        (b'{"format": NaN}', "NaN is not a JSON number"),
+        (b'{"schema": ' + b"9" * 5000 + b"}", "not JSON"),
+        (b"[]", '"format"'),
+        (b"\xff\xfe{}", "not JSON"),
+    ],
+)
+def test_what_is_no_model_is_said_to_be_none(tmp_path, raw, sentence):
+    path = tmp_path / "model.json"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=sentence):
+        model_file.read(path)
+
+
+def test_a_huge_file_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_file, "MAX_BYTES", 100)
+    path = tmp_path / "model.json"
+    path.write_bytes(b"[" + b"1," * 100 + b"1]")
+    monkeypatch.setattr(model_file.json, "loads", lambda *a, **k: pytest.fail("parsed"))
+    with pytest.raises(InputError, match="larger than 100 bytes"):
+        model_file.read(path)
+
+
+def test_an_unwritable_document_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.json"
+    model_file.write(path, document())
+    before = path.read_bytes()
+    for bad in ({"weights": np.array([0.0, np.nan])}, {"result": {"x": object()}}, {"epsilon": 0.0}):
+        with pytest.raises(InputError):
+            model_file.write(path, document(**bad))
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["model.json"]
+
+
+def test_a_missing_file_and_a_missing_folder_are_said(tmp_path):
+    with pytest.raises(InputError, match="Cannot read"):
+        model_file.read(tmp_path / "none.json")
+    with pytest.raises(InputError, match="Cannot write"):
+        model_file.write(tmp_path / "none" / "model.json", document())
+
+
+def test_no_pickle_is_opened(tmp_path, monkeypatch):
+    import pickle
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, lambda *a, **k: pytest.fail("unpickled"))
+    path = tmp_path / "model.json"
+    model_file.write(path, document())
+    model_file.read(path)
+    with pytest.raises(Exception):  # noqa: B017 - the file is no pickle, whatever the reason given
+        list(pickletools.genops(path.read_bytes()))
+    assert "pickle" not in set(vars(sys.modules["rerank.reranker.files.model_file"]))

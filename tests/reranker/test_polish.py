@@ -1,0 +1,134 @@
+"""Polish: the widest smallest margin, against the whole linear program solved otherwise; and the epsilon rule."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.reranker.solve.margin import check_epsilon, default_epsilon, least_epsilon
+from rerank.reranker.solve.polish import polish, smallest_margin
+from rerank.solvers import highs
+from tests.cases.hand_programs import INF, auc, program
+
+
+def instance(seed, n=40, d=4, wins=1e-4):
+    """Rows in [0, 1], weights with max |w| = 1, and the pairs they win."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    w = rng.normal(size=d)
+    w /= np.abs(w).max()
+    order = rng.permutation(n)
+    i, k = (side.ravel() for side in np.meshgrid(order[: n // 3], order[n // 3 :], indexing="ij"))
+    pairs = np.column_stack([i, k])
+    return X, pairs[(X[i] - X[k]) @ w >= wins], w
+
+
+def widest(X, pairs, low, high):
+    """The same linear program as one Program, all rows at once, solved by HiGHS's own adapter: the slow twin."""
+    D = X[pairs[:, 0]] - X[pairs[:, 1]]
+    made = program(
+        "widest", np.r_[np.zeros(D.shape[1]), 1.0], np.column_stack([D, -np.ones(len(D))]), np.zeros(len(D)),
+        np.full(len(D), INF), np.r_[low, -99.0], np.r_[high, 99.0], np.zeros(D.shape[1] + 1),
+    )  # fmt: skip
+    return highs.solve(made).objective
+
+
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 6), signed=st.booleans(), partial=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_smallest_margin_is_the_widest_there_is(seed, d, signed, partial):
+    X, pairs, w = instance(seed, d=d)
+    if not len(pairs):
+        return
+    signs = np.sign(w).astype(np.int8) if signed else None
+    if partial:
+        w = np.where(np.arange(d) % 2 == 0, w, 0.0)
+        pairs = pairs[(X[pairs[:, 0]] - X[pairs[:, 1]]) @ w >= 1e-4]
+        if not w.any() or not len(pairs):
+            return
+    v = polish(X, pairs, w, signs)
+    free, sign = w != 0, np.zeros(d) if signs is None else signs
+    low, high = np.where(free & (sign <= 0), -1.0, 0.0), np.where(free & (sign >= 0), 1.0, 0.0)
+    assert ((v >= low) & (v <= high)).all() and np.abs(v).max() <= 1
+    assert smallest_margin(X, pairs, v) >= smallest_margin(X, pairs, w)
+    best = widest(X, pairs, low, high)
+    # A margin below the solver's reach may be kept as it was.
+    assert smallest_margin(X, pairs, v) == pytest.approx(best, abs=1e-7)
+
+
+def test_what_a_mip_left_on_the_margin_is_moved_off_it():
+    made, D = auc(14, 2)
+    outcome = highs.solve(made)
+    w = outcome.x[:2]
+    won = np.flatnonzero(outcome.x[2:] > 0.5)
+    # The rows of auc() are differences already: give each as a pair against a zero row.
+    X, pairs = np.vstack([D, np.zeros(2)]), np.column_stack([won, np.full(won.size, len(D))])
+    assert smallest_margin(X, pairs, w) < 1.2e-4
+    v = polish(X, pairs, w)
+    assert smallest_margin(X, pairs, v) > 2e-4 and np.abs(v).max() == 1.0
+    assert np.count_nonzero(D @ v >= 1e-4) >= won.size
+
+
+def test_twenty_thousand_pairs_in_well_under_a_second():
+    X, pairs, w = instance(1, n=330, d=25, wins=-10.0)
+    pairs = pairs[np.argsort((X[pairs[:, 1]] - X[pairs[:, 0]]) @ w)][:20_000]
+    pairs = pairs[(X[pairs[:, 0]] - X[pairs[:, 1]]) @ w > 0]
+    assert len(pairs) > 10_000
+    began = time.perf_counter()
+    v = polish(X, pairs, w)
+    assert time.perf_counter() - began < 5.0
+    assert smallest_margin(X, pairs, v) > smallest_margin(X, pairs, w)
+
+
+def test_what_cannot_be_improved_comes_back_unchanged():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    best = np.array([1.0, 1.0])
+    pairs = np.array([[1, 0], [2, 0]])
+    assert np.array_equal(polish(X, pairs, best), best)
+    assert np.array_equal(polish(X, np.empty((0, 2), int), [0.5, -1.0]), [0.5, -1.0])
+    assert np.array_equal(polish(X, pairs, np.zeros(2)), np.zeros(2))
+    # Two pairs that contradict each other: no weights win both, so nothing is touched.
+    assert np.array_equal(polish(X, [[0, 1], [1, 0]], [0.3, -1.0]), [0.3, -1.0])
+
+
+def test_an_off_support_weight_stays_zero_and_a_support_may_be_wider():
+    X = np.array([[0.0, 0.0], [0.2, 1.0]])
+    assert polish(X, [[1, 0]], [1.0, 0.0])[1] == 0.0
+    assert np.array_equal(polish(X, [[1, 0]], [1.0, 0.0], support=[True, True]), [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("X", "pairs", "w", "more", "words"),
+    [
+        (np.zeros((3, 2)), [[0, 1]], [1.0], {}, "do not fit"),
+        (np.zeros((3, 1)), [[0, 1, 2]], [1.0], {}, "do not fit"),
+        (np.zeros((3, 1)), [[0, 1]], [2.0], {}, "leave the box"),
+        (np.zeros((3, 1)), [[0, 1]], [np.nan], {}, "leave the box"),
+        (np.zeros((3, 1)), [[0, 1]], [1.0], {"signs": [0, 1]}, "give 1 entries each"),
+        (np.zeros((3, 1)), [[0, 1]], [1.0], {"support": [True, True]}, "give 1 entries each"),
+    ],
+)
+def test_bad_input_is_refused(X, pairs, w, more, words):
+    with pytest.raises(InputError, match=words):
+        polish(X, pairs, w, **more)
+
+
+def test_the_epsilon_rule():
+    assert default_epsilon() == 1e-4 and default_epsilon(1e-6, 50.0) == pytest.approx(5e-4)
+    assert least_epsilon(1e-6) == pytest.approx(1e-5) and check_epsilon(1e-5) == 1e-5
+    # Rows divided by their big-M have M = 1, whatever the data.
+    assert check_epsilon(1e-4, 1e-6, 1.0) == 1e-4
+    with pytest.raises(
+        InputError,
+        match="Margin 1e-07 is too close to the solver's feasibility tolerance 1e-06; use at least 1e-05",
+    ):
+        check_epsilon(1e-7)
+    with pytest.raises(InputError, match="use at least 0.001"):
+        check_epsilon(1e-4, 1e-6, 100.0)
+    for bad in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(InputError, match="positive number"):
+            check_epsilon(bad)
+        with pytest.raises(InputError, match="positive numbers"):
+            least_epsilon(1e-6, bad)

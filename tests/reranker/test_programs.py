@@ -1,0 +1,168 @@
+"""Reranker with a program: alone, confirming the search, and going on where the search stopped."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank import Reranker, search
+from rerank.errors import CertificateError, InputError
+from rerank.reranker.result import CLOSED
+from rerank.solvers import highs
+from tests.oracles.oracle import optimum
+from tests.reranker.test_reranker import lists, table
+
+SMALL = {"first_stage": None, "epsilon": 0.02, "time_limit": 30}
+
+
+def small(seed, n=9):
+    return table(seed, n=n, d=2)
+
+
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+@pytest.mark.parametrize("formulation", ["subrank", "resolved_rank", "mixed", "auc", "pairwise"])
+def test_a_program_alone_reaches_the_optimum_and_says_whose_bound_it_is(formulation):
+    X, y = small(1)
+    est = Reranker("auc", solver="highs", presolve=False, formulation=formulation, **SMALL).fit(X, y)
+    result = est.result_
+    assert result.value == pytest.approx(float(optimum(est._fit.training.problem).value), abs=1e-9)
+    assert result.program_value == pytest.approx(result.program_bound, abs=1e-6)
+    if formulation in ("mixed", "auc", "pairwise"):
+        assert (result.bound_source, result.status) == ("solver", "optimal_by_solver")
+        assert "solver's word" in result.message
+    else:
+        assert (result.bound_source, result.status) == ("ideal", "feasible")
+        assert any("no bound on the value" in note for note in result.notes)
+    assert result.model_size["nonzeros"] > 0 and result.start_accepted is not False
+
+
+@pytest.mark.parametrize("stat", ["dcg@3", "mrr", "auc"])
+def test_the_bound_of_another_program_is_never_taken_over(stat):
+    X, y = small(2)
+    plain = Reranker(stat, solver="highs", presolve=False, formulation="subrank", **SMALL).fit(X, y).result_
+    assert plain.bound_source == "ideal" and plain.bound >= plain.value
+
+
+@pytest.mark.parametrize("formulation", ["subrank", "resolved_rank", "mixed"])
+def test_a_program_confirms_what_the_search_proved(formulation):
+    X, y = small(3)
+    options = {**SMALL, "time_limit": 60, "epsilon": 1e-3}
+    result = Reranker("dcg@3", solver="highs", formulation=formulation, **options).fit(X, y).result_
+    assert (result.status, result.formulation) == ("optimal", formulation)
+    assert result.bound_source in ("search", "ideal")
+    assert result.program_value <= result.bound + 1e-6
+    assert {"search", "build", "highs", "certificate"} <= set(result.seconds)
+
+
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+def test_a_program_that_does_not_admit_the_proved_weights_says_so():
+    X, y = small(3)
+    result = (
+        Reranker("dcg@3", solver="highs", formulation="resolved_rank", **{**SMALL, "time_limit": 60})
+        .fit(X, y)
+        .result_
+    )
+    assert result.status == "optimal" and result.program_value is None
+    assert any("does not admit" in note for note in result.notes)
+
+
+def stopping_short(honest):
+    """A search that finds and proves little: the start only, the ideal bound, the whole box."""
+
+    def solve(problem, start=None, **options):
+        found = honest(problem, start=start, **options)
+        from rerank.reranker.solve.verified import judge
+
+        first = np.zeros(problem.n_features)
+        first[0] = 1.0
+        value = judge(problem, first).value
+        return replace(found, value=value, bound=problem.ideal, weights=first, closed=False, box=None)
+
+    return solve
+
+
+@pytest.mark.parametrize("stat", ["dcg@3", "mrr"])
+@pytest.mark.parametrize("seed", [4, 5])
+def test_highs_goes_on_where_the_search_stopped(monkeypatch, stat, seed):
+    monkeypatch.setattr(search, "solve", stopping_short(search.solve))
+    X, y = small(seed, n=8)
+    est = Reranker(stat, solver="highs", **SMALL).fit(X, y)
+    result = est.result_
+    best = float(optimum(est._fit.training.problem).value)
+    assert result.value == pytest.approx(best, abs=1e-9)
+    assert result.bound >= best - CLOSED and result.formulation == "mixed"
+    assert result.status in ("optimal", "optimal_by_solver")
+    if result.bound_source == "solver":
+        assert any("search had proved" in note for note in result.notes)
+
+
+def test_graded_lists_through_a_program():
+    X, y, qid = lists(5, n_lists=3, m=5)
+    est = Reranker("ndcg@3", solver="highs", presolve=False, formulation="mixed", **SMALL).fit(X, y, qid)
+    assert est.result_.value == pytest.approx(float(optimum(est._fit.training.problem).value), abs=1e-9)
+    assert est.result_.status == "optimal_by_solver"
+
+
+def test_an_inflated_claim_fails_loudly(monkeypatch):
+    honest = highs.solve
+
+    def inflated(program, options=None, start=None, cancel=None):
+        outcome = honest(program, options, start, cancel)
+        return replace(outcome, objective=outcome.objective + 0.5, bound=outcome.bound + 0.5)
+
+    monkeypatch.setattr(highs, "solve", inflated)
+    X, y = small(6)
+    with pytest.raises(CertificateError, match="recomputed exactly"):
+        Reranker("dcg@3", solver="highs", presolve=False, formulation="mixed", **SMALL).fit(X, y)
+
+
+def test_weights_on_the_very_margin_are_polished():
+    X, y = small(7)
+    est = Reranker("auc", solver="highs", presolve=False, formulation="auc", **SMALL).fit(X, y)
+    assert est.result_.certificate.margin >= est._fit.training.problem.epsilon
+
+
+def test_a_margin_within_the_tolerance_is_refused_but_not_for_the_search():
+    X, y = small(8)
+    with pytest.raises(InputError, match="feasibility tolerance"):
+        Reranker("dcg@3", first_stage=None, epsilon=1e-7).fit(X, y)
+    assert Reranker("dcg@3", first_stage=None, epsilon=1e-7, solver="search").fit(X, y).result_.proved
+
+
+def test_the_automatic_margin_grows_with_the_rows_of_the_program():
+    X, y = table(9, n=30, d=40)
+    est = Reranker("dcg@3", first_stage=None, solver="highs", time_limit=0.5).fit(X, y)
+    assert est.result_.epsilon > 1e-4
+    assert (
+        Reranker("dcg@3", first_stage=None, solver="search", time_limit=0.2).fit(X, y).result_.epsilon == 1e-4
+    )
+
+
+@pytest.mark.parametrize("formulation", ["auc", "pairwise"])
+def test_formulation_and_statistic_must_fit(formulation):
+    with pytest.raises(InputError, match="counts pairs"):
+        Reranker("dcg@3", formulation=formulation).fit(*small(0))
+    with pytest.raises(InputError, match="did you mean 'subrank'"):
+        Reranker("dcg@3", formulation="subrnk").fit(*small(0))
+
+
+def test_the_search_alone_builds_no_model_and_loads_no_solver():
+    code = (
+        "import numpy as np, sys; from rerank import Reranker; rng = np.random.default_rng(0);"
+        "X = rng.normal(size=(30, 2)); y = (X[:, 0] + rng.normal(size=30) > .5) * 1;"
+        "Reranker(solver='search', n_candidates=20).fit(X, y);"
+        "print([m for m in ('pyomo', 'highspy', 'pulp') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_build_model_gives_the_pyomo_model_of_the_fit():
+    import pyomo.environ as pyo
+
+    est = Reranker("dcg@3", first_stage=None, solver="search").fit(*small(0))
+    assert isinstance(est.build_model(), pyo.ConcreteModel)
+    with pytest.raises(InputError, match="non-zeros"):
+        est.build_model(max_nonzeros=10)

@@ -1,0 +1,408 @@
+"""Reranker: what a fit reports against independent recomputation, and every status it can end in."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+
+from rerank import Reranker
+from rerank.errors import CertificateError, InputError
+from rerank.ranks import evaluate
+from rerank.reranker.first_stage import fit_first_stage
+from rerank.statistics import DCG
+from rerank.statistics.thinned import Thinned
+from tests.oracles.oracle import objective_at, optimum
+
+
+def table(seed, n=60, d=3, share=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    signal = X @ rng.normal(size=d) + rng.normal(size=n)
+    return X, (signal > np.quantile(signal, 1 - share)).astype(float)
+
+
+def lists(seed, n_lists=6, m=8, d=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_lists * m, d))
+    noisy = X @ rng.normal(size=d) + rng.normal(size=n_lists * m)
+    y = np.digitize(noisy, [0.5, 1.5]).astype(float)
+    qid = np.repeat([f"q{k}" for k in range(n_lists)], m)
+    order = rng.permutation(y.size)
+    return X[order], y[order], qid[order]
+
+
+def fitted(X, y, stat="dcg@5", **options):
+    return Reranker(stat, **{"solver": "search", "time_limit": 20, **options}).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("stat", ["auc", "dcg@3", "mrr", "precision@3"])
+def test_value_and_bound_meet_the_exact_optimum(seed, stat):
+    X, y = table(seed, n=9, d=2)
+    est = fitted(X, y, stat, first_stage=None, epsilon=0.05, C=0.01 * (seed % 2))
+    problem, result = est._fit.training.problem, est.result_
+    best = optimum(problem).value
+    assert abs(result.value - float(best)) < 1e-9
+    assert result.value <= best <= Fraction(result.bound)
+    assert result.status == "optimal" and result.proved
+
+
+@pytest.mark.parametrize("stat", ["auc", "pauc@4", "wta", "precision@4", "mrr", "dcg", "dcg@5", "pnorm@3"])
+@pytest.mark.parametrize("n_candidates", [8, 25, None])
+def test_the_numbers_are_those_of_the_ranking(stat, n_candidates):
+    X, y = table(3)
+    est = fitted(X, y, stat, n_candidates=n_candidates, max_features=2)
+    result = est.result_
+    assert result.statistic == pytest.approx(evaluate(stat, y, est.list_scores(X)), abs=1e-12)
+    assert result.statistic == pytest.approx(est.score(X, y), abs=1e-12)
+    assert result.statistic >= result.first_stage_statistic
+    assert result.value <= result.bound and result.gap == result.bound - result.value
+    if result.certificate is not None:
+        problem = est._fit.training.problem
+        assert result.certificate.value == objective_at(problem, result.weights)
+        assert float(result.certificate.statistic) >= result.value - 1e-12
+        assert Fraction(result.value) <= result.certificate.value
+
+
+def test_nothing_between_the_four_numbers_but_margin_and_price():
+    X, y = table(1, n=12, d=2)
+    est = fitted(X, y, "dcg@5", first_stage=None, epsilon=1e-4, C=0.25)
+    price = 0.25 * np.count_nonzero(est.result_.weights)
+    assert est.result_.statistic - est.result_.value == pytest.approx(price, abs=1e-9)
+
+
+def test_the_tail_counts():
+    X, y = table(2, n=60)
+    est = fitted(X, y, "auc", n_candidates=10)
+    everything = fitted(X, y, "auc", n_candidates=None)
+    assert 0.5 < est.result_.value <= est.result_.bound < 1
+    assert est.result_.bound <= everything.result_.bound + 1e-9
+
+
+def test_head_is_reordered_and_tail_is_not():
+    X, y = table(5)
+    est = fitted(X, y, n_candidates=12)
+    first = est._stage.scores(X)
+    places, by_first = est.rank(X), np.argsort(np.argsort(-first)) + 1
+    tail = np.argsort(-first)[12:]
+    assert np.array_equal(places[tail], by_first[tail])
+    assert sorted(places.tolist()) == list(range(1, 61))
+    assert np.array_equal(np.argsort(-est.decision_function(X), kind="stable"), np.argsort(places))
+
+
+def test_coefficients_are_in_original_units():
+    X, y = table(4)
+    X = X * [1e3, 1e-3, 1] + [5, 7, -9]
+    est = fitted(X, y, first_stage=None)
+    scores = X @ est.coef_
+    assert np.array_equal(np.argsort(-scores), np.argsort(-est.decision_function(X)))
+    assert est.features_.tolist() == np.flatnonzero(est.coef_).tolist()
+
+
+def test_constant_columns_are_dropped_and_said():
+    X, y = table(6)
+    X[:, 1] = 4.0
+    est = fitted(X, y, first_stage=None)
+    assert est.result_.shortlist.constant_features == ("x1",)
+    assert est.coef_[1] == 0 and est.result_.weights.size == 2
+
+
+def test_duplicates_and_conflicts_are_counted():
+    X, y = table(7, n=20)
+    X = np.vstack([X, X[:3]])
+    y = np.append(y, [1 - y[0], y[1], y[2]])
+    info = fitted(X, y, first_stage=None).result_.shortlist
+    assert (info.n_duplicates, info.n_conflicts) == (3, 1)
+
+
+def test_signs_and_support_are_kept():
+    X, y = table(8, d=4)
+    est = fitted(X, 1 - y, "auc", first_stage=None, positive=True, max_features=2)
+    assert np.all(est.result_.weights >= 0) and np.count_nonzero(est.coef_) <= 2
+    est = fitted(X, y, "auc", first_stage=None, positive=[1, -1, 0, 0])
+    assert est.result_.weights[0] >= 0 and est.result_.weights[1] <= 0
+
+
+# -- statuses ---------------------------------------------------------------------------------------------------------
+
+
+def test_first_stage_is_kept_when_nothing_beats_it():
+    X, y = table(9, n=80, d=2)
+    # A feature costs more than any list is worth, so the best weights are 0 and tie the whole shortlist.
+    est = fitted(X, y, "dcg@5", n_candidates=20, C=5.0)
+    result = est.result_
+    assert result.status == "first_stage_kept" and not est.reranks_
+    assert result.statistic == result.first_stage_statistic
+    assert np.array_equal(est.decision_function(X), est._stage.scores(X))
+    assert np.allclose(est.coef_, est._stage.coef)
+
+
+def test_an_ideal_first_stage_is_left_alone():
+    X = np.arange(40.0)[:, None]
+    y = (X[:, 0] > 29).astype(float)
+    result = fitted(X, y, "dcg@5", n_candidates=15).result_
+    assert (result.status, result.gap, result.bound_source) == ("already_ideal", 0, "ideal")
+    assert result.statistic == result.value == result.bound
+
+
+@pytest.mark.parametrize(("k", "status"), [(3, "nothing_to_find"), (4, "optimal")])
+def test_a_shortlist_of_one_class_is_a_result(k, status):
+    X = np.column_stack([np.arange(30.0), np.r_[np.zeros(26), 1, 0, 0, 0]])
+    y = np.zeros(30)
+    y[26] = 1
+    backwards = FrozenEstimator(Ridge().fit(X[:, :], X[:, 0]))
+    result = Reranker("dcg@5", first_stage=backwards, n_candidates=k, solver="search").fit(X, y).result_
+    assert result.status == status
+    assert result.shortlist.n_positive_head == (k == 4)
+
+
+def test_a_shortlist_of_positives_only_is_already_ideal():
+    X = np.arange(30.0)[:, None]
+    y = (X[:, 0] > 19).astype(float)
+    y[3] = 1
+    assert fitted(X, y, "dcg@5", n_candidates=5).result_.status == "already_ideal"
+
+
+def test_too_little_time_is_an_open_gap_with_advice():
+    X, y = table(10, n=200, d=8)
+    est = fitted(X, y, "auc", n_candidates=None, time_limit=0.3)
+    result = est.result_
+    assert result.status in ("feasible", "first_stage_kept") and not result.proved
+    assert "max_features" in result.message
+    assert result.bound_source in ("search", "ideal") and result.gap > 0
+
+
+def test_everything_fits_in_the_time_limit():
+    X, y = table(11, n=150, d=8)
+    for solver in ("search", "highs"):
+        seconds = fitted(X, y, "dcg@10", n_candidates=100, solver=solver, time_limit=3.0).result_.seconds
+        assert seconds["total"] <= 5.0
+        assert sum(v for k, v in seconds.items() if k != "total") <= seconds["total"] + 1e-6
+
+
+# -- first stages -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["toppush", "ranksvm", "robirank"])
+def test_our_own_scorers_are_first_stages_by_name(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3)) * [1, 100, 0.01] + [0, 5, 1]
+    s = X @ [1, -0.01, 50] + 0.3 * rng.normal(size=150)
+    y = np.digitize(s, np.quantile(s, [0.7, 0.9])).astype(float)
+    qid = rng.integers(0, 5, 150)
+    stage = fit_first_stage(name, X, y, qid, random_state=0)
+    assert stage.name == name and stage.coef is not None
+    assert evaluate("auc", (y > 0).astype(float), stage.scores(X)) > 0.8
+    est = Reranker(stat="ndcg@5", first_stage=name, n_candidates=10, solver="search", time_limit=1.0)
+    est.fit(X, y.astype(int), qid=qid)
+    assert est.result_.value >= 0.0 and est.first_stage_ is not None
+
+
+def test_a_first_stage_that_orders_nothing_is_refused():
+    from rerank.scorers import TopPush
+
+    X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5], [0.4, 0.6]])
+    y = np.array([0.0, 0, 0, 0, 1, 1])  # relevant rows in the middle of the others
+    with pytest.warns(UserWarning, match="weights are 0"), pytest.raises(InputError, match="orders nothing"):
+        fit_first_stage(TopPush(), X, y)
+
+
+def test_scorers_that_take_grades_learn_them():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 2))
+    y = np.where(
+        X[:, 0] > 1, 2.0, np.where(X[:, 1] > 0, 1.0, 0.0)
+    )  # the best rows differ in the first column
+    graded = fit_first_stage("ranksvm", X, y).coef
+    binary = fit_first_stage("ranksvm", X, (y > 0).astype(float)).coef
+    assert graded[0] / abs(graded[1]) > binary[0] / abs(binary[1])
+
+
+def test_unknown_first_stage_names_the_nearest():
+    X, y = table(0)
+    with pytest.raises(InputError, match="did you mean 'logistic'"):
+        Reranker(first_stage="logistics").fit(X, y)
+    with pytest.raises(InputError, match="estimator"):
+        Reranker(first_stage=7).fit(X, y)
+
+
+@pytest.mark.parametrize("stage", [LogisticRegression(), Ridge(), "logistic"])
+def test_an_affine_first_stage_is_kept_as_numbers(stage):
+    X, y = table(1)
+    found = fit_first_stage(stage, X, y)
+    assert np.allclose(found.scores(X), X @ found.coef + found.intercept)
+    assert np.corrcoef(found.scores(X), y)[0, 1] > 0.3
+
+
+@pytest.mark.parametrize("stage", [RandomForestClassifier(5, random_state=0), PoissonRegressor()])
+def test_other_first_stages_are_asked(stage):
+    X, y = table(1)
+    est = fitted(X, y, first_stage=stage, n_candidates=20)
+    assert est._stage.coef is None
+    assert est.result_.statistic >= est.result_.first_stage_statistic
+
+
+def test_a_fitted_estimator_is_used_as_it_is():
+    X, y = table(1)
+    given = LogisticRegression().fit(X, 1 - y)
+    est = fitted(X, y, first_stage=given, n_candidates=20)
+    assert est.first_stage_ is given
+    assert est.result_.first_stage_statistic == evaluate("dcg@5", y, given.decision_function(X))
+
+
+def test_a_first_stage_of_several_classes_is_refused():
+    X, y = table(1)
+    given = LogisticRegression().fit(X, np.arange(60) % 3)
+    with pytest.raises(InputError, match="one score a row"):
+        Reranker(first_stage=given).fit(X, y)
+
+
+# -- lists, grades, weights -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+@pytest.mark.parametrize("stage", [None, "logistic"])
+def test_graded_lists(gain, stage):
+    X, y, qid = lists(0)
+    est = Reranker(
+        "ndcg@4", first_stage=stage, n_candidates=5, gain=gain, solver="search", time_limit=20
+    ).fit(X, y, qid)
+    result = est.result_
+    assert (result.n_lists, result.gain) == (6, gain)
+    assert result.statistic == pytest.approx(
+        evaluate("ndcg@4", y, est.list_scores(X, qid), qid, gain=gain), abs=1e-12
+    )
+    assert result.statistic == pytest.approx(est.score(X, y, qid), abs=1e-12)
+    assert result.certificate.value == objective_at(est._fit.training.problem, result.weights)
+    for name in np.unique(qid):
+        assert sorted(est.rank(X, qid)[qid == name]) == list(range(1, 9))
+
+
+def test_row_order_and_names_of_lists_do_not_matter():
+    X, y, qid = lists(1)
+    est = Reranker("ndcg", first_stage=None, solver="search").fit(X, y, qid)
+    order = np.random.default_rng(0).permutation(y.size)
+    renamed = np.array([{"q0": 7, "q1": 3, "q2": 5, "q3": 1, "q4": 0, "q5": 2}[name] for name in qid])
+    other = Reranker("ndcg", first_stage=None, solver="search").fit(X[order], y[order], renamed[order])
+    assert other.result_.value == pytest.approx(est.result_.value, abs=1e-12)
+
+
+def test_lists_without_a_gain_are_skipped_and_counted():
+    X, y, qid = lists(2)
+    y[qid == "q3"] = 0
+    result = Reranker("ndcg@4", first_stage=None, solver="search").fit(X, y, qid).result_
+    assert (result.n_lists, result.n_empty_lists) == (6, 1)
+
+
+def test_weights_of_lists_by_mapping_and_by_row_agree():
+    X, y, qid = lists(3)
+    heavy = {"q1": 5.0, "q2": 0.0}
+    by_row = np.array([heavy.get(name, 1.0) for name in qid])
+    ests = [
+        Reranker("ndcg@4", first_stage=None, solver="search").fit(X, y, qid, query_weight=weights)
+        for weights in (heavy, by_row)
+    ]
+    assert ests[0].result_.value == ests[1].result_.value
+    plain = evaluate("ndcg@4", y, ests[0].list_scores(X, qid), qid, query_weight=by_row)
+    assert ests[0].result_.statistic == pytest.approx(plain, abs=1e-12)
+
+
+def test_a_row_weight_multiplies_the_gain():
+    X, y, qid = lists(4)
+    weights = np.random.default_rng(4).integers(1, 4, y.size).astype(float)
+    est = Reranker("dcg@4", first_stage=None, solver="search").fit(X, y, qid, sample_weight=weights)
+    scores = est.list_scores(X, qid)
+    assert est.result_.statistic == pytest.approx(
+        evaluate("dcg@4", y, scores, qid, sample_weight=weights), abs=1e-12
+    )
+    assert est.result_.certificate.value == objective_at(est._fit.training.problem, est.result_.weights)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({"q9": 1.0}, "not in qid"),
+        ({"q1": -1.0}, ">= 0"),
+        (np.ones(3), "shape"),
+        (np.zeros(48), "every list"),
+    ],
+)
+def test_bad_weights_of_lists(weights, words):
+    X, y, qid = lists(3)
+    with pytest.raises(InputError, match=words):
+        Reranker("ndcg", first_stage=None).fit(X, y, qid, query_weight=weights)
+    with pytest.raises(InputError, match="no qid"):
+        Reranker("ndcg", first_stage=None).fit(X, y, query_weight={0: 1.0})
+
+
+# -- thinning ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stat", [DCG(3), DCG(), Thinned(DCG(4), 0.9)])
+def test_thinned_coefficients_are_the_mean_over_thinned_lists(stat):
+    n, rho, rng = 7, 0.6, np.random.default_rng(0)
+    kept = rng.random((100_000, n)) < rho
+    by_position = stat.coefficients(n)[::-1]
+    above = np.concatenate([np.zeros((len(kept), 1)), np.cumsum(kept, axis=1)[:, :-1]], axis=1).astype(int)
+    mean = by_position[above].mean(axis=0)
+    thinned = Thinned(stat, rho).coefficients(n)
+    assert np.allclose(thinned[::-1], mean, atol=0.01)
+    assert np.all(np.diff(thinned) >= 0) and np.all(thinned >= 0)
+
+
+def test_thinning_to_one_changes_nothing_and_auc_is_its_own_thinned_form():
+    X, y = table(2, n=20)
+    assert np.array_equal(Thinned(DCG(5), 1.0).coefficients(9), DCG(5).coefficients(9))
+    from rerank.statistics import AUC
+
+    scores = X[:, 0]
+    assert evaluate(Thinned(AUC(), 0.7), y, scores) == pytest.approx(evaluate("auc", y, scores))
+
+
+def test_a_thinned_fit_reports_in_the_thinned_unit():
+    X, y = table(12)
+    est = fitted(X, y, thinning=0.7, n_candidates=20)
+    assert est.result_.statistic_name == "dcg@5 thinned to 0.7"
+    assert est.result_.statistic == pytest.approx(evaluate(Thinned(DCG(5), 0.7), y, est.list_scores(X)))
+    assert est.score(X, y) == pytest.approx(evaluate("dcg@5", y, est.list_scores(X)))
+
+
+# -- claims that do not hold ------------------------------------------------------------------------------------------
+
+
+def test_a_search_that_overstates_is_caught(monkeypatch):
+    from dataclasses import replace
+
+    from rerank import search
+
+    honest = search.solve
+    monkeypatch.setattr(search, "solve", lambda *a, **k: replace(honest(*a, **k), value=99.0, bound=99.0))
+    X, y = table(0, n=20)
+    with pytest.raises(CertificateError, match="claims 99"):
+        fitted(X, y, first_stage=None)
+
+
+def test_a_bound_below_the_value_is_caught(monkeypatch):
+    from dataclasses import replace
+
+    from rerank import search
+
+    honest = search.solve
+    monkeypatch.setattr(search, "solve", lambda *a, **k: replace(honest(*a, **k), bound=0.1))
+    X, y = table(0, n=20)
+    with pytest.raises(CertificateError, match="no value exceeds"):
+        fitted(X, y, first_stage=None)
+
+
+def test_a_proof_is_kept_on_request_and_holds():
+    from rerank.certificate.check import verify
+
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)), (rng.random(60) < 0.4).astype(int)
+    kept = Reranker(stat="auc", solver="search", n_candidates=30, proof=True).fit(X, y)
+    verdict = verify(kept._problem(), kept.result_.proof)
+    assert verdict.ok and verdict.leaves > 10
+    assert Reranker(stat="auc", solver="search", n_candidates=30).fit(X, y).result_.proof is None

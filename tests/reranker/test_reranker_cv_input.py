@@ -1,0 +1,171 @@
+"""RerankerCV: weights, frames, grades, other programs, and what cannot be used."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+
+import rerank
+from rerank import Reranker, RerankerCV
+from rerank.errors import InputError
+from rerank.ranks import evaluate
+from tests.reranker.test_reranker_cv import FAST, SMALL, noise, outliers
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stat", ["auc", "ndcg@5"])
+def test_weights_count_in_judging_as_they_do_in_learning(stat):
+    X, y, qid = outliers()
+    rng = np.random.default_rng(1)
+    rows, by_list = rng.integers(0, 4, y.size) * 1.0, {q: float(q % 3) for q in range(2, 12)}
+    heavy = np.array([by_list.get(q, 1.0) for q in qid])
+    base = clone(FAST).set_params(stat=stat)
+    est = RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3), safeguard=-np.inf)
+    est.fit(X, y, qid, sample_weight=rows, query_weight=by_list)
+    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
+        one = clone(base).set_params(epsilon=0.1)
+        one.fit(X[train], y[train], qid[train], sample_weight=rows[train], query_weight=heavy[train])
+        weights = {"sample_weight": rows[test], "query_weight": heavy[test]}
+        expected = evaluate(stat, y[test], one.list_scores(X[test], qid[test]), qid[test], **weights)
+        assert est.cv_results_["scores"][0, fold] == pytest.approx(expected, abs=1e-12)
+        expected = evaluate(stat, y[test], one._stage.scores(X[test]), qid[test], **weights)
+        assert est.cv_results_["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
+    whole = est.score(X, y, qid, sample_weight=rows, query_weight=by_list)
+    assert whole == pytest.approx(est.result_.statistic, abs=1e-12)
+    assert whole != pytest.approx(est.score(X, y, qid), abs=1e-3)
+
+
+def test_rows_without_weight_are_not_what_folds_are_dealt_by():
+    X, y = noise()
+    weights = np.ones(60)
+    weights[np.flatnonzero(y)[2:]] = 0.0
+    for random_state in range(4):
+        est = RerankerCV(FAST, grid={}, cv=2, random_state=random_state).fit(X, y, sample_weight=weights)
+        assert est.cv_results_["first_stage"].shape == (2,)
+    with pytest.raises(InputError, match="2 relevant rows that count"):
+        RerankerCV(FAST, grid={}, cv=3).fit(X, y, sample_weight=weights)
+
+
+# -- what cannot be used ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"reranker": object()}, "None or a Reranker"),
+        ({"reranker": Reranker}, "None or a Reranker"),
+        ({"grid": []}, "grid is empty"),
+        ({"grid": {"epsilon": [0.1, -1.0]}}, r"^epsilon is -1"),
+        ({"cv": 1}, "at least 2 folds"),
+        ({"cv": "abc"}, "gives no folds"),
+        ({"safeguard": None}, "safeguard is None"),
+        ({"safeguard": "1"}, "safeguard is '1'"),
+        ({"random_state": -1}, "random_state is -1"),
+        ({"cv": ShuffleSplit(2), "n_repeats": 2}, "n_repeats is 2"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_fitted(change, message, monkeypatch):
+    X, y = noise()
+    monkeypatch.setattr(Reranker, "fit", lambda *a, **k: pytest.fail("a fit was begun"))
+    with pytest.raises(InputError, match=message):
+        RerankerCV(**{"reranker": FAST, "grid": SMALL, **change}).fit(X, y)
+
+
+def test_lists_are_not_cut_by_a_splitter_and_none_is_a_number_of_folds():
+    X, y, qid = outliers()
+    with pytest.raises(InputError, match="every list whole"):
+        RerankerCV(FAST, grid={}, cv=KFold(5)).fit(X, y, qid)
+    found = RerankerCV(FAST, grid={}, cv=None).fit(X, y, qid)
+    five = RerankerCV(FAST, grid={}, cv=5).fit(X, y, qid)
+    np.testing.assert_array_equal(found.cv_results_["scores"], five.cv_results_["scores"])
+
+
+def test_a_fold_that_cannot_be_used_is_named():
+    X, y = noise()
+    early, late = np.arange(30), np.arange(30, 60)
+    weights = np.where(np.arange(60) < 30, 1.0, 0.0)
+    with pytest.raises(InputError, match="training rows of fold 1 of 1: sample_weight is 0 in every row"):
+        RerankerCV(FAST, grid={}, cv=[(late, early)]).fit(X, y, sample_weight=weights)
+    one_class = [(late, early), (np.arange(0, 18, 2), late)]
+    with pytest.raises(InputError, match="training rows of fold 2 of 2: y holds one class only"):
+        RerankerCV(FAST, grid={}, cv=one_class).fit(X, y)
+    no_pair = [(late, early), (early, np.arange(31, 60, 2))]
+    with pytest.raises(InputError, match="rows held out in fold 2 of 2: .*a pair for AUC"):
+        RerankerCV(FAST, grid={}, cv=no_pair).fit(X, y)
+
+
+def test_coefficients_for_one_length_need_whole_lists():
+    X, y = noise()
+    stat = np.arange(60.0)
+    with pytest.raises(InputError, match="stat holds 60 coefficients .* function of"):
+        RerankerCV(clone(FAST).set_params(stat=stat), grid={}).fit(X, y)
+    X, y, qid = outliers()
+    lists = RerankerCV(clone(FAST).set_params(stat=np.arange(15.0)), grid={}, cv=3).fit(X, y, qid)
+    by_rule = RerankerCV(clone(FAST).set_params(stat=lambda rank, n: rank - 1), grid={}, cv=3).fit(X, y, qid)
+    np.testing.assert_array_equal(lists.cv_results_["scores"], by_rule.cv_results_["scores"])
+
+
+# -- frames, grades, other programs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_are_what_their_columns_are(library, tmp_path):
+    frames = pytest.importorskip(library)
+    X, y, qid = outliers()
+    columns = frames.DataFrame({"age": X[:, 0], "size": X[:, 1]})
+    labels, weights = frames.Series(y), frames.Series(np.arange(y.size) % 3 + 1.0)
+    names = frames.Series([f"q{q}" for q in qid])
+    options = {"grid": SMALL, "cv": 3, "safeguard": -np.inf}
+    est = RerankerCV(FAST, **options).fit(columns, labels, names, weights, {"q1": 2.0})
+    plain = RerankerCV(FAST, **options).fit(X, y, qid, weights.to_numpy(), {1: 2.0})
+    np.testing.assert_array_equal(est.cv_results_["scores"], plain.cv_results_["scores"])
+    np.testing.assert_array_equal(est.rank(columns, names), plain.rank(X, qid))
+    assert est.score(columns, labels, names, weights) == plain.score(X, y, qid, weights.to_numpy())
+    assert est.feature_names_in_.tolist() == ["age", "size"] and est.features_[-1] == "size"
+    est.save(tmp_path / "model.json")
+    read = rerank.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(read.rank(columns, names), est.rank(columns, names))
+    assert not hasattr(est.fit(X, y, qid), "feature_names_in_") and est.n_features_in_ == 2
+
+
+def squared(rank, length):
+    return (rank / length) ** 2
+
+
+@pytest.mark.parametrize("with_lists", [True, False])
+@pytest.mark.parametrize("stat, gain", [("ndcg@5", "exponential"), ("auc", "linear"), (squared, "linear")])
+def test_grades_and_statistics_by_rule(stat, gain, with_lists):
+    X, y, qid = outliers()
+    y = y * (1 + np.arange(y.size) % 3)
+    lists = qid if with_lists else None
+    base = clone(FAST).set_params(stat=stat, gain=gain)
+    cut = (np.flatnonzero(qid < 8), np.flatnonzero(qid >= 8))
+    train, test = cut
+    est = RerankerCV(base, grid={}, cv=[cut]).fit(X, y, lists)
+    one = clone(base).fit(X[train], y[train], None if lists is None else lists[train])
+    held = None if lists is None else lists[test]
+    ranked = one.decision_function(X[test]) if held is None else one.list_scores(X[test], held)
+    for found, scores in (("scores", ranked), ("first_stage", one._stage.scores(X[test]))):
+        expected = evaluate(stat, y[test], scores, held, gain=gain)
+        assert est.cv_results_[found].item() == pytest.approx(expected, abs=1e-12)
+    assert est.score(X, y, lists) == pytest.approx(est.result_.statistic, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "formulation, stat, options",
+    [
+        ("subrank", "dcg@5", 6),
+        ("resolved_rank", "dcg@5", 2),
+        ("mixed", squared, 6),
+        ("auc", "auc", 3),
+        ("pairwise", "auc", 3),
+    ],
+)
+def test_the_default_grid_goes_with_every_program(formulation, stat, options):
+    X, y, qid = (part[:60] for part in outliers())
+    base = Reranker(stat, formulation=formulation, n_candidates=4, time_limit=5)
+    est = RerankerCV(base, cv=2).fit(X, y, qid)
+    assert est.cv_results_["scores"].shape == (options, 2)
+    assert np.isfinite(est.cv_results_["scores"]).all()

@@ -1,0 +1,124 @@
+"""The clock and Ctrl-C: what was found is kept, what was not looked at stays in the bound."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from rerank.problem import Problem
+from rerank.search import Progress, SearchResult, compile_kernels, solve
+from rerank.search.boxes.vertices import Exact
+from tests.cases.search import drawn_lists, noisy_problem, tables
+from tests.oracles.oracle import objective_at
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    compile_kernels()
+
+
+def timed(problem: Problem, limit: float) -> tuple[SearchResult, float]:
+    """One solve on one core and its processor seconds, which other processes do not stretch."""
+    began = time.process_time()
+    found = solve(problem, time_limit=limit, n_jobs=1)
+    return found, time.process_time() - began
+
+
+SLOW = {
+    "one list": lambda: noisy_problem(100, 8, "auc", 0.35, 0),
+    "57 choose 3 supports": lambda: noisy_problem(150, 57, "mrr", 0.35, 0, max_features=3),
+    "a price on each of 40 features": lambda: noisy_problem(100, 40, "auc", 0.35, 0, C=1e-4),
+    "67,000 pairs": lambda: drawn_lists(0, 300, 39, 4, "ndcg@10"),
+    "67,000 pairs, best 3 of 25": lambda: drawn_lists(0, 300, 39, 25, "ndcg@10", max_features=3),
+    "135 features": lambda: noisy_problem(300, 135, "dcg@10", 0.3, 0),
+    "two values a feature": lambda: two_valued(),
+}
+
+
+def two_valued() -> Problem:
+    """Flags as features: every difference is -1, 0 or 1, and boxes meet many ties."""
+    from rerank.problem import problem_of
+    from rerank.statistics import parse
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(60, 8)).astype(float)
+    return problem_of(X, (X[:, 0] + X[:, 1] + rng.normal(size=60) > 1.5).astype(float), parse("auc"))
+
+
+@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("limit", [0.0, 0.5])
+def test_the_time_limit_is_kept(name: str, limit: float) -> None:
+    problem = SLOW[name]()
+    found, seconds = timed(problem, limit)
+    assert seconds <= limit + max(2.0, 0.05 * limit)
+    assert found.value <= found.bound and not found.interrupted
+    if limit == 0:
+        assert not found.closed
+    else:
+        t = tables(problem)
+        assert found.value > t.to_value(
+            Exact(problem, t, np.ones(problem.n_features)).value(found.weights * 0)
+        )
+
+
+def test_no_time_limit_means_until_closed() -> None:
+    assert solve(noisy_problem(40, 3, "auc", 0.35, 0), time_limit=None, n_jobs=1).closed
+
+
+def test_ctrl_c_in_the_callback_keeps_the_best_point() -> None:
+    seen: list[Progress] = []
+
+    def stop(now: Progress) -> None:
+        seen.append(now)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    problem = noisy_problem(100, 6, "auc", 0.35, 0)
+    found = solve(problem, time_limit=30.0, n_jobs=2, progress=stop)
+    assert found.interrupted and not found.closed and len(seen) == 3
+    assert seen[-1].value <= found.value <= found.bound <= seen[-1].bound + 1e-12
+    assert float(objective_at(problem, found.weights)) == pytest.approx(found.value, rel=1e-12)
+
+
+def test_any_other_error_in_the_callback_is_raised() -> None:
+    def fail(now: Progress) -> None:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        solve(noisy_problem(100, 6, "auc", 0.35, 0), time_limit=10.0, n_jobs=2, progress=fail)
+
+
+CHILD = """
+import json, sys, time
+from rerank.search import compile_kernels, solve
+from tests.cases.search import noisy_problem
+compile_kernels()
+problem = noisy_problem(100, 6, "auc", 0.35, 0)
+told = []
+def tell(now):
+    if not told:
+        told.append(now)
+        print("running", flush=True)
+found = solve(problem, time_limit=60.0, n_jobs=2, progress=tell)
+print(json.dumps([found.interrupted, found.closed, found.value, found.bound, found.seconds, told[0].value]), flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_running_search_at_once() -> None:
+    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "running\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    began = time.perf_counter()
+    out, _ = child.communicate(timeout=30)
+    interrupted, closed, value, bound, seconds, early = json.loads(out)
+    assert child.returncode == 0 and interrupted and not closed
+    assert early <= value <= bound and seconds < 30 and time.perf_counter() - began < 10
+    whole = solve(noisy_problem(100, 6, "auc", 0.35, 0), time_limit=0.5, n_jobs=1)
+    assert bound >= whole.value

@@ -1,0 +1,210 @@
+"""Exact line search against brute evaluation, and the climb that follows lines."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from rerank.problem import Problem
+from rerank.search import line_search
+from rerank.search.boxes.vertices import Exact, inner_value
+from rerank.search.lines import kernel as line_kernel
+from rerank.search.lines.forward import forward
+from rerank.search.lines.search import LineSearch
+from rerank.search.tables import Tables, tables
+from tests.cases.instances import draw
+from tests.cases.search import drawn_lists, noisy_problem, surface
+
+Floats = NDArray[np.float64]
+SEEDS = st.integers(0, 10**6)
+
+
+def slow_value(t: Tables, w: Floats, room: float = 0.0) -> float:
+    """Value of a point of a line, scaled back to the cube's surface."""
+    return inner_value(t, (w / np.abs(w).max()) @ t.pairs >= t.epsilon + room)
+
+
+def slow_norm_breaks(w: Floats, u: Floats) -> list[float]:
+    """Places where the largest ``|w_j + tau u_j|`` may change hands."""
+    lines = [(s * a, s * b) for a, b in zip(w, u, strict=True) for s in (1, -1)]
+    return [(b0 - a0) / (a1 - b1) for (a0, a1), (b0, b1) in combinations(lines, 2) if a1 != b1]
+
+
+def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float:
+    """Best value over the middles of all pieces on which nothing changes."""
+    breaks = sorted(slow_norm_breaks(w, u))
+    inner = [-1e6, *breaks, 1e6]
+    marks = list(breaks)
+    for left, right in pairwise(inner):
+        if right <= left:
+            continue
+        middle = 0.5 * (left + right)
+        j = int(np.argmax(np.abs(w + middle * u)))
+        sign = np.sign(w[j] + middle * u[j])
+        for A, B in zip(w @ t.pairs, u @ t.pairs, strict=True):
+            slope = B - t.epsilon * sign * u[j]
+            if slope != 0:
+                root = -(A - t.epsilon * sign * w[j]) / slope
+                if left - 1e-9 <= root <= right + 1e-9:
+                    marks.append(float(root))
+    marks = [m for m in marks if low < m < high]
+    ends = [
+        max(low, min(marks, default=0.0) - 10.0),
+        *sorted(marks),
+        min(high, max(marks, default=0.0) + 10.0),
+    ]
+    points = [0.5 * (a + b) for a, b in pairwise(ends) if b - a > 1e-9]
+    return max(slow_value(t, w + p * u) for p in points if np.abs(w + p * u).max() > 1e-9)
+
+
+def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
+    n, at, who, value, lost = line_kernel.ends(
+        t.pairs, t.slot, t.span, t.weight, w, u, -u, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
+    )
+    return line_kernel.sweep(
+        np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
+        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
+    )  # fmt: skip
+
+
+def smooth(seed: int) -> Problem:
+    """A drawn problem without pairs that change hands at one place by construction."""
+    while True:
+        drawn = draw(seed, n_max=12, d_max=4)
+        if drawn.kind in ("normal", "mixed", "duplicates", "collinear") and drawn.problem.units:
+            if tables(drawn.problem).pairs.shape[1]:
+                return drawn.problem
+        seed += 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.booleans())
+def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: bool) -> None:
+    rng = np.random.default_rng(seed)
+    problem = smooth(seed)
+    t = tables(problem)
+    d = problem.n_features
+    w = rng.uniform(-1, 1, size=d)
+    u = rng.normal(size=d) if rng.random() < 0.5 else np.eye(d)[rng.integers(d)]
+    low, high = (-rng.random() - 0.1, rng.random() + 0.1) if bounded else (-np.inf, np.inf)
+    value, tau = swept(t, w, u, low, high)
+    assert value == pytest.approx(slow_best(t, w, u, low, high), rel=1e-12, abs=1e-12)
+    assert low <= tau <= high
+    best = w + tau * u
+    assert slow_value(t, best) == pytest.approx(value, rel=1e-12, abs=1e-12)
+    # No point of a dense grid is better.
+    grid = np.linspace(max(low, -30.0), min(high, 30.0), 200)
+    inside = [w + x * u for x in grid if np.abs(w + x * u).max() > 1e-9]
+    assert max(slow_value(t, x, 1e-9) for x in inside) <= value + 1e-12 * abs(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 5))
+def test_the_envelope_is_the_largest_size(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    w, u = rng.integers(-3, 4, size=k).astype(float), rng.integers(-3, 4, size=k).astype(float)
+    pieces, breaks, slopes, levels = line_kernel._envelope(w, u)
+    breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
+    assert (np.diff(breaks) >= 0).all() and (np.diff(slopes) > 0).all() and slopes.size == breaks.size + 1
+    for tau in [*np.linspace(-5, 5, 41), *breaks]:
+        piece = np.searchsorted(breaks, tau)
+        assert levels[piece] + slopes[piece] * tau == pytest.approx(np.abs(w + tau * u).max(), abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 4))
+def test_a_pair_is_won_from_its_left_end_on(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    w, u = rng.integers(-3, 4, size=k) / 2, rng.integers(-3, 4, size=k) / 2
+    if not u.any():
+        return  # no line
+    pieces, breaks, slopes, levels = line_kernel._envelope(w, u)
+    breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
+    A, B, epsilon = rng.integers(-4, 5) / 4, rng.integers(-4, 5) / 4, 0.25
+    grid = np.linspace(-12, 12, 961)
+    won = A + B * grid - epsilon * np.abs(w[:, None] + grid * u[:, None]).max(axis=0) >= 0
+    left = line_kernel._won_from(A, B, epsilon, pieces, breaks, slopes, levels)
+    if won.any():
+        first = grid[np.argmax(won)]
+        assert first - 0.025 - 1e-9 <= left <= first + 1e-9 or (left < -12 and won[0])
+    else:
+        assert left == np.inf or abs(left) > 12 or not (grid[1:] > left).all()
+
+
+def searching(problem: Problem, seed: int = 0) -> LineSearch:
+    return LineSearch(tables(problem), problem.signs != 0, seed)
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_a_climb_never_ends_below_its_start(seed: int) -> None:
+    problem = draw(seed, n_max=12, d_max=4).problem
+    if (problem.signs < 0).any():
+        return
+    t = tables(problem)
+    exact = Exact(problem, t, np.ones(problem.n_features))
+    for w in surface(np.random.default_rng(seed), problem, 3):
+        value, point = searching(problem, seed).climb(w, rounds=3)
+        # The start is a single point, perhaps on the margin; a line is judged on open pieces.
+        clear = inner_value(t, w @ t.pairs > t.epsilon + 1e-9)
+        assert value >= clear - 1e-12 * abs(clear)
+        assert np.abs(point).max() == pytest.approx(1, abs=1e-12) and (point[problem.signs > 0] >= 0).all()
+        assert exact.value(point) >= value - 1e-9 * abs(value) or problem.epsilon < 1e-3
+
+
+@pytest.mark.parametrize("statistic", ["auc", "mrr", "dcg@10"])
+def test_lines_reach_the_proved_optimum_of_small_problems(statistic: str) -> None:
+    from rerank.search import solve
+
+    problem = noisy_problem(30, 3, statistic, 0.35, 1)
+    proved = solve(problem, n_jobs=1)
+    _, value = line_search(problem, time_limit=0.3)
+    assert proved.closed and proved.value * 0.97 <= value <= proved.bound
+
+
+@pytest.mark.parametrize("options", [{}, {"max_features": 2}, {"C": 0.01}, {"signs": [1, -1, 0, 0, 0]}])
+def test_line_search_is_never_worse_than_its_start(options: dict) -> None:
+    problem = noisy_problem(40, 5, "mrr", 0.35, 0, **options)
+    exact = Exact(problem, tables(problem), np.ones(5))
+    for start in surface(np.random.default_rng(1), problem, 5):
+        weights, value = line_search(problem, start, time_limit=0.02)
+        before = exact.value(start) - problem.C * np.count_nonzero(start)
+        assert value >= before - 1e-12
+        after = exact.value(weights) - problem.C * np.count_nonzero(weights)
+        assert value == pytest.approx(after, rel=1e-12) and (weights * problem.signs >= 0).all()
+        assert np.count_nonzero(weights) <= (problem.max_features or 5)
+
+
+def test_the_same_seed_gives_the_same_lines() -> None:
+    problem = drawn_lists(0, 10, 10, 6, "ndcg@5")
+    climbs = [searching(problem, seed).climb(np.ones(6), rounds=6) for seed in (3, 3, 4)]
+    assert climbs[0][0] == climbs[1][0] and np.array_equal(climbs[0][1], climbs[1][1])
+    assert not np.array_equal(climbs[0][1], climbs[2][1])
+
+
+def test_lines_stop_at_their_deadline() -> None:
+    problem = drawn_lists(1, 100, 12, 20, "ndcg@10")
+    began = time.process_time()
+    line_search(problem, time_limit=0.2)
+    assert time.process_time() - began < 2.0
+
+
+def test_a_signed_weight_stays_on_its_side_of_a_line() -> None:
+    w, u, signed = np.array([0.5, 1.0, -0.3]), np.array([-1.0, 0.5, 4.0]), np.array([True, True, False])
+    assert LineSearch._range(w, u, signed) == (-2.0, 0.5)
+    assert LineSearch._range(w, -u, signed) == (-0.5, 2.0)
+
+
+def test_forward_selection_keeps_to_the_limit_and_grows() -> None:
+    problem = noisy_problem(60, 10, "auc", 0.35, 0)
+    found = forward(searching(problem), 4, lambda n: 0.0)
+    assert [np.count_nonzero(w) for _, w in found] <= [1, 2, 3, 4] and len(found) == 4
+    values = [v for v, _ in found]
+    assert values == sorted(values)
+    assert len(forward(searching(problem), 10, lambda n: 1e9 * n)) < 10

@@ -1,0 +1,233 @@
+"""The search as a whole: what must not change the answer, and what may be said about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.problem import Problem, RankedList, problem_of
+from rerank.search import Progress, SearchResult, solve
+from rerank.statistics import parse
+from tests.cases.instances import draw
+from tests.cases.search import drawn_lists, noisy_problem, surface
+from tests.oracles.oracle import objective_at, optimum
+
+SEEDS = st.integers(0, 10**6)
+
+
+def closed(problem: Problem, **options: Any) -> SearchResult:
+    found = solve(problem, **{"time_limit": 20.0, "n_jobs": 1, **options})
+    assert found.closed
+    return found
+
+
+def steady(seed: int) -> Problem:
+    """A small drawn problem in which no pair sits on the margin by construction."""
+    while (drawn := draw(seed, n_max=10)).kind not in ("normal", "mixed", "duplicates", "collinear"):
+        seed += 1
+    return drawn.problem
+
+
+def moved(problem: Problem, X: Any, low: Any, high: Any, **options: Any) -> Problem:
+    return replace(problem, X=np.ascontiguousarray(X), low=low, high=high, **options)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_the_bound_holds_for_any_weights_and_the_value_for_its_own(seed: int) -> None:
+    problem = draw(seed, n_max=12, d_max=4).problem
+    found = solve(problem, time_limit=5.0, n_jobs=1)
+    own = objective_at(problem, found.weights)
+    size = 1e-13 * (1 + abs(problem.ideal) + abs(problem.constant))
+    assert Fraction(found.value) <= own + Fraction(size) and found.bound >= found.value
+    for w in surface(np.random.default_rng(seed), problem, 8):
+        assert objective_at(problem, w) <= Fraction(found.bound)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_the_order_of_rows_does_not_matter(seed: int) -> None:
+    problem = steady(seed)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(problem.X.shape[0])
+    place = np.argsort(order)
+    lists = []
+    for item in problem.lists:
+        inside = rng.permutation(item.rows.size)
+        lists.append(replace(item, rows=place[item.rows][inside], gains=item.gains[inside]))
+    other = replace(problem, X=problem.X[order], lists=tuple(rng.permutation(np.array(lists, dtype=object))))
+    assert closed(other).value == pytest.approx(closed(problem).value, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_the_scale_and_origin_of_a_column_do_not_matter(seed: int) -> None:
+    problem = steady(seed)
+    rng = np.random.default_rng(seed)
+    scale = np.ldexp(1.0, rng.integers(-30, 30, size=problem.n_features))
+    same = moved(problem, problem.X * scale, problem.low * scale, problem.high * scale)
+    first, second = closed(problem), closed(same)
+    assert first.value == second.value and first.bound == second.bound
+    shifted = moved(problem, problem.X * 3 + 7, problem.low * 3 + 7, problem.high * 3 + 7)
+    assert closed(shifted).value == pytest.approx(first.value, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_a_column_turned_around_turns_its_weight(seed: int) -> None:
+    problem = steady(seed)
+    turn = np.random.default_rng(seed).choice([-1.0, 1.0], size=problem.n_features)
+    low, high = np.where(turn < 0, -problem.high, problem.low), np.where(turn < 0, -problem.low, problem.high)
+    other = moved(problem, problem.X * turn, low, high, signs=(problem.signs * turn).astype(np.int8))
+    first, second = closed(problem), closed(other)
+    assert second.value == pytest.approx(first.value, rel=1e-12, abs=1e-12)
+    worth = objective_at(problem, second.weights * turn)
+    assert float(worth) == pytest.approx(second.value, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.integers(2, 3))
+def test_repeating_every_list_changes_nothing(seed: int, times: int) -> None:
+    problem = steady(seed)
+    many = replace(problem, lists=problem.lists * times)
+    assert closed(many).value == pytest.approx(closed(problem).value, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_another_list_mixes_the_two_optima(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gains = rng.permutation([3.0, 1.0, 1.0, 0, 0, 0, 0, 0])
+    first, second = (problem_of(rng.normal(size=(8, 3)), gains, parse("ndcg@5")) for _ in range(2))
+    X = np.concatenate([first.X, second.X])
+    one, two = replace(first.lists[0], weight=2.0), second.lists[0]
+    # Both on one scale: otherwise the parts are other problems than the whole.
+    low, high = X.min(axis=0), X.max(axis=0)
+    a = closed(Problem.build(first.X, [one], low=low, high=high))
+    b = closed(Problem.build(second.X, [two], low=low, high=high))
+    shifted = replace(two, rows=two.rows + first.X.shape[0])
+    whole = Problem.build(X, [one, shifted], low=low, high=high)
+    c = closed(whole)
+    assert c.value <= (2 * a.value + b.value) / 3 + 1e-12
+    for w in (a.weights, b.weights):
+        assert Fraction(c.bound) >= objective_at(whole, w)
+
+
+@pytest.mark.parametrize("extra", [2, 5])
+def test_equal_rows_count_as_often_as_they_occur(extra: int) -> None:
+    problem = draw(17, n_max=6, d_max=2, one_list=True, statistic="dcg").problem
+    item = problem.lists[0]
+    rows = np.concatenate([item.rows, np.repeat(item.rows, extra)])
+    gains = np.concatenate([item.gains, np.repeat(item.gains, extra)])
+    many = problem_of(problem.X[rows], gains, parse("dcg"), epsilon=0.05)
+    best = optimum(many)
+    assert best is not None and closed(many).value == pytest.approx(float(best.value), rel=1e-12)
+
+
+def test_the_same_seed_and_any_number_of_workers_give_the_same_answer() -> None:
+    problem = noisy_problem(60, 5, "mrr", 0.35, 0)
+    runs = [solve(problem, n_jobs=jobs, random_state=5) for jobs in (1, 1, 2, 3)]
+    assert len({(r.value, r.bound, r.closed, r.boxes, tuple(r.weights)) for r in runs}) == 1
+    assert solve(problem, n_jobs=1, random_state=6).value == pytest.approx(runs[0].value, rel=1e-12)
+
+
+def test_processes_give_the_same_answer() -> None:
+    problem = noisy_problem(40, 4, "auc", 0.35, 1)
+    here = solve(problem, n_jobs=1)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        there = solve(problem)
+    assert (there.value, there.bound, there.closed, there.boxes) == (here.value, here.bound, True, here.boxes)
+    assert np.array_equal(there.weights, here.weights)
+
+
+def test_processes_take_arrays_that_joblib_maps_read_only() -> None:
+    problem = drawn_lists(2, 150, 40, 4, "ndcg@10")
+    assert (
+        sum(u.positive.size * u.negative.size for u in problem.units) * 4 * 8 > 2**20
+    )  # above joblib's limit
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = solve(problem, time_limit=2.0)
+    assert found.value <= found.bound and found.boxes > 0
+
+
+@pytest.mark.parametrize("statistic", ["auc", "dcg", "mrr", "ndcg@5"])
+def test_an_ideal_order_closes_at_once(statistic: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    y = (X[:, 2] > 1).astype(float)
+    X[:, 2] += y  # a gap wider than the margin
+    start = np.eye(6)[2]
+    found = solve(problem_of(X, y, parse(statistic)), start=start, n_jobs=1)
+    assert found.closed and found.boxes == 0 and np.array_equal(found.weights, start)
+    assert found.value == pytest.approx(
+        1.0 if statistic in ("auc", "ndcg@5") else found.root_bound, rel=1e-12
+    )
+
+
+def test_lists_without_pairs_are_already_ordered() -> None:
+    whole = problem_of(
+        [[0.0], [1.0]], [1, 2], parse("precision@1")
+    )  # every item relevant, one pair of grades
+    assert closed(whole).value == 2
+    same = problem_of([[0.0], [1.0]], [1, 1], parse("dcg"))
+    found = closed(same)
+    assert found.value == same.ideal or found.value == pytest.approx(same.ideal, rel=1e-12)
+    assert found.boxes == 0
+
+
+def test_gains_that_stand_in_the_tail_alone_leave_nothing_to_order() -> None:
+    item = RankedList(np.arange(3), np.zeros(3), np.array([1.0, 2.0, 3.0]), constant=0.5)
+    found = closed(Problem.build(np.array([[0.0], [1.0], [2.0]]), [item]))
+    assert found.value == 0.5 and found.bound == pytest.approx(0.5, abs=1e-12) and not found.weights.any()
+
+
+def test_a_margin_nothing_can_reach_leaves_zero_weights_best() -> None:
+    problem = problem_of([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], [1, 1, 0], parse("auc"), epsilon=5.0)
+    found = closed(problem)
+    assert found.value == 0 and found.bound < 1e-9
+
+
+@pytest.mark.parametrize("start", [[1.0, 2.0], [np.nan, 1.0, 0.0], [[1.0, 0.0, 0.0]]])
+def test_a_start_of_the_wrong_shape_is_refused(start: list) -> None:
+    with pytest.raises(InputError, match="one a feature"):
+        solve(noisy_problem(20, 3, "auc", 0.3, 0), start=start)
+
+
+def test_a_start_may_break_the_signs_and_is_never_lost() -> None:
+    problem = noisy_problem(40, 5, "dcg@5", 0.3, 3, signs=[1, 1, -1, 0, 0])
+    for start in ([-1.0, 0.5, 0.2, 0.1, 0.3], [0.3, 0.1, -1.0, 0.5, -0.7]):
+        found = solve(problem, start=start, time_limit=0.0, n_jobs=1)
+        allowed = np.where(problem.signs * np.array(start) < 0, 0.0, start)
+        allowed /= np.abs(allowed).max()
+        assert Fraction(found.bound) >= objective_at(problem, allowed)
+        assert found.value >= float(objective_at(problem, allowed)) - 1e-12
+        assert (found.weights * problem.signs >= 0).all()
+
+
+def test_progress_tells_a_bound_above_a_value() -> None:
+    seen: list[Progress] = []
+    found = solve(noisy_problem(60, 5, "auc", 0.35, 1), time_limit=1.0, n_jobs=1, progress=seen.append)
+    assert seen and all(p.bound >= p.value for p in seen)
+    values, boxes, seconds = ([getattr(p, name) for p in seen] for name in ("value", "boxes", "seconds"))
+    assert values == sorted(values) and boxes == sorted(boxes) and seconds == sorted(seconds)
+    assert found.value >= values[-1] and min(p.bound for p in seen) >= found.value - 1e-12
+    assert found.start_value <= found.value <= found.bound <= found.root_bound + 1e-12
+
+
+def test_the_box_of_an_open_search_holds_its_best_point_and_what_could_beat_it() -> None:
+    problem = noisy_problem(40, 4, "auc", 0.35, 2)
+    best = closed(problem)
+    part = solve(problem, time_limit=0.0, n_jobs=1)
+    assert not part.closed and part.box is not None
+    low, high = part.box
+    assert (low <= part.weights).all() and (part.weights <= high).all()
+    if best.value > part.value:
+        assert (low <= best.weights).all() and (best.weights <= high).all()

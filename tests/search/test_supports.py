@@ -1,0 +1,124 @@
+"""Supports and faces, and prices and limits against solving every support on its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.problem import Problem
+from rerank.search import solve
+from rerank.search.supports.supports import faces, supports
+from rerank.search.supports.supports import supports as module
+from tests.cases.search import drawn_lists, noisy_problem
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("limit", [None, 1, 2, 7])
+def test_supports_are_the_subsets_that_matter(d: int, limit: int | None) -> None:
+    largest = min(limit or d, d)
+    free, left = supports(d, limit, priced=False)
+    assert sorted(tuple(s) for s in free) == sorted(combinations(range(d), largest)) and left is None
+    paid, left = supports(d, limit, priced=True)
+    assert [tuple(s) for s in paid] == [s for k in range(1, largest + 1) for s in combinations(range(d), k)]
+    assert left is None
+
+
+def test_supports_too_many_to_list_are_left_out_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 60)
+    some, left = supports(10, None, priced=True)
+    assert left == 3 and len(some) == 10 + 45
+
+
+def test_any_stretch_of_the_supports_is_computed_from_its_place() -> None:
+    some, _ = supports(7, 4, priced=True)
+    every = list(some)
+    assert [tuple(some[i]) for i in range(len(some))] == [tuple(x) for x in every] and tuple(some[-1]) == (
+        3,
+        4,
+        5,
+        6,
+    )
+    assert some.sizes.tolist() == [x.size for x in every]
+    for begin in range(0, len(some), 5):
+        rows = some.rows(begin, begin + 12)
+        assert [tuple(x) for x in rows] == [tuple(x) for x in every[begin : begin + len(rows)]]
+        assert len(rows) == 12 or begin + len(rows) in (7, 28, 63, 98)
+    with pytest.raises(IndexError):
+        some[len(some)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    signed = rng.random(k) < 0.5
+    w = np.where(signed, rng.random(k), rng.uniform(-1, 1, size=k))
+    w[rng.random(k) < 0.2] = 0.0
+    if not w.any():
+        return
+    w /= np.abs(w).max()
+    centres, halves = faces(k, signed)
+    assert len(centres) == 2 * k - signed.sum()
+    assert ((np.abs(w - centres) <= halves).all(axis=1)).any()
+    corner = centres + halves * rng.choice([-1, 1], size=k)
+    assert (np.abs(corner).max(axis=1) == 1).all() and (corner[:, signed] >= 0).all()
+
+
+def on(problem: Problem, features: tuple[int, ...]) -> Problem:
+    """The same problem with these features alone, no price and no limit."""
+    j = list(features)
+    parts: dict[str, Any] = {"X": np.ascontiguousarray(problem.X[:, j]), "signs": problem.signs[j]}
+    return replace(problem, C=0.0, max_features=None, low=problem.low[j], high=problem.high[j], **parts)
+
+
+def enumerated(problem: Problem) -> tuple[float, tuple[int, ...]]:
+    """Best value over all supports, each solved on its own, and the support."""
+    d = problem.n_features
+    nothing = solve(replace(problem, C=1e9 * (1 + abs(problem.ideal))), n_jobs=1).value
+    best: tuple[float, tuple[int, ...]] = (nothing, ())
+    for size in range(1, (problem.max_features or d) + 1):
+        for chosen in combinations(range(d), size):
+            found = solve(on(problem, chosen), n_jobs=1)
+            assert found.closed
+            best = max(best, (found.value - problem.C * size, chosen), key=lambda item: item[0])
+    return best
+
+
+CASES = {
+    "auc, best 2 of 5": lambda: noisy_problem(30, 5, "auc", 0.35, 0, max_features=2),
+    "mrr, best 3 of 5, signs": lambda: noisy_problem(
+        30, 5, "mrr", 0.35, 1, max_features=3, signs=[1, -1, 0, 0, 1]
+    ),
+    "auc, each feature costs": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.01),
+    "auc, each feature costs too much": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.6),
+    "dcg@5, costs and a limit": lambda: noisy_problem(30, 5, "dcg@5", 0.35, 3, C=0.05, max_features=2),
+    "ndcg@5 on lists, costs": lambda: drawn_lists(4, 6, 8, 4, "ndcg@5", C=0.02),
+    "auc on lists, best 2 of 4": lambda: drawn_lists(5, 6, 8, 4, "auc", max_features=2),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_prices_and_limits_are_what_solving_every_support_gives(name: str) -> None:
+    problem = CASES[name]()
+    found = solve(problem, n_jobs=1)
+    value, chosen = enumerated(problem)
+    assert found.closed
+    assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12) and found.bound >= value
+    used = np.flatnonzero(found.weights)
+    assert used.size <= (problem.max_features or problem.n_features)
+    if problem.C:
+        assert used.size == len(chosen)
+
+
+def test_a_support_left_out_keeps_the_bound_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = noisy_problem(30, 4, "auc", 0.35, 2, C=0.01)
+    whole = solve(problem, n_jobs=1)
+    monkeypatch.setattr(module, "MOST", 5)
+    part = solve(problem, n_jobs=1)
+    assert not part.closed and part.bound >= whole.value and part.value <= whole.value

@@ -1,0 +1,304 @@
+"""Any solver through the file: found or said how to install, limited, interrupted, and judged by its point alone."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from formulations import mps
+from formulations.solutions import read_solution
+from rerank.errors import InputError, SolverError
+from rerank.solvers import gateway, routes
+from rerank.solvers.answers import Answer, judged
+from rerank.solvers.external import run_command
+from rerank.solvers.outcome import Holds, Options, Stop
+from rerank.solvers.routes import ROUTES, Claim
+from tests.cases.hand_programs import auc, infeasible, knapsack
+
+OUTSIDE = ["cbc", "glpk", "scip"]
+
+
+@pytest.fixture
+def sack(tmp_path):
+    made, optimum = knapsack()
+    return mps.write(made, tmp_path / "sack.mps")[0], made, optimum
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """Runs for minutes in every solver, with a first point soon."""
+    return mps.write(auc(60, 6)[0], tmp_path_factory.mktemp("long") / "long.mps")[0]
+
+
+def need(solver):
+    route = ROUTES.get(solver)
+    if route is not None and route.find() is None:
+        pytest.fail(f"{solver} is missing, and the tests need it: {route.install}")
+
+
+@pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
+def test_outcome_values_and_solution_file(sack, tmp_path, solver):
+    need(solver)
+    path, made, optimum = sack
+    outcome = gateway.solve_file(path, solver, time_limit=20, solution=tmp_path / "out.sol")
+    assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal)
+    assert outcome.objective == pytest.approx(optimum, abs=1e-6) and outcome.objective == made.objective(
+        outcome.x
+    )
+    assert outcome.bound >= outcome.objective and outcome.violation == made.violation(outcome.x) < 1e-6
+    assert gateway.values(made, outcome) == pytest.approx(read_solution(tmp_path / "out.sol", made))
+    assert outcome.version[0].isdigit() and outcome.log
+
+
+@pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
+def test_infeasible_is_an_outcome(tmp_path, solver):
+    need(solver)
+    path, _ = mps.write(infeasible(), tmp_path / "no.mps")
+    outcome = gateway.solve_file(path, solver, time_limit=20, solution=tmp_path / "out.sol")
+    assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.finished, Holds.nothing, -np.inf)
+    assert "no feasible point" in outcome.message and not (tmp_path / "out.sol").exists()
+
+
+@pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
+def test_a_time_limit_is_an_outcome_and_is_kept(long, solver):
+    need(solver)
+    began = time.monotonic()
+    outcome = gateway.solve_file(long, solver, time_limit=1)
+    assert time.monotonic() - began < 1 + 2.5
+    assert outcome.stop is Stop.time_limit and outcome.holds in (Holds.feasible, Holds.nothing)
+    assert outcome.objective is None or outcome.objective <= outcome.bound
+
+
+@pytest.mark.parametrize("solver", OUTSIDE)
+def test_ctrl_c_comes_back_with_what_there_is(long, solver):
+    need(solver)
+    threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    outcome = gateway.solve_file(long, solver)
+    assert time.monotonic() - began < 1.2 + 2.0
+    assert outcome.stop is Stop.interrupted and outcome.holds in (Holds.feasible, Holds.nothing)
+    if solver == "cbc":
+        assert outcome.holds is Holds.feasible
+
+
+def test_an_event_stops_a_solver_outside(long):
+    need("cbc")
+    cancel = threading.Event()
+    threading.Timer(1.0, cancel.set).start()
+    outcome = gateway.solve_file(long, "cbc", cancel=cancel)
+    assert outcome.stop is Stop.interrupted and outcome.seconds < 3.0
+
+
+# -- finding ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_solver_gets_the_nearest_name(sack):
+    with pytest.raises(InputError, match="did you mean 'glpk'"):
+        gateway.solve_file(sack[0], "gplk")
+
+
+@pytest.mark.parametrize("solver", ["cbc", "glpk", "scip", "gurobi"])
+def test_a_missing_solver_says_how_to_install_it(sack, monkeypatch, solver):
+    monkeypatch.setattr(routes.shutil, "which", lambda name: None)
+    monkeypatch.setattr(routes.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SolverError, match=f"{solver} is not installed. To install it: .*install"):
+        gateway.solve_file(sack[0], solver)
+    line = next(line for line in gateway.available() if line["name"] == solver)
+    assert not line["found"] and line["version"] is None and "install" in line["install"]
+
+
+def test_the_doctor_knows_them_all():
+    report = {line["name"]: line for line in gateway.available()}
+    assert set(report) >= {"highs", "cbc", "scip", "glpk", "gurobi", "pulp", "cplex", "xpress"}
+    for line in report.values():
+        assert set(line) == {"name", "found", "version", "licence", "how", "install"} and line["licence"]
+        assert line["found"] == (line["version"] is not None) == bool(line["how"])
+    assert report["highs"]["found"] and report["pulp"]["found"]
+
+
+# -- PuLP -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inside", ["COIN_CMD", "glpk_cmd"])
+def test_through_the_pulp_that_is_installed(sack, tmp_path, inside):
+    need("cbc"), need("glpk")
+    path, made, optimum = sack
+    outcome = gateway.solve_file(path, inside, time_limit=20, solution=tmp_path / "out.sol")
+    assert outcome.holds is Holds.optimal and outcome.objective == pytest.approx(optimum, abs=1e-6)
+    assert "PuLP" in outcome.version and list(tmp_path.glob("*.mps")) == [path]
+    assert made.objective(list(read_solution(tmp_path / "out.sol", made).values())) == pytest.approx(
+        optimum, abs=1e-6
+    )
+
+
+def test_an_infeasible_program_through_pulp(tmp_path):
+    need("glpk")
+    path, _ = mps.write(infeasible(), tmp_path / "no.mps")
+    outcome = gateway.solve_file(path, "GLPK_CMD")
+    assert outcome.holds is Holds.nothing and outcome.x is None
+
+
+class FakePulp:
+    """The part of PuLP 4's interface that the gateway uses; PuLP 4 needs Python 3.12."""
+
+    __version__ = "4.2.0"
+
+    class PulpError(Exception):
+        pass
+
+    def __init__(self, status, held, values, bound=None):
+        report = SimpleNamespace(
+            status=SimpleNamespace(name=status), has_solution=held, objective=None, best_bound=bound
+        )
+        variables = {name: SimpleNamespace(value=lambda v=v: v) for name, v in values.items()}
+        model = SimpleNamespace(solve=lambda solver: report)
+        self.LpProblem = SimpleNamespace(fromMPS=lambda path: (variables, model))
+        self.CPLEX_PY = self.Interface
+
+    class Interface:
+        def __init__(self, msg, timeLimit=None):
+            self.timeLimit = timeLimit
+
+        def available(self):
+            return True
+
+    def listSolvers(self):
+        return ["CPLEX_PY"]
+
+
+@pytest.mark.parametrize(
+    ("status", "held", "bound", "stop", "holds"),
+    [
+        ("Optimal", True, None, Stop.finished, Holds.optimal),
+        ("Optimal", True, -1e9, Stop.finished, Holds.feasible),
+        ("TimeLimit", True, None, Stop.time_limit, Holds.feasible),
+        ("TimeLimit", False, -300.0, Stop.time_limit, Holds.nothing),
+        ("Infeasible", False, None, Stop.finished, Holds.nothing),
+        ("Interrupted", True, None, Stop.interrupted, Holds.feasible),
+        ("NumericalError", True, None, Stop.error, Holds.feasible),
+    ],
+)
+def test_the_statistics_of_pulp_4(sack, monkeypatch, status, held, bound, stop, holds):
+    path, made, _ = sack
+    point = dict(zip(made.columns, gateway.solve_file(path).x.tolist(), strict=True))
+    fake = FakePulp(status, held, point if held else dict.fromkeys(point), bound)
+    monkeypatch.setattr(gateway, "_pulp", lambda: fake)
+    outcome = gateway.solve_file(path, "cplex", time_limit=3)
+    assert (outcome.stop, outcome.holds) == (stop, holds) and outcome.version == "PuLP 4.2.0, CPLEX_PY"
+    if bound is not None:
+        assert outcome.bound == made.offset - bound
+
+
+# -- claims are not believed ------------------------------------------------------------------------------------------
+
+
+def point(made, chosen):
+    return dict(zip(made.columns, np.isin(np.arange(10), chosen).astype(float).tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("claim", "values", "words"),
+    [
+        (Claim(Stop.finished, optimal=True), lambda made: point(made, range(10)), "violates the program by"),
+        (
+            Claim(Stop.finished, optimal=True),
+            lambda made: {**point(made, [0]), "x0": 0.5},
+            "violates the program by 0.5",
+        ),
+        (
+            Claim(Stop.finished, optimal=True, objective=3.0),
+            lambda made: point(made, [0]),
+            "claims the objective -10",
+        ),
+        (Claim(Stop.time_limit, bound=0.0), lambda made: point(made, [0]), "gives the bound -7"),
+        (Claim(Stop.finished, optimal=True), lambda made: None, "returns no point"),
+    ],
+)
+def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
+    made, _ = knapsack()
+    with pytest.raises(SolverError, match=words):
+        judged("some solver", made, Answer(claim, values(made), "1"), 0.0)
+
+
+def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
+    """What PuLP 3 does with integers marked by BV bounds alone: solves the relaxation and calls it optimal."""
+    made, _ = knapsack()
+    path, _ = mps.write(made, tmp_path / "sack.mps")
+    from rerank.solvers import highs
+
+    relaxed = highs.solve(type(made)(**{**vars(made), "integer": np.zeros(10, bool)})).x
+    fake = FakePulp("Optimal", True, dict(zip(made.columns, relaxed.tolist(), strict=True)))
+    monkeypatch.setattr(gateway, "_pulp", lambda: fake)
+    with pytest.raises(SolverError, match="it solved another problem"):
+        gateway.solve_file(path, "cplex")
+
+
+def test_a_solver_that_fails_is_quoted(sack, monkeypatch):
+    route = ROUTES["cbc"]
+    broken = type(route)(
+        **{
+            **vars(route),
+            "find": lambda: [sys.executable, "-c", "print('out of licences'); raise SystemExit(3)"],
+        }
+    )
+    monkeypatch.setitem(ROUTES, "cbc", broken)
+    with pytest.raises(SolverError, match="cbc failed with exit code 3; its last words: out of licences"):
+        gateway.solve_file(sack[0], "cbc")
+
+
+def test_a_solver_that_ignores_its_limit_is_ended(sack, monkeypatch):
+    route = ROUTES["cbc"]
+    stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+    monkeypatch.setitem(
+        ROUTES, "cbc", type(route)(**{**vars(route), "find": lambda: [sys.executable, "-c", stubborn]})
+    )
+    began = time.monotonic()
+    outcome = gateway.solve_file(sack[0], "cbc", time_limit=0.2)
+    assert (outcome.stop, outcome.holds) == (
+        Stop.time_limit,
+        Holds.nothing,
+    ) and time.monotonic() - began < 4.0
+
+
+def test_a_file_in_another_dialect_is_rewritten_before_it_is_solved(tmp_path):
+    """CBC ignores MAX, GLPK refuses it: neither is asked to read it."""
+    text = "NAME m\nOBJSENSE\n MAX\nROWS\n N obj\n L c\nCOLUMNS\n x obj 1 c 2\n y obj 1 c 2\nRHS\n r c 3\n r obj -4\n"
+    (tmp_path / "m.mps").write_text(text + "BOUNDS\n BV b x\n BV b y\nENDATA\n")
+    for solver in ("highs", *OUTSIDE):
+        need(solver)
+        assert gateway.solve_file(tmp_path / "m.mps", solver).objective == pytest.approx(5.0)
+
+
+def test_a_command_that_cannot_start(tmp_path):
+    with pytest.raises(SolverError, match="cannot be started"):
+        run_command([str(tmp_path / "nothing")], tmp_path)
+
+
+GUROBI = """Gurobi Optimizer version 13.0.3 build v13.0.3rc0 (linux64)
+Explored 1234 nodes (32840 simplex iterations) in 2.02 seconds (0.92 work units)
+
+{ending}
+Best objective -3.250000000000e+02, best bound {bound}, gap 4.0000%
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "bound", "stop", "optimal"),
+    [
+        ("Time limit reached", "-3.380000000000e+02", Stop.time_limit, False),
+        ("Optimal solution found (tolerance 0.00e+00)", "-3.250000000000e+02", Stop.finished, True),
+        ("Solve interrupted", "-3.380000000000e+02", Stop.interrupted, False),
+    ],
+)
+def test_the_log_of_gurobi(ending, bound, stop, optimal):
+    log = GUROBI.format(ending=ending, bound=bound)
+    claim = ROUTES["gurobi"].claim(SimpleNamespace(log=log, stopped=None), "")
+    assert claim == Claim(stop, optimal=optimal, objective=-325.0, bound=float(bound), nodes=1234)
+    assert ROUTES["gurobi"].version_in(log) == "13.0.3"
+    arguments = ROUTES["gurobi"].arguments(Options(time_limit=5))
+    assert arguments[-1] == routes.MODEL and "MIPGap=0.0" in arguments and "TimeLimit=5" in arguments

@@ -1,0 +1,439 @@
+"""HiGHS on arrays: limits, starts, Ctrl-C, cut-offs, claims that cannot be true, and what an outcome says."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rerank.errors import InputError, SolverError
+from rerank.solvers import highs
+from rerank.solvers.listener import Point
+from rerank.solvers.outcome import Holds, Options, Outcome, Progress, Stop
+from rerank.solvers.progress import line, live, throttled
+from rerank.solvers.worker import Stopper, run
+from tests.cases.hand_programs import (
+    auc,
+    every_bound,
+    infeasible,
+    knapsack,
+    linear,
+    mixed_signs,
+    point,
+    program,
+)
+
+SOON = 2.0
+"""Seconds in which an interruption must be answered."""
+
+
+@pytest.fixture(scope="module")
+def small():
+    made, D = auc(14, 2)
+    return made, D, highs.solve(made).objective
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Runs for minutes, with many looks at the clock."""
+    made, D = auc(40, 5)
+    return made, D
+
+
+@pytest.mark.parametrize(
+    ("made", "optimum"),
+    [(every_bound(), 5.475), knapsack(), mixed_signs(), (linear(), 2.75)],
+    ids=lambda p: getattr(p, "name", ""),
+)
+def test_optima_known_without_a_solver(made, optimum):
+    outcome = highs.solve(made)
+    assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal)
+    assert outcome.objective == pytest.approx(optimum, abs=1e-9) and outcome.bound == pytest.approx(
+        optimum, abs=1e-9
+    )
+    assert (
+        outcome.objective == made.objective(outcome.x)
+        and outcome.violation == made.violation(outcome.x) < 1e-9
+    )
+    assert outcome.start_accepted is None and outcome.solver == "HiGHS" and outcome.version[0].isdigit()
+    assert outcome.message == "" and ("Solving report" in outcome.log or not made.integer.any())
+
+
+def test_an_infeasible_program_is_finished_and_holds_nothing():
+    outcome = highs.solve(infeasible())
+    assert (outcome.stop, outcome.holds, outcome.x, outcome.bound) == (
+        Stop.finished,
+        Holds.nothing,
+        None,
+        -math.inf,
+    )
+    assert "no feasible point" in outcome.message and outcome.gap == math.inf
+
+
+def test_an_unbounded_program_is_refused():
+    made = program("free", [1.0], [[1.0]], [0.0], [math.inf], [0.0], [math.inf], [0])
+    with pytest.raises(SolverError, match="unbounded"):
+        highs.solve(made)
+
+
+def test_arrays_highs_rejects_are_an_error():
+    with pytest.raises(SolverError, match="rejects the program 'large'"):
+        highs.solve(program("large", [1.0], [[1e16]], [0.0], [1.0], [0.0], [1.0], [1]))
+    for cost, entry, side in ((np.nan, 1.0, 1.0), (np.inf, 1.0, 1.0), (1.0, np.nan, 1.0), (1.0, 1.0, np.nan)):
+        with pytest.raises(InputError, match="not finite"):
+            highs.solve(program("nan", [cost], [[entry]], [0.0], [side], [0.0], [1.0], [1]))
+
+
+def test_the_default_gap_is_zero_and_a_wide_one_is_not_called_optimal(hard):
+    made = hard[0]
+    assert Options().mip_rel_gap == Options().mip_abs_gap == 0.0
+    outcome = highs.solve(made, Options(mip_rel_gap=0.5))
+    assert (outcome.stop, outcome.holds) == (
+        Stop.finished,
+        Holds.feasible,
+    ) and outcome.gap > 1e-3 * outcome.objective
+
+
+# -- starts -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_start_is_accepted_and_says_so(small):
+    made, D, optimum = small
+    start = point(made, D, np.array([1.0, 0.3]))
+    outcome = highs.solve(made, start=start)
+    assert outcome.start_accepted is True and outcome.objective == pytest.approx(optimum)
+    assert "MIP start solution is feasible" in outcome.log
+
+
+def test_a_start_that_violates_the_program_is_not_handed_over(small):
+    made, D, optimum = small
+    start = point(made, D, np.array([1.0, 0.3]))
+    start[2:] = 1.0
+    outcome = highs.solve(made, start=start)
+    assert outcome.start_accepted is False and "violates the program by" in outcome.message
+    assert outcome.objective == pytest.approx(optimum) and "MIP start" not in outcome.log
+
+
+def test_a_start_is_never_lost(small):
+    made, D, _ = small
+    start = point(made, D, np.array([1.0, 0.3]))
+    outcome = highs.solve(made, Options(time_limit=0.0), start=start)
+    assert (outcome.stop, outcome.holds) == (Stop.time_limit, Holds.feasible)
+    assert np.array_equal(outcome.x, start) and outcome.objective == made.objective(start)
+
+
+def test_a_start_of_the_wrong_length_is_refused(small):
+    with pytest.raises(InputError, match=r"shape \(3,\); the program has 42 columns"):
+        highs.solve(small[0], start=np.zeros(3))
+
+
+# -- cut-offs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_start", [False, True])
+@pytest.mark.parametrize("above", [-3.0, -0.5, 0.0, 0.5, 3.0, 100.0])
+def test_a_cutoff_never_turns_into_a_false_optimum(small, above, with_start):
+    made, D, optimum = small
+    start = point(made, D, np.array([1.0, 0.3])) if with_start else None
+    outcome = highs.solve(made, Options(cutoff=optimum + above), start=start)
+    assert outcome.stop is Stop.finished
+    assert outcome.bound >= optimum - 1e-9
+    if above <= 0:
+        assert outcome.holds is Holds.optimal and outcome.objective == pytest.approx(optimum)
+    else:
+        assert outcome.holds is not Holds.optimal and outcome.bound == optimum + above
+        assert "no point better than the cut-off" in outcome.message
+    assert (outcome.x is not None) or not with_start
+
+
+def test_the_trap_that_cutoffs_guard_against(small):
+    """HiGHS itself calls a point below its objective bound optimal, and repeats its value as the bound."""
+    made, _, optimum = small
+    session = highs._Session(made, Options(cutoff=optimum + 3), True, None, time.monotonic())
+    session.work(None)
+    assert session.status == "kOptimal" and -session.highs.getInfo().mip_dual_bound + made.offset < optimum
+
+
+# -- stopping ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_time_limit_is_an_ordinary_outcome(hard):
+    made, _ = hard
+    began = time.monotonic()
+    outcome = highs.solve(made, Options(time_limit=1.0))
+    assert time.monotonic() - began < 1.0 + SOON
+    assert (outcome.stop, outcome.holds) == (Stop.time_limit, Holds.feasible)
+    assert outcome.objective <= outcome.bound < math.inf and outcome.violation < 1e-5
+    assert outcome.gap == outcome.bound - outcome.objective > 0
+
+
+def test_a_node_limit(hard):
+    outcome = highs.solve(hard[0], Options(node_limit=1))
+    assert outcome.stop is Stop.node_limit and outcome.holds is Holds.feasible and outcome.nodes <= 2
+
+
+def test_an_event_returns_the_incumbent(hard):
+    made, D = hard
+    start = point(made, D, np.array([1.0, 0.1, 0.0, 0.0, 0.0]))
+    cancel = threading.Event()
+    threading.Timer(0.5, cancel.set).start()
+    began = time.monotonic()
+    outcome = highs.solve(made, start=start, cancel=cancel)
+    assert time.monotonic() - began < 0.5 + SOON
+    assert (outcome.stop, outcome.holds) == (Stop.interrupted, Holds.feasible)
+    assert outcome.objective >= made.objective(start)
+
+
+def test_ctrl_c_returns_the_incumbent(hard):
+    made, _ = hard
+    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    outcome = highs.solve(made)
+    assert time.monotonic() - began < 0.7 + SOON
+    assert (outcome.stop, outcome.holds) == (Stop.interrupted, Holds.feasible) and outcome.x is not None
+
+
+def test_a_progress_callback_sees_the_figures_and_can_stop(hard):
+    made, _ = hard
+    seen = []
+
+    def progress(now):
+        seen.append(now)
+        return now.incumbent > -math.inf and len(seen) > 3
+
+    began = time.monotonic()
+    outcome = highs.solve(made, Options(progress=progress))
+    assert outcome.stop is Stop.interrupted and time.monotonic() - began < seen[-1].seconds + SOON
+    assert [now.seconds for now in seen] == sorted(now.seconds for now in seen)
+    assert seen[-1].incumbent <= outcome.objective <= outcome.bound <= seen[0].bound
+
+
+def test_an_error_in_a_progress_callback_is_the_callers(hard):
+    with pytest.raises(ZeroDivisionError):
+        highs.solve(hard[0], Options(progress=lambda now: 1 / 0))
+
+
+LEFT_BEHIND = """
+import sys, threading, time
+import numpy as np
+from rerank.solvers import highs, worker
+from tests.cases.hand_programs import auc
+
+made, _ = auc(240, 8)
+cancel = threading.Event()
+worker.GRACE, worker.LINGER = 0.3, 0.5
+threading.Timer(1.0, cancel.set).start()
+began = time.monotonic()
+outcome = highs.solve(made, start=np.zeros(made.cost.size), cancel=cancel)
+print(round(time.monotonic() - began, 2), outcome.stop, outcome.holds, outcome.objective, outcome.message)
+"""
+
+
+def test_a_solve_that_does_not_look_up_is_left_behind():
+    """In its first LP HiGHS asks nobody for seconds; the process must still answer, and end cleanly."""
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    command = [sys.executable, "-c", LEFT_BEHIND]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=60, env=environment)
+    assert done.returncode == 0, done.stderr
+    seconds, stop, holds, objective, *message = done.stdout.split(maxsplit=4)
+    assert float(seconds) < 1.0 + SOON and (stop, holds) == ("interrupted", "feasible")
+    assert float(objective) >= 3.5 and done.stderr == ""
+    assert message == [] or "left behind" in message[0]
+
+
+def test_the_worker_keeps_its_word_when_a_call_never_ends():
+    stopper, over = Stopper(), threading.Event()
+    began = time.monotonic()
+    assert run(over.wait, stopper, deadline=began + 0.1) is False
+    assert stopper.reason is Stop.time_limit and time.monotonic() - began < SOON
+    over.set()
+    assert run(lambda: None, Stopper()) is True
+    with pytest.raises(KeyError):
+        run(lambda: {}["missing"], Stopper())
+
+
+def test_ctrl_c_twice_is_raised():
+    stopper, over = Stopper(), threading.Event()
+    for delay in (0.1, 0.4):
+        threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        run(over.wait, stopper)
+    over.set()
+
+
+# -- claims that cannot be true ---------------------------------------------------------------------------------------
+
+
+def test_an_unknown_status_is_loud(small, monkeypatch):
+    monkeypatch.delitem(highs.STATUSES, "kOptimal")
+    with pytest.raises(SolverError, match="status kOptimal, unknown here"):
+        highs.solve(small[0])
+
+
+def test_every_status_of_the_installed_highs_is_known():
+    highspy = pytest.importorskip("highspy", reason="pip install highspy")
+    names = set(highspy.HighsModelStatus.__members__)
+    # These cannot stand at the end of a run on a model that was accepted, or follow from an option never set.
+    assert names - set(highs.STATUSES) == {"kNotset", "kLoadError", "kModelError", "kObjectiveTarget"}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
+    """A false "infeasible" is tried again without presolve, and an error if it stays."""
+    made, D, optimum = small
+    real, calls = highs._Session.work, []
+
+    def work(session, cancel):
+        real(session, cancel)
+        calls.append(session.highs.getOptionValue("presolve")[1])
+        if len(calls) <= times:
+            session.status = "kInfeasible"
+
+    monkeypatch.setattr(highs._Session, "work", work)
+    start = point(made, D, np.array([1.0, 0.3]))
+    if times == 1:
+        outcome = highs.solve(made, start=start)
+        assert (
+            outcome.objective == pytest.approx(optimum) and "Solved again without presolve" in outcome.message
+        )
+    else:
+        with pytest.raises(SolverError, match="with and without presolve"):
+            highs.solve(made, start=start)
+    assert calls == ["choose", "off"]
+
+
+@pytest.mark.parametrize("cutoff", [None, 10.0])
+def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch, cutoff):
+    made, D, _ = small
+    false = np.ones(made.cost.size)
+    monkeypatch.setattr(highs._Session, "_final", lambda session: Point.of(made, false))
+    monkeypatch.setattr(highs.Listener, "_improved", lambda listener, event: None)
+    start = point(made, D, np.array([1.0, 0.3]))
+    if cutoff is None:
+        with pytest.raises(
+            SolverError, match="optimum violates the program .* It says so with and without presolve"
+        ):
+            highs.solve(made, start=start)
+    else:
+        outcome = highs.solve(made, Options(cutoff=cutoff), start=start)
+        assert np.array_equal(outcome.x, start) and outcome.holds is Holds.feasible
+
+
+def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):
+    made, D, optimum = small
+    real = highs._Session.work
+
+    def work(session, cancel):
+        real(session, cancel)
+        session.status = "kInfeasible"
+
+    monkeypatch.setattr(highs._Session, "work", work)
+    start = point(made, D, np.array([1.0, 0.3]))
+    outcome = highs.solve(made, Options(cutoff=optimum + 1), start=start)
+    assert outcome.stop is Stop.finished and outcome.bound == optimum + 1 and outcome.holds is Holds.feasible
+
+
+# -- options, log, display --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("time_limit", -1.0),
+        ("time_limit", math.nan),
+        ("threads", 0),
+        ("seed", -1),
+        ("mip_rel_gap", -1e-9),
+        ("mip_abs_gap", math.inf),
+        ("feasibility_tolerance", 1.0),
+        ("node_limit", -1),
+        ("cutoff", math.inf),
+    ],
+)
+def test_bad_options_are_refused(field, value):
+    with pytest.raises(InputError, match=field):
+        Options(**{field: value})
+
+
+def test_the_log_file_begins_with_versions_and_options(small, tmp_path):
+    outcome = highs.solve(small[0], Options(log_file=tmp_path / "log.txt", seed=7))
+    text = (tmp_path / "log.txt").read_text()
+    assert text.startswith(
+        f"HiGHS {outcome.version}\nthe program 'auc_14_2' (40 rows, 42 columns, 120 non-zeros), offset 3.5"
+    )
+    assert "'seed': 7" in text and text.endswith(outcome.log[-400:])
+
+
+def test_the_solvers_log_on_request_and_silence_otherwise(small, capfd):
+    highs.solve(small[0])
+    highs.solve(small[0], Options(verbose=1))
+    assert capfd.readouterr() == ("", "")
+    highs.solve(small[0], Options(verbose=2))
+    out, err = capfd.readouterr()
+    assert out == "" and "Solving report" in err
+
+
+def test_seeds_and_two_threads_agree(small):
+    made, _, optimum = small
+    for options in (
+        Options(seed=1),
+        Options(threads=2),
+        Options(presolve=False),
+        Options(feasibility_tolerance=1e-8),
+    ):
+        assert highs.solve(made, options).objective == pytest.approx(optimum)
+
+
+class Terminal:
+    def __init__(self, tty):
+        self.tty, self.text = tty, ""
+
+    def isatty(self):
+        return self.tty
+
+    def write(self, text):
+        self.text += text
+        return len(text)
+
+    def flush(self):
+        pass
+
+
+def test_the_live_line_is_for_terminals(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    shown = Progress(1.5, -math.inf, 12.25, -1)
+    assert line(shown) == "   1.5 s  incumbent -  bound 12.25  gap -  nodes 0"
+    silent, loud = Terminal(False), Terminal(True)
+    with live("x", silent) as report:
+        assert report is None
+    with live("HiGHS p", loud) as report:
+        report(Progress(2.0, 11.0, 12.0, 40))
+    assert silent.text == "" and "incumbent 11  bound 12  gap 1  nodes 40" in loud.text
+
+
+def test_news_is_told_once_and_not_too_often():
+    news, told = [Progress(0.0, 1.0, 2.0, 0)], []
+    tick = throttled(told.append, lambda: news[-1])
+    tick(), tick()
+    news.append(Progress(0.1, 1.0, 2.0, 1))
+    tick()
+    assert told == news[:1]
+    time.sleep(0.12)
+    tick()
+    assert told == news
+
+
+def test_gaps_are_infinite_unless_both_sides_are_known():
+    outcome = Outcome(Stop.finished, Holds.nothing, None, None, 3.0, 0, 0.0, None, None, "s", "v")
+    assert (
+        outcome.gap == math.inf
+        and Progress(0, 1.0, math.inf, 0).gap == math.inf
+        and Progress(0, 1.0, 4.0, 0).gap == 3.0
+    )

@@ -1,0 +1,270 @@
+"""Rank statistics as values: coefficients, names, presentation, refusals."""
+
+import copy
+import doctest
+import importlib
+import math
+import pickle
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from rerank.errors import InputError
+from rerank.statistics import (
+    AUC,
+    DCG,
+    MRR,
+    NDCG,
+    Custom,
+    PartialAUC,
+    PNorm,
+    Precision,
+    RankStatistic,
+    WinnerTakesAll,
+    ideal,
+    parse,
+    presentation,
+)
+from tests.oracles.tie_orders import pairs_won
+
+# Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
+TABLE = [
+    (AUC(), "auc", lambda l, n: l),
+    (PartialAUC(at=3), "pauc@3", lambda l, n: l if l >= n - 3 + 1 else 0),
+    (WinnerTakesAll(), "wta", lambda l, n: float(l == n)),
+    (Precision(at=3), "precision@3", lambda l, n: float(n - l + 1 <= 3)),
+    (MRR(), "mrr", lambda l, n: 1 / (n - l + 1)),
+    (DCG(), "dcg", lambda l, n: 1 / math.log2(n - l + 2)),
+    (DCG(at=3), "dcg@3", lambda l, n: 1 / math.log2(n - l + 2) if n - l + 1 <= 3 else 0),
+    (NDCG(), "ndcg", lambda l, n: 1 / math.log2(n - l + 2)),
+    (NDCG(at=3), "ndcg@3", lambda l, n: 1 / math.log2(n - l + 2) if n - l + 1 <= 3 else 0),
+    (PNorm(p=2), "pnorm@2", lambda l, n: (l / n) ** 2),
+    (PNorm(p=0.5), "pnorm@0.5", lambda l, n: (l / n) ** 0.5),
+    (Custom(lambda l, n: l > n / 2), None, lambda l, n: float(l > n / 2)),
+]
+NAMED = [row[:2] for row in TABLE if row[1]]
+
+
+@pytest.mark.parametrize(("statistic", "name", "a"), TABLE, ids=[str(row[1]) for row in TABLE])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7, 50])
+def test_coefficients_follow_the_formula(statistic, name, a, n):
+    found = statistic.coefficients(n)
+    assert found.dtype == np.float64 and found.shape == (n,)
+    np.testing.assert_allclose(found, [a(l, n) for l in range(1, n + 1)], rtol=1e-15)
+
+
+@pytest.mark.parametrize(("statistic", "name"), NAMED)
+def test_coefficients_never_decrease_on_long_lists(statistic, name):
+    a = statistic.coefficients(30_000)
+    assert a[0] >= 0 and np.all(np.diff(a) >= 0) and np.isfinite(a).all()
+
+
+@pytest.mark.parametrize(("statistic", "name"), NAMED)
+def test_a_statistic_prints_as_typed_and_reads_back(statistic, name):
+    assert str(statistic) == statistic.name == name and parse(name) == statistic
+    assert eval(repr(statistic)) == statistic and hash(parse(name)) == hash(statistic)
+    assert parse(statistic) is statistic
+
+
+def test_a_statistic_prints_without_what_was_not_given():
+    assert repr(DCG(at=10)) == "DCG(at=10)" and repr(DCG()) == "DCG()"
+
+
+@pytest.mark.parametrize(("statistic", "name"), NAMED)
+def test_copies_are_equal_and_nothing_can_be_changed(statistic, name):
+    for twin in (clone(statistic), copy.deepcopy(statistic), pickle.loads(pickle.dumps(statistic))):
+        assert twin == statistic
+    with pytest.raises(AttributeError):
+        statistic.at = 5
+
+
+def test_different_statistics_differ():
+    everything = [row[0] for row in NAMED] + [DCG(at=4), NDCG(at=4), PNorm(3), Custom([0, 1]), Custom([0, 2])]
+    assert len(set(everything)) == len(everything)
+    assert DCG(at=3) != NDCG(at=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("DCG", DCG()),
+        (" nDCG@10 ", NDCG(10)),
+        ("p@10", Precision(10)),
+        ("Prec@5", Precision(5)),
+        ("WRS", AUC()),
+        ("roc_auc", AUC()),
+        ("partial-AUC@7", PartialAUC(7)),
+        ("winner takes all", WinnerTakesAll()),
+        ("pnorm@1e1", PNorm(10)),
+        ("custom[0,0.5,2]", Custom((0.0, 0.5, 2.0))),
+    ],
+)
+def test_other_spellings(text, meant):
+    assert parse(text) == meant
+
+
+def test_an_array_and_a_function_are_statistics():
+    assert parse([0, 1, 1]) == parse(np.array([0.0, 1.0, 1.0])) == Custom((0.0, 1.0, 1.0))
+    assert parse(lambda l, n: l / n).coefficients(4).tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert isinstance(parse(str(Custom([0, 1 / 3]))), RankStatistic)
+    assert parse(str(Custom([0, 1 / 3]))) == Custom([0, 1 / 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("dcg10", "did you mean 'dcg@10'"),
+        ("ndgc@5", "did you mean 'ndcg@5'"),
+        ("precsion@4", "did you mean 'precision@4'"),
+        ("aucc", "did you mean 'auc'"),
+        ("precision", "needs a number after '@', for example 'precision@10'"),
+        ("pauc", "needs a number after '@'"),
+        ("pnorm", "needs a number after '@'"),
+        ("auc@5", "takes no number"),
+        ("dcg@", "is not a whole number"),
+        ("dcg@2.5", "is not a whole number"),
+        ("dcg@0", "cut-off of dcg is 0"),
+        ("dcg@-1", "cut-off of dcg is -1"),
+        ("pnorm@x", "is not a power"),
+        ("pnorm@0", "must be a positive number"),
+        ("pnorm@inf", "must be a positive number"),
+        ("map", "is not a conditional linear rank statistic"),
+        ("AP", "is not a conditional linear rank statistic"),
+        ("rr", "fit mrr or wta"),
+        ("pos@top", "Pos@Top is not a conditional"),
+        ("err@5", "expected reciprocal rank"),
+        ("recall@5", "fit precision@N"),
+        ("custom(f)", "give the function itself"),
+        ("custom[0,x]", "give the function itself"),
+        ("custom[1,0]", r"a_2 \(index 1\) is 0.0, below a_1 = 1.0"),
+    ],
+)
+def test_what_cannot_be_read_gets_a_sentence(text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        parse(text)
+
+
+@pytest.mark.parametrize("at", [0, -3, 2.5, "3", None, True])
+def test_a_cut_off_is_a_whole_number(at):
+    with pytest.raises(InputError, match="whole number of places"):
+        Precision(at=at)
+    assert Precision(at=np.int64(3)) == Precision(at=3)
+
+
+@pytest.mark.parametrize("n", [-1, 2.0, "4", None])
+def test_a_length_is_a_whole_number(n):
+    with pytest.raises(InputError, match="list length"):
+        DCG().coefficients(n)
+
+
+@pytest.mark.parametrize(
+    ("a", "sentence"),
+    [
+        ([0, 2, 1, 0], r"a_3 \(index 2\) is 1.0, below a_2 = 2.0"),
+        ([0, 1, 1 - 2**-53], r"a_3 \(index 2\)"),
+        ([0, -1, 2], r"a_2 \(index 1\) is -1.0, negative"),
+        ([0, 1, math.nan], r"a_3 \(index 2\) is nan, not finite"),
+        ([0, math.inf], r"a_2 \(index 1\) is inf, not finite"),
+        ([[0, 1]], r"shape \(1, 2\)"),
+        ([], "one row"),
+        (5, "one row"),
+        (["a"], "numbers a_1"),
+        (object(), "numbers a_1"),
+    ],
+)
+def test_a_custom_sequence_is_refused_at_its_first_fault(a, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Custom(a)
+
+
+def test_a_custom_function_is_checked_for_each_length():
+    hump = Custom(lambda l, n: l * (4 - l))
+    assert hump.coefficients(2).tolist() == [3.0, 4.0]
+    with pytest.raises(InputError, match=r"a_3 \(index 2\) is 3.0"):
+        hump.coefficients(3)
+
+
+def test_a_custom_array_serves_lists_of_its_own_length():
+    with pytest.raises(InputError, match="holds 3 coefficients and the list has 4 items"):
+        Custom([0, 1, 2]).coefficients(4)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(-2, 5), min_size=1, max_size=8))
+def test_a_custom_sequence_is_taken_or_refused_as_defined(values):
+    good = min(values) >= 0 and all(a <= b for a, b in pairwise(values))
+    if good:
+        assert Custom(values).coefficients(len(values)).tolist() == values
+        return
+    with pytest.raises(InputError) as refused:
+        Custom(values)
+    negative = [k for k, value in enumerate(values) if value < 0]
+    falls = [k for k in range(1, len(values)) if values[k] < values[k - 1]]
+    assert f"(index {(negative or falls)[0]})" in str(refused.value)
+
+
+gain_lists = st.lists(st.sampled_from([0.0, 0.0, 1.0, 3.0, 7.5]), min_size=1, max_size=6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(gain_lists)
+def test_the_ideal_is_the_best_of_all_orders(gains):
+    for statistic, _ in NAMED:
+        a = statistic.coefficients(len(gains))
+        best = max(float(np.dot(a, order)) for order in permutations(gains))
+        assert ideal(statistic, len(gains), gains) == pytest.approx(best, rel=1e-14)
+
+
+@settings(deadline=None, max_examples=60)
+@given(gain_lists, st.randoms(use_true_random=False))
+def test_the_presentation_of_auc_is_the_share_of_pairs(gains, random):
+    n = len(gains)
+    order = list(range(n))
+    random.shuffle(order)
+    offset, scale = presentation(AUC(), n, gains)
+    raw = sum((n - place) * gains[i] for place, i in enumerate(order))
+    pairs = sum(abs(a - b) for a in gains for b in gains) / 2
+    assert scale == pytest.approx(pairs)
+    if pairs:
+        assert (raw - offset) / scale == pytest.approx(pairs_won(gains, tuple(order)))
+
+
+def test_presentations():
+    gains = np.array([3.0, 0.0, 1.0])
+    assert presentation(DCG(), 3, gains) == (0.0, 1.0) == presentation(Precision(2), 3, gains)
+    assert presentation(NDCG(2), 3, gains) == (0.0, 3.0 + 1 / math.log2(3))
+    assert presentation(AUC(), 2, np.ones(2)) == (3.0, 0.0)
+    assert presentation(AUC(), 2, np.zeros(2)) == (0.0, 0.0)
+    with pytest.raises(InputError, match="one gain per item"):
+        presentation(AUC(), 4, gains)
+
+
+def test_normalised_statistics_say_so():
+    assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "ndcg", "ndcg@3"}
+
+
+def test_auc_coefficients_are_those_of_a_custom_l():
+    assert Custom(lambda l, n: l).coefficients(9).tolist() == AUC().coefficients(9).tolist()
+    assert (PNorm(1).coefficients(8) * 8).tolist() == AUC().coefficients(8).tolist()
+    assert PartialAUC(99).coefficients(8).tolist() == AUC().coefficients(8).tolist()
+    assert DCG(1).coefficients(8).tolist() == WinnerTakesAll().coefficients(8).tolist()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["statistics.kinds", "ranks.evaluate", "ranks.measures", "ranks.perturb", "certificate.certificate"],
+)
+def test_examples_in_docstrings_run(module):
+    result = doctest.testmod(importlib.import_module(f"rerank.{module}"))
+    assert result.attempted > 0 and result.failed == 0
+
+
+def test_the_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "statistics.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted > 20 and result.failed == 0
