@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rerank.metrics import ndcg
+from rerank.ranks.measures import ndcg
 
 from benchmarks.exact_data import arrays
 from benchmarks.robirank_peers import Floats, Method, Split, methods

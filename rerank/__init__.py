@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rerank.io import datasets
+    from rerank.io import datasets as datasets
     from rerank.ranks import measures as metrics
-    from rerank.ranks import perturb
+    from rerank.ranks import perturb as perturb
     from rerank.reranker.estimator import Reranker, load
     from rerank.reranker.selection.reranker_cv import RerankerCV
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.latent.checks import whole
+from rerank.io.options import whole
 from rerank.latent.kernels.best import best
 from rerank.latent.log import Log, log_of
 

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.latent.checks import generator
+from rerank.io.options import generator
 from rerank.latent.intake import chosen
 
 Ints = NDArray[np.int64]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from rerank.latent.checks import drawn_seed, whole
+from rerank.io.options import drawn_seed, whole
 from rerank.latent.engines.blocks import VALIDATION, seed_of
 from rerank.latent.engines.interface import Factors, Settings
 from rerank.latent.log import Log, cut, log_of, some_users

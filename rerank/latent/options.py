@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.latent.checks import real, whole
+from rerank.io.options import real, whole
 from rerank.latent.engines.interface import Settings
 from rerank.latent.engines.ray_messages import MOST
 from rerank.latent.log import Log

@@ -1,4 +1,4 @@
-"""One check for whole numbers and one for real ones: of any type, NumPy's too, and no truth value."""
+"""Checks of options: whole numbers, real numbers and seeds, of Python's types or NumPy's; a boolean is no number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from rerank.errors import InputError
 
@@ -51,6 +50,8 @@ def drawn_seed(random_state: Any) -> int:
     InputError
         It is none.
     """
+    from sklearn.utils import check_random_state
+
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except (TypeError, ValueError):
