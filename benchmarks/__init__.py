@@ -1,1 +1,1 @@
-"""Benchmarks, run as ``python -m benchmarks.NAME``; never part of the tests."""
+"""Benchmarks: a command ``python -m benchmarks.NAME`` for each figure of the documentation; never part of the tests."""

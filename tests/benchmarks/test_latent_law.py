@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.latent_law import FACTORS, WORTH, Constants, Size, at, epoch, machine_gb, steps
-from benchmarks.latent_plan import plan, tables
-from benchmarks.latent_prices import SubBlock, fitted, log_from, record_price, size_of, zipf
+from benchmarks.latent.law import FACTORS, WORTH, Constants, Size, at, epoch, machine_gb, steps
+from benchmarks.latent.plan import plan, tables
+from benchmarks.latent.prices import SubBlock, fitted, log_from, record_price, size_of, zipf
 
 FREE = ((10.0, 0.0),)
 NOTHING = Constants(0.0, FREE, 0.0, FREE, FREE, 0.0, 0.0, np.inf, np.inf)

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from benchmarks.latent_prices import log_from, settings_for, shard_epoch, size_of
-from benchmarks.latent_ring import ROTATIONS, TURNS, Holder, exchange, in_turn, peer
-from benchmarks.latent_scaling import epochs, xi_prices
+from benchmarks.latent.prices import log_from, settings_for, shard_epoch, size_of
+from benchmarks.latent.ring import ROTATIONS, TURNS, Holder, exchange, in_turn, peer
+from benchmarks.latent.scaling import epochs, xi_prices
 from rerank.latent.engines.interface import Collected, Report, Step
 
 
@@ -49,7 +49,7 @@ def test_two_peers_rotate_as_often_as_they_are_told():
 
 def test_ways_take_turns_and_rates_are_of_both_directions(monkeypatch):
     clock, order = [0.0], []
-    monkeypatch.setattr("benchmarks.latent_ring.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("benchmarks.latent.ring.time.perf_counter", lambda: clock[0])
 
     def way(name, seconds):
         def rotate(n):
@@ -73,10 +73,10 @@ def test_a_holder_can_write_to_what_it_hands_on():
 
 def test_a_pause_is_as_long_as_its_sub_blocks(monkeypatch):
     pytest.importorskip("ray")
-    from benchmarks.latent_overlap import Pause, line
+    from benchmarks.latent.overlap import Pause, line
 
     slept = []
-    monkeypatch.setattr("benchmarks.latent_overlap.time.sleep", slept.append)
+    monkeypatch.setattr("benchmarks.latent.overlap.time.sleep", slept.append)
     pause = Pause(None, None, 0.5)
     assert pause.run(Step(1, 0), None, (2, 5)).finite and slept == [1.5]
     assert line("x", (1.0, 1.25)).split() == ["x", "1.00", "1.25", "0.25"]
@@ -118,11 +118,11 @@ def test_scans_are_paid_for_before_the_xi_step_is():
 
 
 def test_a_copy_is_timed_in_bytes_a_second(monkeypatch):
-    from benchmarks import latent_transport
+    from benchmarks.latent import transport
 
     clock = iter(np.arange(1000.0))
-    monkeypatch.setattr("benchmarks.latent_transport.time.thread_time", lambda: next(clock))
-    assert latent_transport.copy_rate() == latent_transport.MOST
+    monkeypatch.setattr("benchmarks.latent.transport.time.thread_time", lambda: next(clock))
+    assert transport.copy_rate() == transport.MOST
 
 
 def test_an_epoch_of_a_shard_visits_every_record_once_and_its_xi_step_none():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks.latent_methods import Method
-from benchmarks.latent_trials import tuned
+from benchmarks.latent.methods import Method
+from benchmarks.latent.trials import tuned
 
 USERS = 10
 
@@ -38,7 +38,7 @@ def test_the_best_eight_get_four_looks_and_the_best_four_go_on(split, monkeypatc
         def means(self):
             return {"precision": float((self.scores(np.arange(USERS))[:, 0] > 0).mean())}
 
-    monkeypatch.setattr("benchmarks.latent_trials.evaluate", lambda scores, *rest: Found(scores))
+    monkeypatch.setattr("benchmarks.latent.trials.evaluate", lambda scores, *rest: Found(scores))
     best, every = tuned(method(12), split, 20)
     lengths = [len(trial.looks) for trial in every]
     # Three looks raise it and three more bring nothing.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.exact_data import noisy_problem
+from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
 from rerank.search.boxes.antiparallel import NO_LINES
 from rerank.search.tables import Tables, tables

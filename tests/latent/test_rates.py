@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.latent_log import drawn_log, read, shape, write
-from benchmarks.latent_naive import naive
+from benchmarks.latent.log import drawn_log, read, shape, write
+from benchmarks.latent.naive import naive
 from rerank.latent.kernels.rows import draw
 from tests.cases.latent import random_factors
 

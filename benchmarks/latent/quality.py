@@ -1,7 +1,7 @@
 """Precision of all methods on held-out records, with as many trials each; the ways of the xi-step.
 
 The log of MovieLens-1M comes with its split; the others are split per user, 70 % for training, 10 % for validation and
-20 % for the test, anew for each seed; :mod:`benchmarks.latent_trials` says how methods are tuned and tested.
+20 % for the test, anew for each seed; :mod:`benchmarks.latent.trials` says how methods are tuned and tested.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from benchmarks.latent_methods import FACTORS, methods
-from benchmarks.latent_trials import kept
+from benchmarks.latent.methods import FACTORS, methods
+from benchmarks.latent.trials import kept
 from rerank.latent import LatentRoBiRank, evaluate, split_log
 
 DRAWS = 2000

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.exact_data import folder
-from benchmarks.exact_rows import Row, boxes, many_lists, supports
+from benchmarks.data import folder
+from benchmarks.exact.rows import Row, boxes, many_lists, supports
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
 from rerank.search.boxes.vertices import inner_value
@@ -66,19 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parsed(arguments)
     where = folder(asked.data)
     if asked.compile:
-        from benchmarks.exact_compile import report
+        from benchmarks.exact.compile import report
 
         return report()
     if asked.literal:
-        from benchmarks.exact_literal import report as literal
+        from benchmarks.exact.literal import report as literal
 
         return literal(asked.sizes, asked.statistics, asked.literal_limit)
     if asked.scaling:
-        from benchmarks.exact_scaling import report as scaling
+        from benchmarks.exact.scaling import report as scaling
 
         return scaling(asked.seeds)
     if asked.quality:
-        from benchmarks.quality import report as quality
+        from benchmarks.exact.quality import report as quality
 
         return quality(where, asked.quality_seconds)
     return table(rows(asked, where), range(1 if asked.quick else asked.seeds), asked.jobs, asked.limit)

@@ -1,6 +1,6 @@
-"""One epoch end to end, in a process of its own: ``python -m benchmarks.latent_epoch FOLDER OPTION=NUMBER ...``.
+"""One epoch end to end, in a process of its own: ``python -m benchmarks.latent.epoch FOLDER OPTION=NUMBER ...``.
 
-The log is mapped from the files that :mod:`benchmarks.latent_log` wrote; ``fit`` draws the first vectors, trains one
+The log is mapped from the files that :mod:`benchmarks.latent.log` wrote; ``fit`` draws the first vectors, trains one
 epoch and leaves a model.  Memory is that of the whole process: the interpreter, the log, and all that training holds.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.latent_log import drawn_log, read
-from benchmarks.latent_memory import peak
+from benchmarks.latent.log import drawn_log, read
+from benchmarks.latent.memory import peak
 from rerank.latent import LatentRoBiRank
 
 FACTORS = 100

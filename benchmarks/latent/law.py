@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.latent_log import ITEMS, RECORDS, USERS
+from benchmarks.latent.log import ITEMS, RECORDS, USERS
 from rerank.latent.engines.blocks import parts_for
 from rerank.latent.engines.interface import Settings
 from rerank.latent.engines.ray_messages import pieces_of

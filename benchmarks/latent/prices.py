@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.latent_law import FACTORS, Points, Size
-from benchmarks.latent_log import ITEMS, RECORDS, USERS
+from benchmarks.latent.law import FACTORS, Points, Size
+from benchmarks.latent.log import ITEMS, RECORDS, USERS
 from rerank.latent import LatentRoBiRank
 from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
 from rerank.latent.engines.shard import Shard, dealt

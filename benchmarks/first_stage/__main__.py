@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks import ranksvm, robirank, toppush
+from benchmarks.first_stage import ranksvm, robirank, toppush
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

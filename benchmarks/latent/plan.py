@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.latent_law import Constants, Size, epoch, machine_gb
+from benchmarks.latent.law import Constants, Size, epoch, machine_gb
 
 TEN_GBIT = 1.25e9
 EPOCHS = 40

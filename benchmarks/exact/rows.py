@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.exact_data import lists, noisy_problem, spam
+from benchmarks.exact.data import lists, noisy_problem, spam
 from rerank.problem import Problem
 
 POSITIVE = np.ones  # all weights must not be negative

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from benchmarks.exact_data import noisy, noisy_problem
+from benchmarks.exact.data import noisy, noisy_problem
 from formulations.compile import compile_model
 from formulations.subrank import build
 from rerank.search import compile_kernels, solve

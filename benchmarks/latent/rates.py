@@ -1,7 +1,7 @@
 """Pairs per second of the steps, in random order and in blocks; one epoch end to end, and its memory.
 
-The log is drawn, see :mod:`benchmarks.latent_log`; d = 100.  Seconds are CPU seconds of one thread.  Random order is
-that of :mod:`benchmarks.latent_naive`, timed anew before each row of the table; the best of its times is what the
+The log is drawn, see :mod:`benchmarks.latent.log`; d = 100.  Seconds are CPU seconds of one thread.  Random order is
+that of :mod:`benchmarks.latent.naive`, timed anew before each row of the table; the best of its times is what the
 others are compared with.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.latent_log import drawn_log, read
-from benchmarks.latent_memory import copying
-from benchmarks.latent_naive import Naive
+from benchmarks.latent.log import drawn_log, read
+from benchmarks.latent.memory import copying
+from benchmarks.latent.naive import Naive
 from rerank.latent.engines.blocks import shards_of
 from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
 from rerank.latent.engines.shard import Shard, dealt
@@ -94,13 +94,13 @@ def table(log: Any) -> None:
 def report(scale: float) -> None:
     """Print the rates, and one epoch."""
     with tempfile.TemporaryDirectory() as folder:
-        _run("benchmarks.latent_log", str(scale), folder)
+        _run("benchmarks.latent.log", str(scale), folder)
         log = read(Path(folder))
         print(f"{log.shape[0]} users, {log.shape[1]} items, {log.nnz} records, d = {FACTORS}", flush=True)
         with threadpool_limits(1):
             table(log)
         sys.stdout.flush()
-        _run("benchmarks.latent_epoch", folder)
+        _run("benchmarks.latent.epoch", folder)
 
 
 def _run(module: str, *arguments: str) -> None:

@@ -1,4 +1,4 @@
-"""A drawn log of the Million Song log's shape, in npy files: ``python -m benchmarks.latent_log SCALE FOLDER``.
+"""A drawn log of the Million Song log's shape, in npy files: ``python -m benchmarks.latent.log SCALE FOLDER``.
 
 Users, items and records are those of [BertinMahieuxEllisWhitmanLamere2011], each times ``SCALE``.  Records take a
 user at random and an item by a Zipf law, and are drawn until there are enough different ones.  Users thus have about

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rerank.ranks.measures import ndcg
 
-from benchmarks.exact_data import arrays
-from benchmarks.robirank_peers import Floats, Method, Split, methods
+from benchmarks.data import arrays
+from benchmarks.first_stage.robirank_peers import Floats, Method, Split, methods
+from rerank.ranks.measures import ndcg
 
 CUTS = (1, 3, 5, 10, 20)
 DRAWS = 10_000

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.exact_data import lists, pairs, spam
+from benchmarks.exact.data import lists, pairs, spam
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
 

@@ -14,7 +14,7 @@ from scipy.stats import ttest_rel
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from benchmarks.first_stage_data import Floats, bipartite
+from benchmarks.first_stage.data import Floats, bipartite
 from rerank.scorers import TopPush
 
 # Seconds, Pos@Top, its deviation, AP, NDCG, AUC [N. Li et al., NIPS 2014, table 2].

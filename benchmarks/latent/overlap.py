@@ -18,9 +18,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.latent_log import ITEMS
-from benchmarks.latent_prices import factors, log_from, part_of_log, settings_for
-from benchmarks.latent_ring import nodes_of_ray
+from benchmarks.latent.log import ITEMS
+from benchmarks.latent.prices import factors, log_from, part_of_log, settings_for
+from benchmarks.latent.ring import nodes_of_ray
 from rerank.latent.engines import ray_cluster, ray_engine
 from rerank.latent.engines.interface import ItemBlock, Report, Step
 from rerank.latent.engines.ray_shard import RayShard

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.exact_data import folder
+from benchmarks.data import folder
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,17 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=0.05, help="--rates, --scaling: share of the log")
     asked = parser.parse_args(arguments)
     if asked.rates:
-        from benchmarks.latent_rates import report as rates
+        from benchmarks.latent.rates import report as rates
 
         rates(asked.scale)
     if asked.ring:
-        from benchmarks.latent_overlap import report as overlap
-        from benchmarks.latent_ring import report as ring
+        from benchmarks.latent.overlap import report as overlap
+        from benchmarks.latent.ring import report as ring
 
         ring()
         overlap()
     if asked.scaling:
-        from benchmarks.latent_scaling import report as scaling
+        from benchmarks.latent.scaling import report as scaling
 
         scaling(asked.scale, asked.plot)
     where = folder(asked.data)
@@ -58,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if where is None:
         return 0
-    from benchmarks.latent_curve import report as curve
-    from benchmarks.latent_quality import quality, xi
+    from benchmarks.latent.curve import report as curve
+    from benchmarks.latent.quality import quality, xi
 
     keep = None if asked.keep is None else Path(asked.keep)
     for name in asked.sets.split(","):

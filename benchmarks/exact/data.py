@@ -1,4 +1,4 @@
-"""Data of the benchmarks of the exact search: recipes, and readers of a folder of ``<name>/<name>.npz``."""
+"""Problems of the benchmarks of the exact search: drawn, and from the folder of data sets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data import arrays
 from rerank.problem import Problem, problem_of
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
-DEFAULT = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
 def noisy(n: int, d: int, share: float, seed: int) -> tuple[Floats, Floats]:
@@ -46,24 +46,6 @@ def noisy_problem(n: int, d: int, statistic: str, share: float, seed: int, **opt
     """The problem of :func:`noisy` data; ``options`` go to :meth:`rerank.problem.Problem.build`."""
     X, y = noisy(n, d, share, seed)
     return problem_of(X, y, parse(statistic), **options)
-
-
-def folder(given: str | None) -> Path | None:
-    """The folder of data sets, or None where there is none."""
-    path = DEFAULT if given is None else Path(given)
-    return path if path.is_dir() else None
-
-
-def arrays(where: Path, name: str) -> dict[str, NDArray[Any]]:
-    """The arrays of a data set; ``X`` is dense."""
-    with np.load(where / name / f"{name}.npz", allow_pickle=False) as stored:
-        found = {key: stored[key] for key in stored.files}
-    if "indptr" in found:
-        from scipy.sparse import csr_array
-
-        parts = (found.pop("data").astype(np.float64), found.pop("indices"), found.pop("indptr"))
-        found["X"] = csr_array(parts, shape=tuple(found.pop("shape"))).toarray()
-    return found
 
 
 def lists(

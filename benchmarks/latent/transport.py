@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.latent_ring import Ring, rates
+from benchmarks.latent.ring import Ring, rates
 from rerank.latent.engines.ray_messages import MOST
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.latent_methods import Method, Options, Scores
+from benchmarks.latent.methods import Method, Options, Scores
 from rerank.latent import evaluate
 
 RUNGS = ((2, None), (4, 8), (1000, 4))  # looks, and how many of the best trials get them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from statistics import median
 
-from benchmarks.exact_data import noisy_problem
+from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem
 from rerank.search import SearchResult, compile_kernels, solve
 

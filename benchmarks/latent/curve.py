@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latent_methods import FACTORS, Scores, products
-from benchmarks.latent_quality import parts, warm
+from benchmarks.latent.methods import FACTORS, Scores, products
+from benchmarks.latent.quality import parts, warm
 from rerank.latent import LatentRoBiRank, evaluate
 
 EVERY, LOOKS = 2, 10

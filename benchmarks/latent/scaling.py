@@ -1,7 +1,7 @@
 """Engines on one and two cores, and what follows for more: measured first, then calculated, never in one table.
 
 The log is a share (``--scale``) of the users of the Million Song log's shape, with all its items, so that blocks are as
-large as those of the whole; :mod:`benchmarks.latent_prices` has the prices that do not come from it.
+large as those of the whole; :mod:`benchmarks.latent.prices` has the prices that do not come from it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.latent_law import FACTORS, Constants, Points, Size, epoch, million_songs, scanning, steps
-from benchmarks.latent_plan import picture, plan, tables
-from benchmarks.latent_prices import (
+from benchmarks.latent.law import FACTORS, Constants, Points, Size, epoch, million_songs, scanning, steps
+from benchmarks.latent.plan import picture, plan, tables
+from benchmarks.latent.prices import (
     SHARDS,
     factors,
     fitted,
@@ -27,7 +27,7 @@ from benchmarks.latent_prices import (
     size_of,
     step_prices,
 )
-from benchmarks.latent_transport import transport
+from benchmarks.latent.transport import transport
 from rerank.latent.engines.interface import Engine, Step
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import Log

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from benchmarks.robirank_quality import splits_of
+from benchmarks.first_stage.robirank_quality import splits_of
 from rerank.scorers import RoBiRank
 
 ALPHAS = (1e-3, 1e-1, 1e1, 1e3)

@@ -1,4 +1,4 @@
-"""The peers of :mod:`benchmarks.ranksvm`; each can say the objective of its weights, computed here."""
+"""The peers of :mod:`benchmarks.first_stage.ranksvm`; each can say the objective of its weights, computed here."""
 
 from __future__ import annotations
 

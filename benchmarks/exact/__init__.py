@@ -1,0 +1,1 @@
+"""The exact search measured: time to a proof, quality in equal time, compiling, workers."""

@@ -1,0 +1,1 @@
+"""The first stages measured: TopPush, RankSVM and RoBiRank, each beside other programs."""

@@ -1,0 +1,1 @@
+"""Latent retrieval measured: quality, speed, memory and what many machines would bring."""

@@ -1,0 +1,1 @@
+"""The mathematical programs measured side by side."""
