@@ -31,6 +31,18 @@ class CertificateError(RerankError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name that looks most like ``word``, for a sentence that asks "did you mean"."""
+    return similar(word, known, most=1, cutoff=0.0)[0]
+
+
+def similar(word: str, known: Iterable[str], most: int = 3, cutoff: float = 0.5) -> list[str]:
+    """The known names that look like ``word``, the most similar first; ``cutoff`` is from 0 (any) to 1 (equal)."""
     from difflib import get_close_matches
 
-    return get_close_matches(word, list(known), n=1, cutoff=0.0)[0]
+    return get_close_matches(word, list(known), n=most, cutoff=cutoff)
+
+
+def unknown(what: str, word: object, known: Iterable[str], meant: str | None = None) -> InputError:
+    """The error for a name that means nothing; ``meant`` replaces the nearest known name."""
+    names = list(known)
+    meant = nearest(str(word), names) if meant is None else meant
+    return InputError(f"Unknown {what} {word!r}; did you mean {meant!r}? Known: {', '.join(names)}.")

@@ -1,9 +1,8 @@
 """The header of a CSV file: which names it has, which column is meant, which columns are features."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 
-from rerank.errors import InputError
+from rerank.errors import InputError, similar
 from rerank.io.lines import MISSING, Path, no_number, number, wrong
 
 
@@ -41,7 +40,7 @@ def find(path: Path, names: list[str], wanted: str) -> int:
     if wanted in names:
         return names.index(wanted)
     lower = {name.lower(): name for name in names}
-    close = [lower[name] for name in difflib.get_close_matches(wanted.lower(), lower, n=3, cutoff=0.5)]
+    close = [lower[name] for name in similar(wanted.lower(), lower)]
     advice = f"nearest: {some(close)}" if close else f"its columns are {some(names)}"
     raise InputError(f"{path} has no column {wanted!r}; {advice}.")
 

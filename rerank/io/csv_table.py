@@ -5,13 +5,12 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.csv_header import choose_features, distinct, find, is_number, read_header, some
 from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
-from rerank.io.table import Floats, Table
+from rerank.io.table import Floats, Table, Words, words
 
 
 def read_csv(
@@ -105,13 +104,13 @@ class _Columns:
                 raise wrong(
                     self.path, line, found, "correct the column, or name the columns to use as features"
                 )
-        for role, words in self.words.items():
+        for role, taken in self.words.items():
             word = cells[self.place[role]].strip()
             if not word:
                 raise wrong(
                     self.path, line, f"column {self.names[self.place[role]]!r} is empty", "fill it in"
                 )
-            words.append(word)
+            taken.append(word)
         self.lines.append(line)
 
     def table(self) -> Table:
@@ -134,12 +133,15 @@ class _Columns:
         return Table(
             X=np.ascontiguousarray(block[:, :d]),
             y=self._worded_label() if "label" in self.words else _copy(rest.get("label")),
-            qid=_texts(self.words.get("qid")),
-            ids=_texts(self.words.get("id")),
+            qid=self._words("qid"),
+            ids=self._words("id"),
             feature_names=tuple(self.names[c] for c in self.chosen),
             sample_weight=_copy(rest.get("weight")),
             notes=notes,
         )
+
+    def _words(self, role: str) -> Words | None:
+        return words(self.words[role]) if role in self.words else None
 
     def _worded_label(self) -> Floats:
         seen = self.words["label"]
@@ -195,10 +197,6 @@ def _check_length(path: Path, names: list[str], line: int, cells: list[str]) -> 
     if len(cells) != len(names):
         found = f"there are {len(cells)} cells under {len(names)} column names"
         raise wrong(path, line, found, "complete the row, or quote cells that hold the delimiter")
-
-
-def _texts(words: list[str] | None) -> NDArray[np.object_] | None:
-    return None if words is None else np.array(words, dtype=np.object_)
 
 
 def _copy(values: Floats | None) -> Floats | None:

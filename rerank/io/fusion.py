@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.io.table import Table
-from rerank.io.trec import Qrels, Run, words
+from rerank.io.table import Table, words
+from rerank.io.trec import Qrels, Run
 
 
 def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = False) -> Table:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
-from rerank.io.table import Table
+from rerank.io.table import Table, words
 
 # A dense table of doubles: one gigabyte.
 MAX_CELLS = 2**27
@@ -127,8 +127,8 @@ class _Rows:
         return Table(
             X=X,
             y=labels.copy(),
-            qid=np.array(self.qids, dtype=object) if self.qids else None,
-            ids=np.array(self.names, dtype=object) if len(self.names) == n else None,
+            qid=words(self.qids) if self.qids else None,
+            ids=words(self.names) if len(self.names) == n else None,
             feature_names=tuple(f"f{j + self.base}" for j in range(d)),
         )
 

@@ -1,20 +1,13 @@
-"""The table every reader returns, and the reader that chooses by the file's name."""
+"""The table that every reader returns."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
-
 Floats = NDArray[np.float64]
-
-CSV = {".csv": ",", ".tsv": "\t"}
-# LETOR, the usual collection of graded lists, calls its svmlight files .txt.
-SVMLIGHT = {".svm", ".svmlight", ".libsvm", ".letor", ".txt"}
+Words = NDArray[np.object_]
+"""Texts as objects: one long text does not widen the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +32,8 @@ class Table:
 
     X: Floats
     y: Floats | None
-    qid: NDArray[np.object_] | None
-    ids: NDArray[np.object_] | None
+    qid: Words | None
+    ids: Words | None
     feature_names: tuple[str, ...]
     sample_weight: Floats | None = None
     notes: tuple[str, ...] = ()
@@ -49,24 +42,6 @@ class Table:
         return int(self.X.shape[0])
 
 
-def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
-    """Read a CSV or svmlight file, told apart by the suffix (before ``.gz``); options go to its reader.
-
-    Raises
-    ------
-    InputError
-        Another suffix, an option the format does not have, or anything its reader refuses.
-    """
-    from rerank.io import csv_table, svmlight
-
-    name = Path(path).name.removesuffix(".gz")
-    suffix = Path(name).suffix.lower()
-    given = {key: value for key, value in options.items() if value is not None}
-    if suffix in CSV:
-        return csv_table.read_csv(path, **{"delimiter": CSV[suffix], **given})
-    if suffix in SVMLIGHT:
-        for key in given.keys() - {"n_features", "zero_based"}:
-            raise InputError(f"{path} is svmlight, which has no {key} column by name; leave that option out.")
-        return svmlight.read_svmlight(path, **given)
-    known = ", ".join([*CSV, *sorted(SVMLIGHT)])
-    raise InputError(f"{path} has the suffix {suffix!r}, which names no format; rename it to one of {known}.")
+def words(texts: list[str]) -> Words:
+    """The texts as an array of objects."""
+    return np.array(texts, dtype=np.object_)

@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, wrong
-from rerank.io.table import Floats
-
-Words = NDArray[np.object_]
+from rerank.io.table import Floats, Words, words
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +165,3 @@ def _word(value: Any, what: str) -> str:
             f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it."
         )
     return word
-
-
-def words(values: list[str]) -> Words:
-    """Return texts as an array of objects: their lengths may differ without cost."""
-    return np.array(values, dtype=object)
