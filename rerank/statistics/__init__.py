@@ -1,20 +1,31 @@
-"""What a place in a list is worth: conditional linear rank statistics, their names and their coefficients."""
+r"""What a place in a list is worth: rank statistics, their names and their coefficients.
 
-from rerank.statistics.kinds import (
-    AUC,
-    DCG,
-    MRR,
-    NDCG,
-    Custom,
-    PartialAUC,
-    PNorm,
-    Precision,
-    RankStatistic,
-    WinnerTakesAll,
-    ideal,
-    presentation,
-)
+A conditional linear rank statistic [RudinWang2018, eq. 1] pays every relevant item by its rank alone,
+
+    CLRS = sum over relevant items i of a_{rank(i)},      0 <= a_1 <= a_2 <= ... <= a_n,
+
+where rank 1 is the bottom and rank n the top of a list of n items.  A statistic here is that sequence and a
+name.  Who holds which rank, and what happens to equal scores, is told in :mod:`rerank.ranks`.
+
+>>> from rerank.statistics import DCG, parse
+>>> parse("dcg@10") == DCG(at=10)
+True
+>>> DCG(at=2).coefficients(4).tolist()
+[0.0, 0.0, 0.6309297535714575, 1.0]
+
+Normalised forms (AUC in [0, 1], nDCG) show the same sum after an offset and a scale: see :func:`presentation`.
+
+To add a statistic, write its file and give it a line in ``registry.py``.
+"""
+
+from rerank.statistics.auc import AUC, PartialAUC
+from rerank.statistics.base import RankStatistic, ideal, presentation
+from rerank.statistics.custom import Custom
+from rerank.statistics.dcg import DCG, NDCG
+from rerank.statistics.mrr import MRR
 from rerank.statistics.parse import parse
+from rerank.statistics.pnorm import PNorm
+from rerank.statistics.precision import Precision, WinnerTakesAll
 from rerank.statistics.thinned import Thinned
 
 __all__ = [

@@ -1,12 +1,13 @@
 r"""Thinning: a rank statistic averaged over lists from which items have been dropped at random.
 
-An exact fit of the top ten places follows accidents of the training list: thousands of weights tie in sample.  Pretend
-instead that each item above a given one stays in the list with probability ``rho``.  The item at position ``p``
-then stands at position ``1 + B`` with ``B`` binomial(p - 1, rho), and its expected pay is
+Many weights have the same value at the top ten places of the training list, and which of them are best there is
+largely chance.  Thinning makes the lower places count as well: each item above a given one stays in the list with
+probability ``rho``.  The item at position ``p`` then stands at position ``1 + B`` with ``B`` binomial(p - 1, rho),
+and its expected coefficient is
 
     a'_(position p) = sum_b  P[B = b] * a_(position 1 + b).
 
-``B`` grows with ``p`` and ``a`` falls with the position, so the average is still non-decreasing in the rank: it
+``B`` grows with ``p`` and ``a`` falls with the position, so the average is still non-decreasing in the rank.  It
 is again a conditional linear rank statistic, and everything exact about those holds for it.
 """
 
@@ -17,12 +18,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.statistics.kinds import RankStatistic, ideal, presentation
-
-Floats = NDArray[np.float64]
+from rerank.statistics.base import Floats, RankStatistic, ideal, presentation
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +47,11 @@ class Thinned(RankStatistic):
         object.__setattr__(self, "rho", float(self.rho))
 
     @property
+    def length(self) -> int | None:
+        """That of the statistic which is averaged."""
+        return self.statistic.length
+
+    @property
     def name(self) -> str:
         """Such as ``"dcg@10 thinned to 0.8"``; not a form that :func:`rerank.statistics.parse` reads."""
         return f"{self.statistic.name} thinned to {self.rho:g}"
@@ -60,7 +63,7 @@ class Thinned(RankStatistic):
     def _presentation(self, gains: Floats) -> tuple[float, float]:
         if not self.statistic.normalised:
             return 0.0, 1.0
-        if self.statistic.stem == "auc":
+        if self.statistic.counts_pairs:
             # E[position] is linear in the position, so the pairs are those of AUC, each worth rho.
             offset, scale = presentation(self.statistic, gains.size, gains)
             missing = (1.0 - self.rho) * gains.size * float(np.sum(gains))
@@ -79,7 +82,7 @@ def _thinned(statistic: RankStatistic, rho: float, n: int) -> Floats:
     for position in range(n):
         result[position] = float(law @ by_position[first : first + law.size])
         law = np.convolve(law, (1.0 - rho, rho))
-        # Mass below 1e-18 at either end is dropped: n rounds of it stay under a rounding error of the average.
+        # Probabilities below 1e-18 at either end are dropped: over n rounds they add less than a rounding error.
         kept = np.flatnonzero(law > 1e-18)
         first += int(kept[0])
         law = law[kept[0] : kept[-1] + 1]

@@ -5,6 +5,7 @@ import doctest
 import importlib
 import math
 import pickle
+import pkgutil
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from rerank import statistics
 from rerank.errors import InputError
 from rerank.statistics import (
     AUC,
@@ -25,11 +27,14 @@ from rerank.statistics import (
     PNorm,
     Precision,
     RankStatistic,
+    Thinned,
     WinnerTakesAll,
     ideal,
     parse,
     presentation,
 )
+from rerank.statistics.parse import known
+from rerank.statistics.registry import STATISTICS
 from tests.oracles.tie_orders import pairs_won
 
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
@@ -131,8 +136,8 @@ def test_an_array_and_a_function_are_statistics():
         ("dcg@0", "cut-off of dcg is 0"),
         ("dcg@-1", "cut-off of dcg is -1"),
         ("pnorm@x", "is not a power"),
-        ("pnorm@0", "must be a positive number"),
-        ("pnorm@inf", "must be a positive number"),
+        ("pnorm@0", "power of pnorm is 0.0; it must be a number, above 0"),
+        ("pnorm@inf", "power of pnorm is inf; it must be a number, above 0"),
         ("map", "is not a conditional linear rank statistic"),
         ("AP", "is not a conditional linear rank statistic"),
         ("rr", "fit mrr or wta"),
@@ -151,7 +156,7 @@ def test_what_cannot_be_read_gets_a_sentence(text, sentence):
 
 @pytest.mark.parametrize("at", [0, -3, 2.5, "3", None, True])
 def test_a_cut_off_is_a_whole_number(at):
-    with pytest.raises(InputError, match="whole number of places"):
+    with pytest.raises(InputError, match="cut-off of precision is .*whole number, at least 1"):
         Precision(at=at)
     assert Precision(at=np.int64(3)) == Precision(at=3)
 
@@ -244,6 +249,32 @@ def test_presentations():
         presentation(AUC(), 4, gains)
 
 
+def test_every_statistic_is_registered_tested_and_on_the_page():
+    for module in pkgutil.iter_modules(statistics.__path__, "rerank.statistics."):
+        importlib.import_module(module.name)
+    todo, found = [RankStatistic], set()
+    while todo:
+        todo += todo.pop().__subclasses__()
+        found |= {kind for kind in todo if kind.__module__.startswith("rerank.")}
+    assert found - {Custom, Thinned} == set(STATISTICS) == {type(statistic) for statistic, _ in NAMED}
+    assert {getattr(statistics, kind.__name__) for kind in STATISTICS} == set(STATISTICS)
+    names = [name for kind in STATISTICS for name in (kind.stem, *kind.aliases)]
+    assert len(set(names)) == len(names)
+    page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    assert [name for name in known() if f"`{name}`" not in page] == []
+
+
+def test_the_example_in_an_error_can_be_read():
+    for kind in STATISTICS:
+        if kind.number is not None:
+            assert isinstance(parse(f"{kind.stem}@{kind.number.example}"), kind)
+
+
+def test_coefficients_serve_their_own_length_and_all_others_any():
+    assert Custom([0, 1, 2]).length == 3 and Thinned(Custom([0, 1]), 0.5).length == 2
+    assert {statistic.length for statistic, _, _ in TABLE} == {None}
+
+
 def test_normalised_statistics_say_so():
     assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "ndcg", "ndcg@3"}
 
@@ -257,7 +288,7 @@ def test_auc_coefficients_are_those_of_a_custom_l():
 
 @pytest.mark.parametrize(
     "module",
-    ["statistics.kinds", "ranks.evaluate", "ranks.measures", "ranks.perturb", "certificate.certificate"],
+    ["statistics", "ranks.evaluate", "ranks.measures", "ranks.perturb", "certificate.certificate"],
 )
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(importlib.import_module(f"rerank.{module}"))

@@ -1,0 +1,152 @@
+"""The base of all rank statistics, and what a statistic says of the number in its name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.io.options import whole
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number that follows "@" in a name.
+
+    Attributes
+    ----------
+    letter : str
+        Stands for the number in the list of known names.
+    kind : str
+        What the number is, for the sentence that refuses another text.
+    read : callable
+        Makes the number of its text, or raises `ValueError`.
+    example : str
+    optional : bool
+        Whether the name may stand without a number.
+    """
+
+    letter: str
+    kind: str
+    read: Callable[[str], float]
+    example: str
+    optional: bool = False
+
+
+PLACES = Number("N", "a whole number", int, "10")
+
+
+class RankStatistic:
+    """Base of the rank statistics: frozen, printable, comparable, hashable.
+
+    A subclass is a frozen dataclass (``repr=False``) with :meth:`_coefficients` and these class attributes. To
+    have it read by :func:`rerank.statistics.parse`, add it to the list in ``rerank/statistics/registry.py``.
+
+    Attributes
+    ----------
+    stem : str
+        The name in text, before "@".
+    aliases : tuple of str
+        Other names, in lower case, without spaces, "-" and "_".
+    number : Number or None
+        What follows "@"; None when the statistic takes no number.
+    normalised : bool
+        Whether the value is presented as a fraction instead of the raw sum.
+    counts_pairs : bool
+        Whether the presented value is the share of pairs in the right order (AUC), so that programs that count
+        pairs maximise it.
+    """
+
+    stem: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    number: ClassVar[Number | None] = None
+    normalised: ClassVar[bool] = False
+    counts_pairs: ClassVar[bool] = False
+
+    def coefficients(self, n: int) -> Floats:
+        """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""
+        return self._coefficients(whole("The list length", n, 0))
+
+    def _coefficients(self, n: int) -> Floats:
+        raise NotImplementedError
+
+    def _presentation(self, gains: Floats) -> tuple[float, float]:
+        """Offset and scale of :func:`presentation`."""
+        return 0.0, ideal(self, gains.size, gains) if self.normalised else 1.0
+
+    @property
+    def length(self) -> int | None:
+        """The only list length the statistic serves; None when it serves every length."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """The form that :func:`rerank.statistics.parse` reads, such as ``"dcg@10"``."""
+        return self.stem + "".join(f"@{_plain(value)}" for _, value in self._given())
+
+    def _given(self) -> list[tuple[str, Any]]:
+        """Names and values of the parameters that are not None."""
+        pairs = [(each.name, getattr(self, each.name)) for each in fields(self)]  # type: ignore[arg-type]
+        return [(name, value) for name, value in pairs if value is not None]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in self._given())
+        return f"{type(self).__name__}({inside})"
+
+    def __sklearn_clone__(self) -> RankStatistic:
+        return self
+
+
+def check_cut_off(statistic: RankStatistic) -> None:
+    """Keep the cut-off ``at`` of a new statistic as an int, or raise `InputError`."""
+    at = whole(f"The cut-off of {statistic.stem}", statistic.at)  # type: ignore[attr-defined]
+    object.__setattr__(statistic, "at", at)
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[float, float]:
+    """Offset and scale between the raw sum and the number people quote: ``(raw - offset) / scale``.
+
+    ``raw = sum_t (g_(t) - g_(t-1)) * V_t`` over the list's distinct positive gains, with ``V_t`` the sum of
+    ``a`` over the items of gain at least ``g_(t)``.  AUC: the offset is what the pairs inside the relevant
+    items add, the scale the (gain-weighted) number of pairs.  nDCG: the scale is the ideal DCG.  All others:
+    0 and 1.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+    n : int
+        Items in the list.
+    gains : array (n,)
+        Non-negative gains of the items.
+
+    Returns
+    -------
+    offset, scale : float
+        A scale of 0 means that the list has nothing to order (AUC without a pair, nDCG without a gain).
+    """
+    checked = np.asarray(gains, dtype=np.float64)
+    if checked.shape != (n,):
+        raise InputError(
+            f"The list has {n} items and gains of shape {checked.shape}; give one gain per item."
+        )
+    return statistic._presentation(checked)
+
+
+def ideal(statistic: RankStatistic, n: int, gains: ArrayLike) -> float:
+    """Raw value of the list in its best order, the larger gain always on top."""
+    ascending = np.sort(np.asarray(gains, dtype=np.float64))
+    return math.fsum(statistic.coefficients(n) * ascending)
