@@ -1,1 +1,10 @@
-"""Solvers: HiGHS on arrays, any other through the file, and what surrounds a solve."""
+"""Solvers: programs in, outcomes out; nothing here knows the ranking problem behind a program.
+
+:mod:`~rerank.solvers.highs` solves a program in memory, :func:`rerank.solvers.gateway.solve_file` a model file with any
+solver of :func:`rerank.solvers.registry.names`. A new solver is one file beside ``cbc.py`` and one line in
+``registry.py``.
+"""
+
+from rerank.solvers.outcome import Holds, Options, Outcome, Progress, Stop
+
+__all__ = ["Holds", "Options", "Outcome", "Progress", "Stop"]

@@ -1,4 +1,4 @@
-"""From what another solver says and writes to an outcome that says what its point is worth."""
+"""The answer of a solver other than HiGHS, and the outcome that its point supports."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rerank.errors import SolverError
-from rerank.solvers.external import run_command
+from rerank.solvers.external import SOLUTION, Claim, Solver
 from rerank.solvers.outcome import Holds, Options, Outcome, Stop
-from rerank.solvers.routes import SOLUTION, Claim, Route
+from rerank.solvers.running import run_command
 
 if TYPE_CHECKING:
     from formulations.compile import Program
 
 ACCEPTED = 2e-5
-"""Violation up to which another solver's point is taken; GLPK's own tolerance is 1e-5."""
+"""Violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5."""
 
 AGREE = 1e-5
 """Relative difference allowed between a claimed objective and the point's; CBC prints a point with 8 digits."""
@@ -35,30 +35,30 @@ class Answer:
 
 
 def by_command(
-    route: Route,
+    solver: Solver,
     command: list[str],
     program: Program,
     options: Options,
     folder: Path,
     cancel: threading.Event | None,
 ) -> Answer:
-    """Run a solver on the model file in a folder and read what it has written there.
+    """Run a solver's command on the model file in a folder, and read what it has written there.
 
     Raises
     ------
     SolverError
-        If it failed, or wrote what cannot be read.
+        If it failed, or its solution file cannot be read.
     """
     from formulations.errors import FileFormatError
     from formulations.solutions import NoPointError, read_solution
 
     limit = options.time_limit
-    # The solver keeps its own limit; this one is for when it does not.
+    # The solver keeps the limit itself; ours is a little later, for a solver that does not.
     fence = None if limit is None else limit + max(0.5, 0.02 * limit)
-    ran = run_command([*command, *route.arguments(options)], folder, fence, cancel)
+    ran = run_command([*command, *solver.arguments(options)], folder, fence, cancel)
     written = folder / SOLUTION
     text = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
-    claim = route.claim(ran, text)
+    claim = solver.claim(ran, text)
     if ran.stopped is not None and claim.stop is not Stop.finished:
         claim = replace(claim, stop=ran.stopped)
     values: dict[str, float] | None = None
@@ -67,15 +67,17 @@ def by_command(
     except NoPointError:
         pass
     except FileFormatError as error:
-        # A solver that was ended while it wrote leaves half a file behind.
+        # A solver that was killed while it wrote leaves half a file behind.
         if ran.stopped is None:
-            raise SolverError(f"The solution file of {route.name} cannot be read: {error}") from error
+            raise SolverError(f"The solution file of {solver.name} cannot be read: {error}") from error
     if claim.stop is Stop.error and values is None:
-        raise SolverError(f"{route.name} failed with exit code {ran.code}; its last words: {_tail(ran.log)}.")
-    return Answer(claim, values, route.version_in(ran.log), ran.log, text if values is not None else "")
+        last = [line.strip() for line in ran.log.splitlines() if line.strip()][-3:]
+        words = " / ".join(last)[:300] or "none"
+        raise SolverError(f"{solver.name} failed with exit code {ran.code}; its last words: {words}.")
+    return Answer(claim, values, solver.version_in(ran.log), ran.log, text if values is not None else "")
 
 
-def judged(name: str, program: Program, answer: Answer, seconds: float) -> Outcome:
+def verified(name: str, program: Program, answer: Answer, seconds: float) -> Outcome:
     """The outcome, with objective and violation recomputed from the point.
 
     Raises
@@ -109,25 +111,23 @@ def judged(name: str, program: Program, answer: Answer, seconds: float) -> Outco
         return outcome
     x = program.vector(answer.values)
     objective, violation = program.objective(x), program.violation(x)
-    scale = max(1.0, abs(objective))
+    allowed = AGREE * max(1.0, abs(objective))
     who = f"{name} ({answer.version})"
     if not violation <= ACCEPTED:
         raise SolverError(
             f"The point of {who} violates the program by {violation:.3g}, and {ACCEPTED:g} is allowed: "
             "it solved another problem, or its tolerance is too loose."
         )
-    if claim.objective is not None and abs(program.offset - claim.objective - objective) > AGREE * scale:
+    if claim.objective is not None and abs(program.offset - claim.objective - objective) > allowed:
         raise SolverError(
-            f"{who} claims the objective {program.offset - claim.objective:.9g} for a point that is worth "
+            f"{who} claims the objective {program.offset - claim.objective:.9g} for a point whose objective is "
             f"{objective:.9g}: it solved another problem than the file states."
         )
     if claim.optimal and claim.bound is None:
         bound = objective
-    if bound < objective - AGREE * scale:
-        raise SolverError(
-            f"{who} gives the bound {bound:.9g}, which its own point, worth {objective:.9g}, exceeds."
-        )
-    closed = claim.optimal and bound - objective <= AGREE * scale
+    if bound < objective - allowed:
+        raise SolverError(f"{who} gives the bound {bound:.9g} and a point above it, with {objective:.9g}.")
+    closed = claim.optimal and bound - objective <= allowed
     return replace(
         outcome,
         holds=Holds.optimal if closed else Holds.feasible,
@@ -137,7 +137,3 @@ def judged(name: str, program: Program, answer: Answer, seconds: float) -> Outco
         violation=violation,
         message="",
     )
-
-
-def _tail(log: str) -> str:
-    return " / ".join([line.strip() for line in log.splitlines() if line.strip()][-3:])[:300] or "none"

@@ -1,128 +1,112 @@
-"""Run a solver's program outside this process: limited, interruptible, its log kept."""
+"""What a file of this folder says of one external solver: :class:`Solver`, with :class:`Claim` for its answer."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import threading
-import time
-from collections.abc import Sequence
-from contextlib import suppress
+import math
+import re
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from rerank.errors import SolverError
-from rerank.solvers.outcome import Stop
+from rerank.solvers.outcome import Options, Stop
+from rerank.solvers.running import Ran
 
-POLL = 0.05
-"""Seconds between looks at the process."""
+MODEL = "model.mps"
+"""Name of the file a solver reads, in its working directory."""
 
-GRACE = 1.2
-"""Seconds a solver has to write what it found once it is told to stop."""
+SOLUTION = "answer.sol"
+"""Name of the file it writes there, in a format of :mod:`formulations.solution_dialects`."""
 
 
 @dataclass(frozen=True)
-class Ran:
-    """How a command ended.
+class Claim:
+    """What a solver says, in the file's minimise sense.
 
     Attributes
     ----------
-    stopped : Stop or None
-        Why it was told to stop; None if it ended by itself.
-    code : int
-        Exit code; negative for a signal.
-    seconds : float
-    log : str
-        Standard output and standard error.
+    stop : Stop
+    optimal, infeasible : bool
+        Whether it says that its point is optimal, or that there is none.
+    objective, bound : float, optional
+        As printed.
+    nodes : int
+        -1 if it does not say.
     """
 
-    stopped: Stop | None
-    code: int
-    seconds: float
-    log: str
+    stop: Stop
+    optimal: bool = False
+    infeasible: bool = False
+    objective: float | None = None
+    bound: float | None = None
+    nodes: int = -1
 
 
-def run_command(
-    command: Sequence[str],
-    folder: Path,
-    time_limit: float | None = None,
-    cancel: threading.Event | None = None,
-) -> Ran:
-    """Run a command in a folder; on Ctrl-C, ``cancel`` or the limit interrupt it, then end it.
+@dataclass(frozen=True, kw_only=True)
+class Solver:
+    """One solver that is called by a command of its own.
 
-    Parameters
+    Attributes
     ----------
-    command : sequence of str
-    folder : path
-        Working directory; the log is kept there too.
-    time_limit : float, optional
-        Seconds; meant as a fence behind the solver's own limit.
-    cancel : threading.Event, optional
-
-    Raises
-    ------
-    SolverError
-        If the command cannot be started.
+    name, licence : str
+    install : str
+        What to run when it is missing.
+    find : callable
+        The words with which its command begins, or None if it is not installed.
+    ask : sequence of str
+        Arguments that make it print its version.
+    version : str
+        Regular expression of the version, in that print and in every log.
+    arguments : callable
+        The rest of the command, from the options; reads :data:`MODEL` and writes :data:`SOLUTION` in the working
+        directory. The gaps are always stated: most solvers stop at 1e-4 otherwise.
+    claim : callable
+        From how the command ended and the text of the solution file (empty if there is none).
+    pulp : sequence of str
+        PuLP's interfaces to this solver, in the order of trial, for when the command is not found.
     """
-    began = time.monotonic()
-    log = folder / "log.txt"
-    with open(log, "wb") as stream:
-        try:
-            # A session of its own: Ctrl-C on the terminal reaches us alone, and we pass it on.
-            process = subprocess.Popen(
-                list(command),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise SolverError(f"{command[0]} cannot be started: {error.strerror}.") from error
-        try:
-            stopped = _wait(process, None if time_limit is None else began + time_limit, cancel)
-        finally:
-            _end(process)
-    text = log.read_text(encoding="utf-8", errors="replace")
-    return Ran(stopped, process.returncode, time.monotonic() - began, text)
+
+    name: str
+    licence: str
+    install: str
+    find: Callable[[], list[str] | None]
+    ask: Sequence[str]
+    version: str
+    arguments: Callable[[Options], Sequence[str]]
+    claim: Callable[[Ran, str], Claim]
+    pulp: Sequence[str] = ()
+
+    def version_in(self, text: str) -> str:
+        """The version a text names, or ``unknown``."""
+        return first_match(self.version, text) or "unknown"
 
 
-def _wait(
-    process: subprocess.Popen[bytes], deadline: float | None, cancel: threading.Event | None
-) -> Stop | None:
+def on_path(program: str) -> Callable[[], list[str] | None]:
+    """A ``find`` for a program on the PATH."""
+
+    def find() -> list[str] | None:
+        path = shutil.which(program)
+        return [path] if path else None
+
+    return find
+
+
+def first_match(pattern: str, text: str) -> str:
+    """Group 1 of the first match in a text; empty if there is none."""
+    found = re.search(pattern, text)
+    return found.group(1) if found else ""
+
+
+def last_number(pattern: str, text: str) -> float | None:
+    """Group 1 of the last match as a number; None if there is none or it is not finite."""
+    found = re.findall(pattern, text)
     try:
-        while True:
-            try:
-                process.wait(POLL)
-                return None
-            except subprocess.TimeoutExpired:
-                if cancel is not None and cancel.is_set():
-                    reason = Stop.interrupted
-                elif deadline is not None and time.monotonic() > deadline:
-                    reason = Stop.time_limit
-                else:
-                    continue
-            break
-    except KeyboardInterrupt:
-        reason = Stop.interrupted
-    _signal(process, signal.SIGINT)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
-    return reason
+        value = float(found[-1]) if found else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        if os.name != "nt":
-            _signal(process, signal.SIGKILL)
-        process.kill()
-        process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if os.name == "nt":
-            process.terminate()
-        else:
-            os.killpg(process.pid, number)
+def last_count(pattern: str, text: str) -> int:
+    """Group 1 of the last match as a whole number; -1 if there is none."""
+    value = last_number(pattern, text)
+    return -1 if value is None else int(value)

@@ -1,4 +1,4 @@
-"""HiGHS on the arrays of a program: the only file that knows its statuses and its options."""
+"""HiGHS on the arrays of a program: the only file that imports highspy."""
 
 from __future__ import annotations
 
@@ -7,46 +7,23 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError, SolverError
-from rerank.solvers.listener import Listener, Point
-from rerank.solvers.outcome import Holds, Options, Outcome, Stop
+from rerank.solvers.highs_answer import STATUSES, Ended, described
+from rerank.solvers.highs_listener import Listener, Point
+from rerank.solvers.outcome import Floats, Options, Outcome
 from rerank.solvers.progress import reporting, throttled
-from rerank.solvers.worker import Stopper, run
+from rerank.solvers.running import Stopper, run_call
 
 if TYPE_CHECKING:
     from formulations.compile import Program
 
-Floats = NDArray[np.float64]
-
-STATUSES: dict[str, tuple[Stop, str]] = {
-    "kOptimal": (Stop.finished, "optimal"),
-    "kModelEmpty": (Stop.finished, "optimal"),
-    "kInfeasible": (Stop.finished, "infeasible"),
-    "kObjectiveBound": (Stop.finished, "infeasible"),
-    "kUnboundedOrInfeasible": (Stop.finished, "unsure"),
-    "kUnbounded": (Stop.finished, "unbounded"),
-    "kTimeLimit": (Stop.time_limit, ""),
-    "kIterationLimit": (Stop.node_limit, ""),
-    "kSolutionLimit": (Stop.node_limit, ""),
-    "kInterrupt": (Stop.interrupted, ""),
-    "kHighsInterrupt": (Stop.interrupted, ""),
-    "kMemoryLimit": (Stop.error, "ran out of memory"),
-    "kPresolveError": (Stop.error, "failed in presolve"),
-    "kSolveError": (Stop.error, "failed in the solve"),
-    "kPostsolveError": (Stop.error, "failed in postsolve"),
-    "kUnknown": (Stop.error, "ended in a state it calls unknown"),
-}
-"""Model status of HiGHS -> why it stopped, and its claim. ``mip_max_nodes`` ends in ``kSolutionLimit``."""
-
-CLOSED = 1e-6
-"""Gap, relative to the objective or to 1, up to which a finished search counts as closed."""
+__all__ = ["read_and_solve", "solve", "version"]
 
 FEASIBLE = 2
 """HiGHS's ``primal_solution_status`` of a point that keeps rows and bounds."""
@@ -82,30 +59,27 @@ def solve(
     InputError
         For a start of the wrong length, or arrays with numbers that are not finite.
     SolverError
-        If highspy is missing or rejects the arrays; for a status not in :data:`STATUSES`; for a claim that
-        contradicts a point at hand, or an infeasible "optimum", and does so again without presolve; for an
-        unbounded program.
+        If highspy is missing or rejects the arrays; for an unknown status; for a claim that contradicts a point
+        at hand, or an infeasible "optimum", and does so again without presolve; for an unbounded program.
     """
     asked = Options() if options is None else options
     point = None if start is None else np.array(start, dtype=np.float64)
     if point is not None and point.shape != program.cost.shape:
         raise InputError(f"The start has shape {point.shape}; the program has {program.cost.size} columns.")
-    # HiGHS itself takes a cost that is not a number for granted.
+    # HiGHS itself accepts a cost that is not a number.
     parts = (program.cost, program.matrix.data, program.offset)
     sides = (program.row_lower, program.row_upper, program.lower, program.upper)
     if not all(np.isfinite(part).all() for part in parts) or any(np.isnan(side).any() for side in sides):
-        raise InputError(f"A number in {_described(program)} is not finite; build it from finite data.")
+        raise InputError(f"A number in {described(program)} is not finite; build it from finite data.")
     began = time.monotonic()
-    first = _Session(program, asked, asked.presolve, point, began)
-    first.work(cancel)
+    first = _Session(program, asked, asked.presolve, point, began).work(cancel)
     trouble = first.contradiction()
     if trouble is None:
         return first.outcome()
     if not asked.presolve:
         raise SolverError(trouble)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
-    second = _Session(program, asked, False, point, began)
-    second.work(cancel)
+    second = _Session(program, asked, False, point, began).work(cancel)
     still = second.contradiction()
     if still is not None:
         raise SolverError(f"{still} It says so with and without presolve.")
@@ -120,12 +94,12 @@ def version() -> str:
 def read_and_solve(
     path: str | PathLike[str], options: Options | None = None
 ) -> tuple[dict[str, float], str, str]:
-    """Let HiGHS read a model file by itself: the check on our own reader.
+    """Let HiGHS read a model file by itself, to check our own reader.
 
     Returns
     -------
     values, status, log
-        Every column's value by name (none if HiGHS holds no point), and the name of its model status.
+        Every column's value by name (empty if HiGHS holds no point), and the name of its model status.
 
     Raises
     ------
@@ -139,7 +113,7 @@ def read_and_solve(
     _set_options(highs, asked, asked.presolve)
     if "kError" in str(highs.readModel(str(path))):
         raise SolverError(f"HiGHS cannot read {path}: {' '.join(lines[-1:]).strip() or 'no reason given'}")
-    run(lambda: _run(highs), Stopper())
+    run_call(lambda: _run(highs), Stopper())
     held = highs.getInfo().primal_solution_status == FEASIBLE
     values = dict(zip(highs.getLp().col_names_, highs.getSolution().col_value, strict=True)) if held else {}
     return values, str(highs.getModelStatus().name), "".join(lines)
@@ -152,10 +126,7 @@ class _Session:
         self, program: Program, options: Options, presolve: bool, start: Floats | None, began: float
     ) -> None:
         self.program, self.options, self.began = program, options, began
-        self.stopper = Stopper()
-        self.listener = Listener(program, 10 * options.feasibility_tolerance, self.stopper, began)
-        self.status = "kNotset"
-        self.came_back = False
+        self.listener = Listener(program, 10 * options.feasibility_tolerance, Stopper(), began)
         self.remarks: list[str] = []
         self.highs = _highspy().Highs()
         self.listener.attach(self.highs)
@@ -176,7 +147,7 @@ class _Session:
         )  # fmt: skip
         if "kError" in str(status):
             reason = self.listener.log[-1].strip() if self.listener.log else "no reason given"
-            raise SolverError(f"HiGHS rejects {_described(p)}: {reason}")
+            raise SolverError(f"HiGHS rejects {described(p)}: {reason}")
 
     def _pass_start(self, start: Floats) -> bool:
         point = Point.of(self.program, start)
@@ -190,11 +161,11 @@ class _Session:
         solution.col_value = start.tolist()
         return "kError" not in str(self.highs.setSolution(solution))
 
-    def work(self, cancel: threading.Event | None) -> None:
+    def work(self, cancel: threading.Event | None) -> Ended:
         """Run until HiGHS is done, told to stop, or late."""
         limit = self.options.time_limit
         if limit is not None:
-            # The limit is for the whole call: what handing over has cost is taken off.
+            # The limit is for the whole call, the time spent so far included.
             self.highs.setOptionValue("time_limit", max(0.0, limit - (time.monotonic() - self.began)))
         with ExitStack() as stack:
             echo = self.listener.echo
@@ -205,118 +176,50 @@ class _Session:
                 echo.append(sys.stderr)
             stack.callback(setattr, self.listener, "echo", [])
             report = stack.enter_context(reporting(self.options, f"HiGHS {self.program.name}"))
-            self.came_back = run(
+            came_back = run_call(
                 lambda: _run(self.highs),
-                self.stopper,
+                self.listener.stopper,
                 cancel=cancel,
                 deadline=None if limit is None else self.began + limit + max(0.5, 0.02 * limit),
                 tick=throttled(report, lambda: self.listener.latest),
                 on_exit=lambda: self.listener.detach(self.highs),
             )
-        self.status = str(self.highs.getModelStatus().name) if self.came_back else "kInterrupt"
-        if self.status not in STATUSES:
-            raise SolverError(f"HiGHS {self.highs.version()} ended with status {self.status}, unknown here.")
-        final = self._final()
+        return self._ended(came_back)
+
+    def _ended(self, came_back: bool) -> Ended:
+        version, latest = str(self.highs.version()), self.listener.latest
+        status, final, dual_bound, nodes = "kInterrupt", None, math.inf, latest.nodes if latest else 0
+        # A run that was left behind is not asked for anything: it may still be writing.
+        if came_back:
+            info, final = self.highs.getInfo(), self._final()
+            status, dual_bound = str(self.highs.getModelStatus().name), info.mip_dual_bound
+            nodes = max(0, int(info.mip_node_count))
+        if status not in STATUSES:
+            raise SolverError(f"HiGHS {version} ended with status {status}, unknown here.")
         if final is not None:
             self.listener.keep(final)
+        return Ended(
+            self.listener, self.options, version, status, came_back, final, dual_bound, nodes,
+            self.refused, self.remarks,
+        )  # fmt: skip
 
     def _final(self) -> Point | None:
-        """The point HiGHS hands back, whether or not it keeps the rows."""
-        if not self.came_back or self.highs.getInfo().primal_solution_status != FEASIBLE:
+        """The point HiGHS returns, whether or not it keeps the rows."""
+        if self.highs.getInfo().primal_solution_status != FEASIBLE:
             return None
         return Point.of(self.program, np.array(self.highs.getSolution().col_value, dtype=np.float64))
 
-    def contradiction(self) -> str | None:
-        """A sentence if the claim cannot be true of this program and the points at hand."""
-        claim, best, final = STATUSES[self.status][1], self.listener.best, self._final()
-        if claim == "unsure" and self.options.cutoff is None:
-            return f"HiGHS cannot tell whether {_described(self.program)} is infeasible or unbounded."
-        if claim == "unbounded":
-            return f"HiGHS calls {_described(self.program)} unbounded; bound its columns."
-        if self.options.cutoff is not None:
-            return None
-        if claim == "infeasible" and best is not None:
-            return f"HiGHS calls {_described(self.program)} infeasible, but a feasible point is at hand."
-        if claim == "optimal" and final is not None:
-            if final.violation > 10 * self.options.feasibility_tolerance:
-                return f"HiGHS's optimum violates {_described(self.program)} by {final.violation:.3g}."
-            if best is not None and best.objective > self.bound() + CLOSED * max(1.0, abs(best.objective)):
-                return f"HiGHS's bound {self.bound():.9g} is below a point at hand, {best.objective:.9g}."
-        return None
-
-    def bound(self) -> float:
-        """HiGHS's bound in the program's sense, and never below the cut-off."""
-        claim, offset, cutoff = STATUSES[self.status][1], self.program.offset, self.options.cutoff
-        final = self._final()
-        if not self.came_back:
-            bound = math.inf if self.listener.latest is None else self.listener.latest.bound
-        elif claim in ("infeasible", "unsure"):
-            bound = -math.inf
-        elif self.program.integer.any():
-            dual = self.highs.getInfo().mip_dual_bound
-            bound = math.inf if math.isinf(dual) else offset - dual
-        else:
-            bound = final.objective if claim == "optimal" and final is not None else math.inf
-        # Under a cut-off HiGHS calls whatever point it holds optimal and repeats its objective as the bound.
-        return bound if cutoff is None else max(bound, cutoff)
-
-    def outcome(self, note: str = "") -> Outcome:
-        """The two axes, the best point and the figures recomputed from it."""
-        stop, claim = STATUSES[self.status]
-        if stop is Stop.interrupted and self.stopper.reason is not None:
-            stop = self.stopper.reason
-        best, bound, name = self.listener.best, self.bound(), str(self.highs.version())
-        if stop is Stop.error and best is None:
-            raise SolverError(f"HiGHS {name} {claim} and holds no point; try presolve=False or another seed.")
-        closed = best is not None and bound - best.objective <= CLOSED * max(1.0, abs(best.objective))
-        held = Holds.optimal if closed and stop is Stop.finished else Holds.feasible
-        return Outcome(
-            stop=stop,
-            holds=Holds.nothing if best is None else held,
-            x=None if best is None else best.x,
-            objective=None if best is None else best.objective,
-            bound=bound,
-            nodes=self._nodes(),
-            seconds=time.monotonic() - self.began,
-            start_accepted=False if self.refused else self.listener.start_accepted,
-            log="".join(self.listener.log),
-            solver="HiGHS",
-            version=name,
-            violation=None if best is None else best.violation,
-            message=" ".join(filter(None, (note, *self.remarks, self._remark(stop, claim, best)))),
-        )
-
-    def _nodes(self) -> int:
-        if self.came_back:
-            return max(0, int(self.highs.getInfo().mip_node_count))
-        return 0 if self.listener.latest is None else self.listener.latest.nodes
-
-    def _remark(self, stop: Stop, claim: str, best: Point | None) -> str:
-        cutoff = self.options.cutoff
-        if stop is Stop.error:
-            return f"HiGHS {claim}; the best point it had found is kept."
-        if not self.came_back:
-            return "HiGHS did not stop in time and was left behind; the best point it had reported is kept."
-        if stop is Stop.finished and cutoff is not None and (best is None or best.objective <= cutoff):
-            return f"HiGHS finds no point better than the cut-off {cutoff:.9g}."
-        return "HiGHS says that the program has no feasible point." if claim == "infeasible" else ""
-
     def _header(self) -> str:
-        o = self.options
-        shown = {f.name: getattr(o, f.name) for f in fields(o) if f.name not in ("progress", "log_file")}
-        what = f"{_described(self.program)}, offset {self.program.offset!r}"
+        hidden = ("progress", "log_file")
+        shown = {name: value for name, value in vars(self.options).items() if name not in hidden}
+        what = f"{described(self.program)}, offset {self.program.offset!r}"
         return f"HiGHS {self.highs.version()}\n{what}\noptions {shown}\n\n"
 
 
 def _run(highs: Any) -> None:
     highs.run()
-    # The scheduler belongs to the thread that ran; left alone, its helpers outlive it.
+    # HiGHS's scheduler belongs to this thread; if it is not reset, its helper threads outlive the thread.
     highs.resetGlobalScheduler(True)
-
-
-def _described(program: Program) -> str:
-    size = f"{len(program.rows)} rows, {program.cost.size} columns, {program.matrix.nnz} non-zeros"
-    return f"the program {program.name!r} ({size})"
 
 
 def _highspy() -> Any:
@@ -339,11 +242,9 @@ def _set_options(highs: Any, options: Options, presolve: bool) -> None:
         "mip_feasibility_tolerance": tolerance,
         "primal_feasibility_tolerance": min(1e-7, tolerance),
         "presolve": "choose" if presolve else "off",
+        "time_limit": None if options.time_limit is None else float(options.time_limit),
+        "mip_max_nodes": options.node_limit,
     }
-    if options.time_limit is not None:
-        values["time_limit"] = float(options.time_limit)
-    if options.node_limit is not None:
-        values["mip_max_nodes"] = options.node_limit
     for name, value in values.items():
-        if "kOk" not in str(highs.setOptionValue(name, value)):
+        if value is not None and "kOk" not in str(highs.setOptionValue(name, value)):
             raise SolverError(f"HiGHS {highs.version()} refuses {name} = {value!r}.")

@@ -1,4 +1,4 @@
-"""What a solver is asked (:class:`Options`) and what it answers (:class:`Outcome`)."""
+"""What is asked of a solver (:class:`Options`) and what it answers (:class:`Outcome`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stop(StrEnum):
 
 
 class Holds(StrEnum):
-    """What the solver holds; ``optimal`` is on the solver's word, within its tolerances."""
+    """What the solver holds; ``optimal`` is its own claim, within its tolerances."""
 
     optimal = "optimal"
     feasible = "feasible"
@@ -39,7 +39,7 @@ class Holds(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of a solver at work, in the program's own (maximise) sense.
+    """What a solver reports while it works, in the program's own (maximise) sense.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class Options:
     log_file : path, optional
         The solver's log, below a header with versions and options. Replaced if it exists.
     progress : callable, optional
-        Called with :class:`Progress` from the waiting thread, at most ten times a second; True stops.
+        Called with :class:`Progress` from the thread that waits, at most ten times a second; True stops the solver.
     verbose : int
         0 silent, 1 a live line on a terminal, 2 the solver's own log on standard error.
     cutoff : float, optional
-        Only points with a larger objective are of interest. An outcome whose objective is not above the
-        cut-off says "there is no point better than the cut-off" and no more, however the solver words it.
+        Only points with a larger objective are looked for. An outcome whose objective is not above the cut-off
+        says that no point is better than the cut-off, and no more.
     """
 
     time_limit: float | None = None
@@ -121,7 +121,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Answer of a solver: two independent axes, a point, and numbers recomputed from that point.
+    """Answer of a solver: why it stopped, what it holds, a point, and numbers recomputed from that point.
 
     Attributes
     ----------
@@ -134,20 +134,20 @@ class Outcome:
     objective : float, optional
         The program's objective at ``x``, offset included; never the number the solver printed.
     bound : float
-        The solver's bound, in the program's maximise sense, offset included; infinite where it gave none.
+        The solver's bound, in the program's maximise sense, offset included; infinite if it gave none.
     nodes : int
-        -1 where the solver does not tell.
+        -1 if the solver does not say.
     seconds : float
     start_accepted : bool, optional
-        Whether the solver took the start as its first incumbent; None without a start, or where presolve left
-        nothing to start from.
+        Whether the solver took the start as its first incumbent; None without a start, or if presolve left
+        nothing to solve.
     log : str, optional
         The solver's log.
     solver, version : str
     violation : float, optional
         Largest violation of a row, bound or integrality at ``x``.
     message : str
-        What is worth knowing in one sentence; empty if nothing is.
+        A remark in a sentence or two; empty if there is none.
     """
 
     stop: Stop
@@ -166,7 +166,7 @@ class Outcome:
 
     @property
     def gap(self) -> float:
-        """``bound - objective``: absolute; infinite where either is missing."""
+        """``bound - objective``: absolute; infinite if either is missing."""
         return gap_between(self.bound, -math.inf if self.objective is None else self.objective)
 
 

@@ -1,4 +1,4 @@
-"""A live line on standard error while a solver works; nothing where standard error is no terminal."""
+"""A live line on standard error while a solver works; nothing if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import IO
 
 from rerank.solvers.outcome import Options, Progress
@@ -19,27 +19,27 @@ Report = Callable[[Progress], bool | None]
 
 @contextmanager
 def reporting(options: Options, label: str) -> Iterator[Report | None]:
-    """The caller's progress function joined with the live line; None where nobody listens."""
-    with live(label) if options.verbose == 1 else _nobody() as line:
+    """A function that passes progress to the live line and to the caller; None if neither wants it."""
+    with live(label) if options.verbose == 1 else nullcontext() as line:
         listeners = [listener for listener in (line, options.progress) if listener is not None]
 
-        def tell(now: Progress) -> bool:
+        def report(now: Progress) -> bool:
             answers = [listener(now) for listener in listeners]
             return any(answers)
 
-        yield tell if listeners else None
+        yield report if listeners else None
 
 
 @contextmanager
 def live(label: str, stream: IO[str] | None = None) -> Iterator[Report | None]:
-    """A line that shows seconds, incumbent, bound, gap and nodes, and vanishes at the end.
+    """A line with seconds, incumbent, bound, gap and nodes; it is erased at the end.
 
     Parameters
     ----------
     label : str
         Stands before the figures.
     stream : text file, optional
-        Standard error if omitted. None is yielded, and rich is not imported, unless it is a terminal.
+        Standard error if omitted. If it is not a terminal, None is yielded and rich is not imported.
     """
     out = sys.stderr if stream is None else stream
     if not out.isatty():
@@ -66,23 +66,18 @@ def line(now: Progress) -> str:
 
 
 def throttled(report: Report | None, latest: Callable[[], Progress | None]) -> Callable[[], bool | None]:
-    """A tick that reports the latest news, each once, at most every :data:`INTERVAL` seconds."""
-    told: list[Progress | None] = [None]
-    due = [0.0]
+    """A tick that reports the latest progress, each once, at most every :data:`INTERVAL` seconds."""
+    last, due = None, 0.0
 
     def tick() -> bool | None:
-        news = latest()
-        if report is None or news is None or news is told[0] or time.monotonic() < due[0]:
+        nonlocal last, due
+        now = latest()
+        if report is None or now is None or now is last or time.monotonic() < due:
             return False
-        told[0], due[0] = news, time.monotonic() + INTERVAL
-        return report(news)
+        last, due = now, time.monotonic() + INTERVAL
+        return report(now)
 
     return tick
-
-
-@contextmanager
-def _nobody() -> Iterator[None]:
-    yield None
 
 
 def _figure(value: float) -> str:

@@ -1,6 +1,6 @@
-"""A program of its own that solves one file with PySCIPOpt: ``scip_process.py model.mps scip.sol key=value ...``.
+"""A script that solves one file with PySCIPOpt: ``scip_process.py model.mps scip.sol key=value ...``.
 
-It imports nothing of this package, so that it can be started by its path.
+It is started by its path, so it imports nothing of this package.
 """
 
 import sys

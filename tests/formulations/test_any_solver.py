@@ -10,7 +10,7 @@ import pytest
 from formulations import library, mps
 from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Holds, Stop
-from rerank.solvers.routes import ROUTES
+from rerank.solvers.registry import SOLVERS as OUTSIDE
 from tests.cases.hand_programs import auc, every_bound, infeasible, knapsack, linear, mixed_signs, program
 
 SOLVERS = ("highs", "cbc", "glpk", "scip")
@@ -31,10 +31,10 @@ HAND = {
 
 
 def needed(solver):
-    route = ROUTES.get(solver)
-    if route is not None and route.find() is None:
+    outside = OUTSIDE.get(solver)
+    if outside is not None and outside.find() is None:
         pytest.fail(
-            f"{solver} is missing, and this test compares it with the others. To install it: {route.install}"
+            f"{solver} is missing, and this test compares it with the others. To install it: {outside.install}"
         )
 
 

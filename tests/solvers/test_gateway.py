@@ -1,10 +1,13 @@
-"""Any solver through the file: found or said how to install, limited, interrupted, and judged by its point alone."""
+"""Any solver through the file: found or how to install it, limited, interrupted, and verified by its point alone."""
 
+import importlib.util
 import os
+import shutil
 import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,11 +16,12 @@ import pytest
 from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
-from rerank.solvers import gateway, routes
-from rerank.solvers.answers import Answer, judged
-from rerank.solvers.external import run_command
+from rerank.solvers import gateway
+from rerank.solvers.answers import Answer, verified
+from rerank.solvers.external import MODEL, Claim
 from rerank.solvers.outcome import Holds, Options, Stop
-from rerank.solvers.routes import ROUTES, Claim
+from rerank.solvers.registry import SOLVERS
+from rerank.solvers.running import run_command
 from tests.cases.hand_programs import auc, infeasible, knapsack
 
 OUTSIDE = ["cbc", "glpk", "scip"]
@@ -36,9 +40,9 @@ def long(tmp_path_factory):
 
 
 def need(solver):
-    route = ROUTES.get(solver)
-    if route is not None and route.find() is None:
-        pytest.fail(f"{solver} is missing, and the tests need it: {route.install}")
+    outside = SOLVERS.get(solver)
+    if outside is not None and outside.find() is None:
+        pytest.fail(f"{solver} is missing, and the tests need it: {outside.install}")
 
 
 @pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
@@ -102,10 +106,10 @@ def test_an_unknown_solver_gets_the_nearest_name(sack):
         gateway.solve_file(sack[0], "gplk")
 
 
-@pytest.mark.parametrize("solver", ["cbc", "glpk", "scip", "gurobi"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_missing_solver_says_how_to_install_it(sack, monkeypatch, solver):
-    monkeypatch.setattr(routes.shutil, "which", lambda name: None)
-    monkeypatch.setattr(routes.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SolverError, match=f"{solver} is not installed. To install it: .*install"):
         gateway.solve_file(sack[0], solver)
     line = next(line for line in gateway.available() if line["name"] == solver)
@@ -222,7 +226,7 @@ def point(made, chosen):
 def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
     made, _ = knapsack()
     with pytest.raises(SolverError, match=words):
-        judged("some solver", made, Answer(claim, values(made), "1"), 0.0)
+        verified("some solver", made, Answer(claim, values(made), "1"), 0.0)
 
 
 def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
@@ -239,24 +243,16 @@ def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
 
 
 def test_a_solver_that_fails_is_quoted(sack, monkeypatch):
-    route = ROUTES["cbc"]
-    broken = type(route)(
-        **{
-            **vars(route),
-            "find": lambda: [sys.executable, "-c", "print('out of licences'); raise SystemExit(3)"],
-        }
-    )
-    monkeypatch.setitem(ROUTES, "cbc", broken)
+    failing = [sys.executable, "-c", "print('out of licences'); raise SystemExit(3)"]
+    monkeypatch.setitem(SOLVERS, "cbc", replace(SOLVERS["cbc"], find=lambda: failing))
     with pytest.raises(SolverError, match="cbc failed with exit code 3; its last words: out of licences"):
         gateway.solve_file(sack[0], "cbc")
 
 
 def test_a_solver_that_ignores_its_limit_is_ended(sack, monkeypatch):
-    route = ROUTES["cbc"]
-    stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
-    monkeypatch.setitem(
-        ROUTES, "cbc", type(route)(**{**vars(route), "find": lambda: [sys.executable, "-c", stubborn]})
-    )
+    script = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+    endless = [sys.executable, "-c", script]
+    monkeypatch.setitem(SOLVERS, "cbc", replace(SOLVERS["cbc"], find=lambda: endless))
     began = time.monotonic()
     outcome = gateway.solve_file(sack[0], "cbc", time_limit=0.2)
     assert (outcome.stop, outcome.holds) == (
@@ -297,8 +293,8 @@ Best objective -3.250000000000e+02, best bound {bound}, gap 4.0000%
 )
 def test_the_log_of_gurobi(ending, bound, stop, optimal):
     log = GUROBI.format(ending=ending, bound=bound)
-    claim = ROUTES["gurobi"].claim(SimpleNamespace(log=log, stopped=None), "")
+    claim = SOLVERS["gurobi"].claim(SimpleNamespace(log=log, stopped=None), "")
     assert claim == Claim(stop, optimal=optimal, objective=-325.0, bound=float(bound), nodes=1234)
-    assert ROUTES["gurobi"].version_in(log) == "13.0.3"
-    arguments = ROUTES["gurobi"].arguments(Options(time_limit=5))
-    assert arguments[-1] == routes.MODEL and "MIPGap=0.0" in arguments and "TimeLimit=5" in arguments
+    assert SOLVERS["gurobi"].version_in(log) == "13.0.3"
+    arguments = SOLVERS["gurobi"].arguments(Options(time_limit=5))
+    assert arguments[-1] == MODEL and "MIPGap=0.0" in arguments and "TimeLimit=5" in arguments

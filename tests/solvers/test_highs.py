@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,10 @@ import pytest
 
 from rerank.errors import InputError, SolverError
 from rerank.solvers import highs
-from rerank.solvers.listener import Point
+from rerank.solvers.highs_listener import Point
 from rerank.solvers.outcome import Holds, Options, Outcome, Progress, Stop
 from rerank.solvers.progress import line, live, throttled
-from rerank.solvers.worker import Stopper, run
+from rerank.solvers.running import Stopper, run_call
 from tests.cases.hand_programs import (
     auc,
     every_bound,
@@ -41,7 +42,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def hard():
-    """Runs for minutes, with many looks at the clock."""
+    """Runs for minutes, with many callbacks on the way."""
     made, D = auc(40, 5)
     return made, D
 
@@ -156,8 +157,8 @@ def test_the_trap_that_cutoffs_guard_against(small):
     """HiGHS itself calls a point below its objective bound optimal, and repeats its value as the bound."""
     made, _, optimum = small
     session = highs._Session(made, Options(cutoff=optimum + 3), True, None, time.monotonic())
-    session.work(None)
-    assert session.status == "kOptimal" and -session.highs.getInfo().mip_dual_bound + made.offset < optimum
+    ended = session.work(None)
+    assert ended.status == "kOptimal" and -session.highs.getInfo().mip_dual_bound + made.offset < optimum
 
 
 # -- stopping ---------------------------------------------------------------------------------------------------------
@@ -222,12 +223,12 @@ def test_an_error_in_a_progress_callback_is_the_callers(hard):
 LEFT_BEHIND = """
 import sys, threading, time
 import numpy as np
-from rerank.solvers import highs, worker
+from rerank.solvers import highs, running
 from tests.cases.hand_programs import auc
 
 made, _ = auc(240, 8)
 cancel = threading.Event()
-worker.GRACE, worker.LINGER = 0.3, 0.5
+running.CALL_GRACE, running.LINGER = 0.3, 0.5
 threading.Timer(1.0, cancel.set).start()
 began = time.monotonic()
 outcome = highs.solve(made, start=np.zeros(made.cost.size), cancel=cancel)
@@ -235,8 +236,8 @@ print(round(time.monotonic() - began, 2), outcome.stop, outcome.holds, outcome.o
 """
 
 
-def test_a_solve_that_does_not_look_up_is_left_behind():
-    """In its first LP HiGHS asks nobody for seconds; the process must still answer, and end cleanly."""
+def test_a_solve_that_does_not_check_its_limit_is_left_behind():
+    """In its first LP HiGHS runs no callback for seconds; the process must still answer, and end cleanly."""
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     command = [sys.executable, "-c", LEFT_BEHIND]
@@ -248,15 +249,15 @@ def test_a_solve_that_does_not_look_up_is_left_behind():
     assert message == [] or "left behind" in message[0]
 
 
-def test_the_worker_keeps_its_word_when_a_call_never_ends():
+def test_a_call_that_never_ends_is_left_behind_on_time():
     stopper, over = Stopper(), threading.Event()
     began = time.monotonic()
-    assert run(over.wait, stopper, deadline=began + 0.1) is False
+    assert run_call(over.wait, stopper, deadline=began + 0.1) is False
     assert stopper.reason is Stop.time_limit and time.monotonic() - began < SOON
     over.set()
-    assert run(lambda: None, Stopper()) is True
+    assert run_call(lambda: None, Stopper()) is True
     with pytest.raises(KeyError):
-        run(lambda: {}["missing"], Stopper())
+        run_call(lambda: {}["missing"], Stopper())
 
 
 def test_ctrl_c_twice_is_raised():
@@ -264,7 +265,7 @@ def test_ctrl_c_twice_is_raised():
     for delay in (0.1, 0.4):
         threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        run(over.wait, stopper)
+        run_call(over.wait, stopper)
     over.set()
 
 
@@ -291,10 +292,9 @@ def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
     real, calls = highs._Session.work, []
 
     def work(session, cancel):
-        real(session, cancel)
+        ended = real(session, cancel)
         calls.append(session.highs.getOptionValue("presolve")[1])
-        if len(calls) <= times:
-            session.status = "kInfeasible"
+        return replace(ended, status="kInfeasible") if len(calls) <= times else ended
 
     monkeypatch.setattr(highs._Session, "work", work)
     start = point(made, D, np.array([1.0, 0.3]))
@@ -331,8 +331,7 @@ def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):
     real = highs._Session.work
 
     def work(session, cancel):
-        real(session, cancel)
-        session.status = "kInfeasible"
+        return replace(real(session, cancel), status="kInfeasible")
 
     monkeypatch.setattr(highs._Session, "work", work)
     start = point(made, D, np.array([1.0, 0.3]))
@@ -418,16 +417,16 @@ def test_the_live_line_is_for_terminals(monkeypatch):
     assert silent.text == "" and "incumbent 11  bound 12  gap 1  nodes 40" in loud.text
 
 
-def test_news_is_told_once_and_not_too_often():
-    news, told = [Progress(0.0, 1.0, 2.0, 0)], []
-    tick = throttled(told.append, lambda: news[-1])
+def test_progress_is_reported_once_and_not_too_often():
+    news, reported = [Progress(0.0, 1.0, 2.0, 0)], []
+    tick = throttled(reported.append, lambda: news[-1])
     tick(), tick()
     news.append(Progress(0.1, 1.0, 2.0, 1))
     tick()
-    assert told == news[:1]
+    assert reported == news[:1]
     time.sleep(0.12)
     tick()
-    assert told == news
+    assert reported == news
 
 
 def test_gaps_are_infinite_unless_both_sides_are_known():

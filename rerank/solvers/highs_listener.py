@@ -1,4 +1,4 @@
-"""What is learnt from a solver while it works: its log, its points, its latest figures."""
+"""What HiGHS reports while it works: its log, its points and its latest figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.solvers.outcome import Progress
-from rerank.solvers.worker import Stopper
+from rerank.solvers.running import Stopper
 
 if TYPE_CHECKING:
     from formulations.compile import Program
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass
 class Listener:
-    """Callbacks of one run of HiGHS; they come from its thread and are read from another.
+    """Callbacks of one run of HiGHS. HiGHS's thread calls them; another thread reads what they keep.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Listener:
         The best point within ``tolerance`` so far; a start counts.
     latest : Progress or None
     start_accepted : bool or None
-        From HiGHS's own line about the start, which is the only place where it says so.
+        From HiGHS's own log line about the start, the only place where it says so.
     echo : list of text files
         The log is written to them as it comes.
     """
@@ -62,7 +62,7 @@ class Listener:
 
     def attach(self, highs: Any) -> None:
         """Subscribe to HiGHS's callbacks."""
-        highs.cbLogging.subscribe(lambda event: self.heard(event.message))
+        highs.cbLogging.subscribe(lambda event: self._log(event.message))
         highs.cbMipImprovingSolution.subscribe(self._improved)
         highs.cbMipLogging.subscribe(self._moved)
         highs.cbMipInterrupt.subscribe(self._moved)
@@ -76,8 +76,12 @@ class Listener:
                      highs.cbSimplexInterrupt, highs.cbIpmInterrupt):  # fmt: skip
             kind.clear()
 
-    def heard(self, text: str) -> None:
-        """A piece of log."""
+    def keep(self, point: Point) -> None:
+        """Remember a point if it is feasible and the best so far."""
+        if point.violation <= self.tolerance and (self.best is None or point.objective > self.best.objective):
+            self.best = point
+
+    def _log(self, text: str) -> None:
         if "MIP start solution is " in text:
             self.start_accepted = "is feasible" in text
         self._size += len(text)
@@ -85,11 +89,6 @@ class Listener:
             self.log.append(text)
         for stream in self.echo:
             stream.write(text)
-
-    def keep(self, point: Point) -> None:
-        """Remember a point if it is feasible and the best so far."""
-        if point.violation <= self.tolerance and (self.best is None or point.objective > self.best.objective):
-            self.best = point
 
     def _improved(self, event: Any) -> None:
         x = np.array(event.data_out.mip_solution, dtype=np.float64)
@@ -99,7 +98,7 @@ class Listener:
 
     def _moved(self, event: Any) -> None:
         out, offset = event.data_out, self.program.offset
-        # Before the first node the bound is infinite, with one sign or the other.
+        # Before the first node HiGHS's bound is infinite and may have either sign.
         bound = math.inf if math.isinf(out.mip_dual_bound) else offset - out.mip_dual_bound
         seconds = time.monotonic() - self.began
         self.latest = Progress(seconds, offset - out.mip_primal_bound, bound, int(out.mip_node_count))

@@ -1,0 +1,158 @@
+"""What the end of a run of HiGHS means: its status and bound, checked against the points at hand."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rerank.errors import SolverError
+from rerank.solvers.highs_listener import Listener, Point
+from rerank.solvers.outcome import Holds, Options, Outcome, Stop
+
+if TYPE_CHECKING:
+    from formulations.compile import Program
+
+STATUSES: dict[str, tuple[Stop, str]] = {
+    "kOptimal": (Stop.finished, "optimal"),
+    "kModelEmpty": (Stop.finished, "optimal"),
+    "kInfeasible": (Stop.finished, "infeasible"),
+    "kObjectiveBound": (Stop.finished, "infeasible"),
+    "kUnboundedOrInfeasible": (Stop.finished, "unsure"),
+    "kUnbounded": (Stop.finished, "unbounded"),
+    "kTimeLimit": (Stop.time_limit, ""),
+    "kIterationLimit": (Stop.node_limit, ""),
+    "kSolutionLimit": (Stop.node_limit, ""),
+    "kInterrupt": (Stop.interrupted, ""),
+    "kHighsInterrupt": (Stop.interrupted, ""),
+    "kMemoryLimit": (Stop.error, "ran out of memory"),
+    "kPresolveError": (Stop.error, "failed in presolve"),
+    "kSolveError": (Stop.error, "failed in the solve"),
+    "kPostsolveError": (Stop.error, "failed in postsolve"),
+    "kUnknown": (Stop.error, "ended in a state it calls unknown"),
+}
+"""Model status of HiGHS -> why it stopped, and its claim. ``mip_max_nodes`` ends in ``kSolutionLimit``."""
+
+CLOSED = 1e-6
+"""Gap, relative to the objective or to 1, up to which a finished search counts as closed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """How a run of HiGHS ended.
+
+    Attributes
+    ----------
+    listener : Listener
+        With the program, the best point and the log.
+    options : Options
+    version : str
+    status : str
+        A key of :data:`STATUSES`.
+    came_back : bool
+        False if HiGHS did not stop in time and was left behind; what follows then says nothing.
+    final : Point or None
+        The point HiGHS returned, even if it violates the program.
+    dual_bound : float
+        In the minimise sense; of a program with integers.
+    nodes : int
+    refused : bool
+        Whether there was a start and it was not handed over.
+    remarks : sequence of str
+    """
+
+    listener: Listener
+    options: Options
+    version: str
+    status: str
+    came_back: bool
+    final: Point | None
+    dual_bound: float
+    nodes: int
+    refused: bool
+    remarks: Sequence[str]
+
+    def contradiction(self) -> str | None:
+        """A sentence if the claim cannot be true of this program and the points at hand."""
+        claim, best, final = STATUSES[self.status][1], self.listener.best, self.final
+        program, cutoff = described(self.listener.program), self.options.cutoff
+        if claim == "unsure" and cutoff is None:
+            return f"HiGHS cannot tell whether {program} is infeasible or unbounded."
+        if claim == "unbounded":
+            return f"HiGHS calls {program} unbounded; bound its columns."
+        if cutoff is not None:
+            return None
+        if claim == "infeasible" and best is not None:
+            return f"HiGHS calls {program} infeasible, but a feasible point is at hand."
+        if claim == "optimal" and final is not None:
+            if final.violation > self.listener.tolerance:
+                return f"HiGHS's optimum violates {program} by {final.violation:.3g}."
+            bound = self._bound()
+            if best is not None and best.objective > bound + _slack(best):
+                return f"HiGHS's bound {bound:.9g} is below a point at hand, {best.objective:.9g}."
+        return None
+
+    def outcome(self, note: str = "") -> Outcome:
+        """The two axes, the best point and the figures recomputed from it."""
+        stop, claim = STATUSES[self.status]
+        seen = self.listener
+        if stop is Stop.interrupted and seen.stopper.reason is not None:
+            stop = seen.stopper.reason
+        best, bound = seen.best, self._bound()
+        if stop is Stop.error and best is None:
+            raise SolverError(
+                f"HiGHS {self.version} {claim} and holds no point; try presolve=False or another seed."
+            )
+        closed = best is not None and bound - best.objective <= _slack(best)
+        held = Holds.optimal if closed and stop is Stop.finished else Holds.feasible
+        return Outcome(
+            stop=stop,
+            holds=Holds.nothing if best is None else held,
+            x=None if best is None else best.x,
+            objective=None if best is None else best.objective,
+            bound=bound,
+            nodes=self.nodes,
+            seconds=time.monotonic() - seen.began,
+            start_accepted=False if self.refused else seen.start_accepted,
+            log="".join(seen.log),
+            solver="HiGHS",
+            version=self.version,
+            violation=None if best is None else best.violation,
+            message=" ".join(filter(None, (note, *self.remarks, self._remark(stop, claim, best)))),
+        )
+
+    def _bound(self) -> float:
+        """HiGHS's bound in the program's sense, and never below the cut-off."""
+        claim, program, cutoff = STATUSES[self.status][1], self.listener.program, self.options.cutoff
+        if not self.came_back:
+            bound = math.inf if self.listener.latest is None else self.listener.latest.bound
+        elif claim in ("infeasible", "unsure"):
+            bound = -math.inf
+        elif program.integer.any():
+            bound = math.inf if math.isinf(self.dual_bound) else program.offset - self.dual_bound
+        else:
+            bound = self.final.objective if claim == "optimal" and self.final is not None else math.inf
+        # Under a cut-off HiGHS calls whatever point it holds optimal and repeats its objective as the bound.
+        return bound if cutoff is None else max(bound, cutoff)
+
+    def _remark(self, stop: Stop, claim: str, best: Point | None) -> str:
+        cutoff = self.options.cutoff
+        if stop is Stop.error:
+            return f"HiGHS {claim}; the best point it had found is kept."
+        if not self.came_back:
+            return "HiGHS did not stop in time and was left behind; the best point it had reported is kept."
+        if stop is Stop.finished and cutoff is not None and (best is None or best.objective <= cutoff):
+            return f"HiGHS finds no point better than the cut-off {cutoff:.9g}."
+        return "HiGHS says that the program has no feasible point." if claim == "infeasible" else ""
+
+
+def described(program: Program) -> str:
+    """Name and size of a program, for a sentence."""
+    size = f"{len(program.rows)} rows, {program.cost.size} columns, {program.matrix.nnz} non-zeros"
+    return f"the program {program.name!r} ({size})"
+
+
+def _slack(point: Point) -> float:
+    return CLOSED * max(1.0, abs(point.objective))

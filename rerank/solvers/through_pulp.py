@@ -1,0 +1,79 @@
+"""A model file solved through PuLP 2.8 to 4. The module is passed in: only the gateway imports it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rerank.errors import SolverError
+from rerank.solvers.answers import Answer
+from rerank.solvers.external import MODEL, Claim
+from rerank.solvers.outcome import Options, Stop
+
+if TYPE_CHECKING:
+    from formulations.compile import Program
+
+
+def by_pulp(pulp: Any, interface: str, program: Program, options: Options, folder: Path) -> Answer:
+    """Solve the model file in a folder with an interface of the module ``pulp``.
+
+    Raises
+    ------
+    SolverError
+        For an error of PuLP's.
+    """
+    from formulations.solutions import original_names
+
+    try:
+        variables, model = pulp.LpProblem.fromMPS(str(folder / MODEL))
+        solver = _constructed(getattr(pulp, interface), options)
+        # Where interfaces to command-line solvers write their files.
+        solver.tmpDir = str(folder)
+        report = model.solve(solver)
+    except pulp.PulpError as error:
+        raise SolverError(f"PuLP's {interface} failed: {error}") from error
+    claim, held = _claim_of_4(report) if hasattr(report, "has_solution") else _claim_of_3(pulp, report, model)
+    original = original_names(program)
+    found = {original[key]: variable.value() for key, variable in variables.items()}
+    if any(value is None for value in found.values()):
+        held = False
+    point = {key: float(value) for key, value in found.items()} if held else None
+    return Answer(claim, point, f"PuLP {pulp.__version__}, {interface}")
+
+
+def _constructed(kind: Any, options: Options) -> Any:
+    """An interface with as many of the options as its constructor takes."""
+    wanted: dict[str, Any] = {"gapRel": options.mip_rel_gap, "threads": options.threads}
+    if options.time_limit is not None:
+        wanted = {"timeLimit": options.time_limit, **wanted}
+    while True:
+        try:
+            return kind(msg=False, **wanted)
+        except TypeError:
+            if not wanted:
+                raise
+            wanted.popitem()
+
+
+def _claim_of_4(report: Any) -> tuple[Claim, bool]:
+    """PuLP 4 returns statistics: why it stopped, and whether there is a point."""
+    word, bound, held = str(report.status.name), report.best_bound, bool(report.has_solution)
+    stops = {"TimeLimit": Stop.time_limit, "NodeLimit": Stop.node_limit, "Interrupted": Stop.interrupted}
+    claim = Claim(
+        Stop.finished if word in ("Optimal", "Infeasible", "GapLimit") else stops.get(word, Stop.error),
+        optimal=word == "Optimal",
+        infeasible=word == "Infeasible",
+        objective=report.objective if held else None,
+        bound=bound if bound is not None and math.isfinite(bound) else None,
+    )
+    return claim, held
+
+
+def _claim_of_3(pulp: Any, status: int, model: Any) -> tuple[Claim, bool]:
+    """PuLP 2 and 3 return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart."""
+    proved = model.sol_status == pulp.LpSolutionOptimal
+    infeasible = status == pulp.LpStatusInfeasible
+    held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+    stop = Stop.finished if proved or infeasible else Stop.time_limit
+    return Claim(stop, optimal=proved, infeasible=infeasible), held
