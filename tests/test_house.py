@@ -62,7 +62,6 @@ OPEN: set[str] = {
     "files_too_long: rerank.latent.model",
     "files_too_long: rerank.reranker.estimator",
     "files_too_long: rerank.search.boxes.kernel",
-    "files_too_long: rerank.solvers.highs",
 }
 
 # Each row: these modules, and what they must not reach by any path of imports, with the reason.

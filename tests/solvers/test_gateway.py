@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -123,6 +124,31 @@ def test_the_doctor_knows_them_all():
         assert set(line) == {"name", "found", "version", "licence", "how", "install"} and line["licence"]
         assert line["found"] == (line["version"] is not None) == bool(line["how"])
     assert report["highs"]["found"] and report["pulp"]["found"]
+
+
+CHANGED = {
+    "time limit": {"time_limit": 7.0},
+    "relative gap": {"mip_rel_gap": 0.1},
+    "absolute gap": {"mip_abs_gap": 0.1},
+    "tolerance": {"feasibility_tolerance": 1e-5},
+    "threads": {"threads": 2},
+    "node limit": {"node_limit": 7},
+    "seed": {"seed": 7},
+}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_page_says_which_options_a_solver_takes(solver):
+    page = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")
+    table = [
+        [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")
+    ]
+    head = next(row for row in table if row[1:] == list(CHANGED))
+    said = next(row for row in table if row[0] == solver and len(row) == len(head))
+    arguments = SOLVERS[solver].arguments
+    plain = arguments(Options())
+    taken = [name for name, change in CHANGED.items() if arguments(Options(**change)) != plain]
+    assert [name for name, cell in zip(head[1:], said[1:], strict=True) if cell] == taken
 
 
 # -- PuLP -------------------------------------------------------------------------------------------------------------
