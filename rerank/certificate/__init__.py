@@ -1,25 +1,24 @@
-"""The verifying side: weights, bounds and proofs recomputed exactly; imports no search, no solver and no Pyomo."""
+"""The verifying side recomputes weights, bounds and proofs exactly; no search, solver, Pyomo or compiled code here."""
 
-from rerank.certificate.certificate import (
-    Certificate,
-    bound_up,
-    certify,
-    check_claim,
-    check_weights,
-    digest,
-    ideal_value,
-    recheck,
-    value_down,
-)
+from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
+from rerank.certificate.check import Verdict, verify_proof
+from rerank.certificate.lists import ideal_value
+from rerank.certificate.proof_file import load_proof, save_proof
+from rerank.problem import digest
+from rerank.ranks.rationals import bound_up, value_down
 
 __all__ = [
     "Certificate",
+    "Verdict",
     "bound_up",
     "certify",
     "check_claim",
     "check_weights",
     "digest",
     "ideal_value",
+    "load_proof",
     "recheck",
+    "save_proof",
     "value_down",
+    "verify_proof",
 ]

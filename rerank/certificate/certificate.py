@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.certificate.exact_value import digest, exact_scores, ideal_value, judge_list, mean_of_lists
+from rerank.certificate.lists import certify_list, exact_scores, ideal_value, mean_of_lists
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem
+from rerank.problem import Problem, digest
 from rerank.ranks.rationals import bound_up, from_text, to_text, value_down
 
 __all__ = [
@@ -150,7 +150,7 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     scores, unit = exact_scores(problem, weights)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     margin = math.ceil(Fraction(problem.epsilon) * unit)
-    judged = [judge_list(item, scores, margin) for item in problem.lists]
+    judged = [certify_list(item, scores, margin) for item in problem.lists]
     margins = [one.margin for one in judged if one.margin is not None]
     price = Fraction(problem.C) * int(np.count_nonzero(weights))
     return Certificate(

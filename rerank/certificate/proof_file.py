@@ -34,7 +34,7 @@ DAMAGES = (
 )  # fmt: skip
 
 
-def save(proof: Proof, path: str | os.PathLike[str]) -> None:
+def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
     """Write a proof, whole or not at all; equal proofs make equal bytes.
 
     Raises
@@ -76,8 +76,8 @@ def _put(archive: zipfile.ZipFile, name: str, body: bytes) -> None:
     archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), body, zipfile.ZIP_DEFLATED)
 
 
-def load(path: str | os.PathLike[str]) -> Proof:
-    """Read a proof; whether it holds is for :func:`rerank.certificate.check.verify` to say.
+def load_proof(path: str | os.PathLike[str]) -> Proof:
+    """Read a proof; whether it holds is for :func:`rerank.certificate.verify_proof` to say.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> Proof:
     except DAMAGES as error:
         reason = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
         raise InputError(
-            f"{name} is not a proof that can be used ({reason}); write it again with Proof.save."
+            f"{name} is not a proof that can be used ({reason}); write it again with save_proof."
         ) from None
 
 

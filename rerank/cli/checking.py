@@ -44,9 +44,9 @@ def verify(
     if proof is None:
         report = check(doc, table, str(model))
     else:
-        from rerank.certificate.proof_file import load
+        from rerank.certificate import load_proof
 
-        record = load(proof)
+        record = load_proof(proof)
         with working(f"Checking {proof.name} ..."):
             report = check(doc, table, str(model), record)
     if as_json:

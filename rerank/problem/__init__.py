@@ -1,5 +1,18 @@
-"""The problem as data: scaling, lists, gains, digest, JSON, and the record of a proof."""
+"""The problem as data: scaling, lists, gains, digest, JSON, and the record of a proof; it solves nothing."""
 
-from rerank.problem.problem import Problem, RankedList, Unit, problem_of, ranked_list, scale_columns
+from rerank.problem.build import problem_of, ranked_list
+from rerank.problem.digest import digest
+from rerank.problem.problem import Problem, RankedList, Unit
+from rerank.problem.proof import Proof
+from rerank.problem.scaling import scale_columns
 
-__all__ = ["Problem", "RankedList", "Unit", "problem_of", "ranked_list", "scale_columns"]
+__all__ = [
+    "Problem",
+    "Proof",
+    "RankedList",
+    "Unit",
+    "digest",
+    "problem_of",
+    "ranked_list",
+    "scale_columns",
+]

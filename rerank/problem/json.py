@@ -1,4 +1,4 @@
-"""A problem as plain JSON, every double in hexadecimal, so that a solution can be judged where the data are not."""
+"""A problem as plain JSON with every double in hexadecimal, so that a solution can be verified without the data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from rerank.errors import InputError
 from rerank.problem.problem import Problem, RankedList
 
 MOST_ENTRIES = 20_000_000
+"""Entries of a table that is read; a larger one is refused before any memory is taken."""
 
 
 def problem_to_json(problem: Problem) -> dict[str, Any]:
-    """Plain values from which :func:`problem_from_json` builds the same problem, bit by bit."""
+    """Plain values from which :func:`problem_from_json` builds the same problem, bit for bit."""
     return {
         "rows": problem.X.shape[0],
         "columns": problem.X.shape[1],
@@ -40,12 +41,19 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
 
 
 def problem_from_json(body: Any, where: str) -> Problem:
-    """The problem of :func:`problem_to_json`.
+    """The problem that :func:`problem_to_json` wrote.
+
+    Parameters
+    ----------
+    body : dict
+        Parsed JSON.
+    where : str
+        Name of the file, for error messages.
 
     Raises
     ------
     InputError
-        For anything that is not one, naming ``where``.
+        For anything else, naming ``where``.
     """
     try:
         n, d = int(body["rows"]), int(body["columns"])
@@ -79,13 +87,8 @@ def _list(body: Any, n: int) -> RankedList:
     coefficients = _unhex(body["coefficients"], rows.size)
     weight, constant, scale = (float.fromhex(body[key]) for key in ("weight", "constant", "scale"))
     finite = np.isfinite([weight, constant, scale]).all()
-    if (
-        not finite
-        or (gains < 0).any()
-        or np.any(np.diff(coefficients, prepend=0.0) < 0)
-        or weight <= 0
-        or scale <= 0
-    ):
+    falling = np.any(np.diff(coefficients, prepend=0.0) < 0)
+    if not finite or (gains < 0).any() or falling or weight <= 0 or scale <= 0:
         raise ValueError("a list has a negative gain, weight or scale, or coefficients that fall")
     return RankedList(rows, gains, coefficients, weight, constant, scale)
 

@@ -18,32 +18,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-
-if TYPE_CHECKING:
-    from rerank.statistics import RankStatistic
+from rerank.io.options import real, whole
+from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
-    """``(X - low) / (high - low)``, within 4 units of rounding of the exact quotient where ``low <= X <= high``."""
-    with np.errstate(over="ignore"):
-        span = high - low
-    # A range beyond the largest double is halved first; subnormal ranges are not, since halving would round them.
-    half = np.where(np.isfinite(span), 1.0, 0.5)
-    return np.asarray((X * half - low * half) / (high * half - low * half))
-
-
 @dataclass(frozen=True, eq=False)
 class RankedList:
-    """One list: which rows stand in it, what each is worth, what each place is worth.
+    """One list: its rows, the gain of each row, the coefficient of each place.
 
     Attributes
     ----------
@@ -56,8 +45,8 @@ class RankedList:
     weight : float
         Weight of the list in the mean over lists.
     constant : float
-        Added to the raw value before scaling: what a fixed tail below these rows earns, minus the
-        presentation's offset.
+        Added to the raw value before it is divided by ``scale``: what a fixed tail below these rows earns, minus
+        the offset by which the statistic is shown.
     scale : float
         Positive divisor of the raw value (pairs for AUC, ideal DCG for nDCG, otherwise 1).
     """
@@ -76,9 +65,9 @@ class RankedList:
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """One binary list: items at or above a gain threshold against the rest of their list.
+    """One binary list: the rows of a list at or above a gain, against its other rows.
 
-    ``factor * sum_i a_(rank of i)`` over ``positive`` is this unit's part of ``V``.
+    Its part of ``V`` is ``factor * sum_i a_(rank of i)`` over the rows i of ``positive``.
     """
 
     list_index: int
@@ -90,7 +79,7 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data and lists in original units, with the scaling, margin, penalty and limits on the weights.
+    """Data and lists in original units, with scaling, margin, price of features and limits on the weights.
 
     Attributes
     ----------
@@ -126,7 +115,7 @@ class Problem:
 
     @cached_property
     def scaled(self) -> Floats:
-        """Features in [0, 1]; each within 4 units of rounding of the exact quotient."""
+        """Features in [0, 1]; see :func:`rerank.problem.scale_columns`."""
         return scale_columns(self.X, self.low, self.high)
 
     @cached_property
@@ -160,7 +149,7 @@ class Problem:
 
     @cached_property
     def ideal(self) -> float:
-        """Value of the ideal lists: all positives on top, no penalty. Rounded up."""
+        """Value of the ideal lists, all positives on top, no price paid.  Rounded up."""
         top = sum(
             u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in self.units
         )
@@ -180,12 +169,21 @@ class Problem:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
     ) -> Problem:
-        """Check and freeze. Without ``low`` and ``high`` each column's range over the lists' rows is used.
+        """A problem of checked parts.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        lists : sequence of RankedList
+        epsilon, C, max_features, signs
+            See the attributes; without ``signs`` all weights are free.
+        low, high : arrays (d,), optional
+            Range of each column; without them its range over the rows of the lists.
 
         Raises
         ------
         InputError
-            For a constant column, no list, a bad margin, penalty, limit or sign.
+            For a constant column, no list, or a margin, price, limit or sign that cannot be used.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
@@ -200,86 +198,11 @@ class Problem:
             raise InputError(
                 f"Column {flat[0]} is constant on the shortlist; drop it before building the problem."
             )
-        if not epsilon > 0 or not np.isfinite(epsilon):
-            raise InputError(f"The margin epsilon is {epsilon}; it must be a positive number.")
-        if not C >= 0 or not np.isfinite(C):
-            raise InputError(f"The price C of a feature is {C}; it must be 0 or a positive number.")
-        if max_features is not None and not max_features >= 1:
-            raise InputError(f"max_features is {max_features}; it must be None or at least 1.")
+        margin, price = real("epsilon", epsilon, 0, positive=True), real("C", C, 0)
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
             raise InputError(f"signs must hold one of -1, 0, 1 for each of the {data.shape[1]} features.")
-        if max_features is not None and max_features >= data.shape[1]:
-            max_features = None
-        return cls(data, tuple(lists), float(epsilon), float(C), max_features, signs_, low_, high_)
-
-
-def ranked_list(
-    statistic: RankStatistic,
-    rows: ArrayLike,
-    gains: ArrayLike,
-    tail_gains: ArrayLike = (),
-    weight: float = 1.0,
-) -> RankedList | None:
-    """The list of a statistic: head rows to be ordered above a tail whose order is already fixed.
-
-    Parameters
-    ----------
-    statistic : RankStatistic
-    rows : array (m,)
-        Rows of the head.
-    gains : array (m,)
-        Their gains.
-    tail_gains : array
-        Gains of the items below the head, best place first.
-    weight : float
-        Weight of the list.
-
-    Returns
-    -------
-    RankedList or None
-        None where the statistic is not defined on the list (no gain at all, or no pair for AUC).
-    """
-    from rerank.statistics import presentation
-
-    head = np.asarray(gains, dtype=np.float64)
-    tail = np.asarray(tail_gains, dtype=np.float64)
-    n = head.size + tail.size
-    everything = np.concatenate([head, tail])
-    if not np.any(everything > 0):
-        return None
-    coefficients = statistic.coefficients(n)
-    offset, scale = presentation(statistic, n, everything)
-    if not scale > 0:
-        return None
-    below = float(np.dot(tail, coefficients[: tail.size][::-1]))
-    return RankedList(
-        np.asarray(rows, dtype=np.intp),
-        head,
-        coefficients[tail.size :].copy(),
-        float(weight),
-        below - offset,
-        float(scale),
-    )
-
-
-def problem_of(
-    X: ArrayLike,
-    gains: ArrayLike,
-    statistic: RankStatistic,
-    qid: ArrayLike | None = None,
-    query_weight: dict[Any, float] | None = None,
-    **options: Any,
-) -> Problem:
-    """The problem of ranking all rows (no shortlist); ``options`` go to :meth:`Problem.build`.
-
-    Lists without a gain are left out of the mean.
-    """
-    worth = np.asarray(gains, dtype=np.float64)
-    names = np.zeros(worth.size, np.intp) if qid is None else np.asarray(qid)
-    weights = query_weight or {}
-    lists = [
-        ranked_list(statistic, rows := np.flatnonzero(names == q), worth[rows], weight=weights.get(q, 1.0))
-        for q in np.unique(names)
-    ]
-    return Problem.build(X, [item for item in lists if item is not None], **options)
+        limit = None if max_features is None else whole("max_features", max_features)
+        if limit is not None and limit >= data.shape[1]:
+            limit = None
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.problem import Problem
-from rerank.problem.proof import Proof, fingerprint
+from rerank.problem import Problem, Proof, digest
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
 from rerank.search.boxes.search import BoxSearch
-
-SMALL = 1  # code of a box settled by listing vertices
-COORDINATE = 2  # code of a split at the middle of the first coordinate of a support
-LINE = 1000  # code of a split by line g is LINE + g
 
 
 def proof_of(
@@ -37,7 +33,6 @@ def proof_of(
         guide = search.lines[s].guide if s in search.lines else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
     return Proof(
-        version=1,
         value=value,
         bound=bound,
         weights=weights,
@@ -46,7 +41,7 @@ def proof_of(
         left_out=left_out,
         codes=codes,
         lines=tuple(lines),
-        fingerprint=fingerprint(problem),
+        fingerprint=digest(problem),
     )
 
 
@@ -67,7 +62,7 @@ def _preorder(
             node = stack.pop()
             row = at.get(node)
             if row is None:
-                codes[i] = SMALL if node in small else 0
+                codes[i] = LISTED if node in small else LEAF
             else:
                 w = int(which[row])
                 codes[i] = COORDINATE + w if w < width[root] else LINE + w - (width[root] - 1)

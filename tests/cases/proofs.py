@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from rerank.problem import Problem
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof, fingerprint
+from rerank.problem import Problem, digest
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
 
 Row = list[Fraction]
 Box = list[tuple[Fraction, Fraction]]
@@ -203,5 +203,5 @@ def proof_with(
         left_out=None,
         codes=np.array(codes, dtype=np.uint16),
         lines=tuple(np.asarray(g, dtype=np.int64) for g in lines or [np.empty((0, 2))] * len(family)),
-        fingerprint=fingerprint(problem),
+        fingerprint=digest(problem),
     )

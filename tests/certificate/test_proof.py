@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.certificate import certify, digest
-from rerank.certificate.check import verify
+from rerank.certificate import certify, digest, verify_proof
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.pairs import Filter, Pairs
-from rerank.certificate.check.units import rounded_up
+from rerank.certificate.check.pairs import Filter, Pairs, rounded_up
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, problem_of
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof, fingerprint
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw
@@ -39,9 +37,9 @@ def searched(problem: Problem, seconds: float = 5.0) -> Proof:
 
 def holds(problem: Problem, proof: Proof) -> bool:
     """The verdict, the same whether leaves are taken together or the checker goes down to each by itself."""
-    together = verify(problem, proof)
+    together = verify_proof(problem, proof)
     with patch.multiple("rerank.certificate.check.leaves", BATCH=1, FEW=0):
-        apart = verify(problem, proof)
+        apart = verify_proof(problem, proof)
     # Going down also notices when a side of a line holds no weights of the box.
     assert together.ok == apart.ok or (apart.ok and (proof.codes > LINE).any())
     assert not apart.ok or apart.leaves == np.count_nonzero(proof.codes < COORDINATE)
@@ -75,12 +73,12 @@ def case() -> tuple[Problem, Proof]:
 def test_the_searchs_proofs_hold(seed):
     problem = draw(seed).problem
     proof = searched(problem)
-    verdict = verify(problem, proof)
+    verdict = verify_proof(problem, proof)
     assert verdict.ok, verdict.message
     assert verdict.value is not None and verdict.value <= Fraction(verdict.bound_checked)
     assert verdict.leaves == np.count_nonzero(proof.codes < COORDINATE)
     assert holds(problem, proof)
-    low = verify(problem, replace(proof, bound=below(verdict.value)))
+    low = verify_proof(problem, replace(proof, bound=below(verdict.value)))
     assert not low.ok and "own weights" not in low.message
 
 
@@ -89,11 +87,11 @@ def test_where_rounding_decides(name):
     """Differences of 1e-12, columns of 1e300 and 1e-300, exact ties, optima on corners of the cube."""
     problem = adversarial()[name]
     best = optimum(problem).value
-    verdict = verify(problem, searched(problem, 2.0))
+    verdict = verify_proof(problem, searched(problem, 2.0))
     assert verdict.ok, verdict.message
     assert verdict.bound_checked >= best
-    assert verify(problem, listed(problem, up(best))).ok
-    assert not verify(problem, listed(problem, below(best))).ok
+    assert verify_proof(problem, listed(problem, up(best))).ok
+    assert not verify_proof(problem, listed(problem, below(best))).ok
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,7 @@ def test_where_rounding_decides(name):
 def test_proofs_of_ordinary_size(stat, options):
     problem = gaussian(40, 4, stat, **options)
     proof = searched(problem)
-    verdict = verify(problem, proof)
+    verdict = verify_proof(problem, proof)
     assert verdict.ok, verdict.message
     assert verdict.bound_checked - float(verdict.value) < 1e-9
 
@@ -117,8 +115,8 @@ def test_a_search_that_stopped_short_proves_its_open_bound():
     problem = gaussian(60, 8, "auc")
     proof = searched(problem, 0.3)
     assert proof.bound > proof.value + 1e-3
-    assert verify(problem, proof).ok
-    assert not verify(problem, replace(proof, bound=proof.value)).ok
+    assert verify_proof(problem, proof).ok
+    assert not verify_proof(problem, replace(proof, bound=proof.value)).ok
 
 
 def test_grids_are_split_by_lines():
@@ -128,12 +126,12 @@ def test_grids_are_split_by_lines():
     problem = problem_of(X, y, parse("auc"))
     proof = searched(problem)
     assert (proof.codes > LINE).any()
-    verdict = verify(problem, proof)
+    verdict = verify_proof(problem, proof)
     assert verdict.ok, verdict.message
     # A line of other rows loses other pairs.
     moved = tuple(np.roll(lines, 1, axis=0)[:, ::-1] for lines in proof.lines)
-    assert not verify(problem, replace(proof, lines=moved)).ok
-    assert not verify(problem, replace(proof, lines=tuple(m[:0] for m in proof.lines))).ok
+    assert not verify_proof(problem, replace(proof, lines=moved)).ok
+    assert not verify_proof(problem, replace(proof, lines=tuple(m[:0] for m in proof.lines))).ok
 
 
 # ---- against slow twins and the exact optimum
@@ -185,7 +183,7 @@ def test_lines_only_lose_what_they_may(seed):
     problem = draw(seed, n_max=5).problem
     proof = random_tree(problem, 0.0, np.random.default_rng(seed), lines=2)
     proof = replace(proof, bound=up(Slow(problem).largest(proof)))
-    assert verify(problem, proof).ok and holds(problem, proof)
+    assert verify_proof(problem, proof).ok and holds(problem, proof)
 
 
 @settings(max_examples=60, deadline=None)
@@ -194,9 +192,9 @@ def test_listing_vertices_gives_the_optimum(seed):
     """Leaves whose vertices are listed settle whole faces, exactly to the last double."""
     problem = draw(seed, n_max=8).problem
     best = optimum(problem).value
-    verdict = verify(problem, listed(problem, up(best)))
+    verdict = verify_proof(problem, listed(problem, up(best)))
     assert verdict.ok, verdict.message
-    assert not verify(problem, listed(problem, below(best))).ok
+    assert not verify_proof(problem, listed(problem, below(best))).ok
     assert holds(problem, bisected(problem, up(best), 3))
 
 
@@ -221,8 +219,8 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
     units = ExactProblem(problem).units
     up_, first, shift = rounded_up(units)
     for unit, start in zip(units, first):
-        for place, worth in enumerate(unit.worth):
-            exact = unit.factor * Fraction(worth, unit.grain) * Fraction(2) ** shift
+        for place, coefficient in enumerate(unit.coefficients):
+            exact = unit.factor * Fraction(coefficient, unit.denominator) * Fraction(2) ** shift
             assert exact <= int(up_[start + place]) < exact + 1
     ideal = sum(int(up_[a : a + unit.positive.size].sum()) for unit, a in zip(units, first))
     assert ideal < 2**63 - 1
@@ -267,13 +265,13 @@ def test_the_untouched_proof_holds(case):
 
 def test_a_missing_subtree(case):
     problem, proof = case
-    assert "missing or left over" in verify(problem, replace(proof, codes=proof.codes[:-1])).message
+    assert "missing or left over" in verify_proof(problem, replace(proof, codes=proof.codes[:-1])).message
     # The subtree of the first split cut down to one leaf: still a full tree, but its leaf is too wide.
     split = int(np.flatnonzero(proof.codes >= COORDINATE)[0])
     depth = np.cumsum(np.where(proof.codes[split:] >= COORDINATE, 1, -1))
     stop = split + int(np.argmax(depth == -1))
     pruned = np.concatenate([proof.codes[:split], [LEAF], proof.codes[stop + 1 :]])
-    verdict = verify(problem, replace(proof, codes=pruned))
+    verdict = verify_proof(problem, replace(proof, codes=pruned))
     assert not verdict.ok and f"The box of code {split}," in verdict.message
 
 
@@ -281,8 +279,8 @@ def test_a_missing_subtree(case):
 def test_codes_left_over(case, extra):
     problem, proof = case
     codes = np.concatenate([proof.codes, np.array(extra, np.uint16)])
-    assert "left over" in verify(problem, replace(proof, codes=codes)).message
-    assert not verify(problem, replace(proof, codes=np.zeros(0, np.uint16))).ok
+    assert "left over" in verify_proof(problem, replace(proof, codes=codes)).message
+    assert not verify_proof(problem, replace(proof, codes=np.zeros(0, np.uint16))).ok
 
 
 def test_altered_splits(case):
@@ -294,43 +292,45 @@ def test_altered_splits(case):
         for code in [*range(COORDINATE, COORDINATE + 4), COORDINATE + 4, 999, LINE, LINE + 1, 65535]:
             codes = proof.codes.copy()
             codes[at] = code
-            outcomes.append(code == proof.codes[at] or not verify(problem, replace(proof, codes=codes)).ok)
+            outcomes.append(
+                code == proof.codes[at] or not verify_proof(problem, replace(proof, codes=codes)).ok
+            )
         # Splitting a deep box by another coordinate may do no harm; what is not there always does.
         assert all(outcomes[4:]) and sum(outcomes[:4]) >= 2
     codes = proof.codes.copy()
     codes[splits[0]] = COORDINATE + (int(codes[splits[0]]) - COORDINATE + 1) % 4
-    assert not verify(problem, replace(proof, codes=codes)).ok
+    assert not verify_proof(problem, replace(proof, codes=codes)).ok
 
 
 def test_a_bound_that_is_too_low(case):
     problem, proof = case
-    value = verify(problem, proof).value
+    value = verify_proof(problem, proof).value
     for lower in (below(value), proof.value - 1e-6, 0.0, -1e300):
-        assert not verify(problem, replace(proof, bound=lower)).ok
+        assert not verify_proof(problem, replace(proof, bound=lower)).ok
     # With worse weights the bound is compared with the leaves, and fails there.
     nothing = replace(proof, weights=np.zeros(4), value=float(ExactProblem(problem).value(np.zeros(4))))
-    assert verify(problem, nothing).ok
-    verdict = verify(problem, replace(nothing, bound=below(value)))
+    assert verify_proof(problem, nothing).ok
+    verdict = verify_proof(problem, replace(nothing, bound=below(value)))
     assert not verdict.ok and "The box of code" in verdict.message
     for bound in (float("nan"), float("inf"), -float("inf")):
-        assert "finite" in verify(problem, replace(proof, bound=bound)).message
+        assert "finite" in verify_proof(problem, replace(proof, bound=bound)).message
 
 
 def test_no_weights_at_all_may_be_best():
     """At a price that nothing pays 0 is best, and a bound between it and everything else fails at 0."""
     problem = adversarial()["a penalty nothing pays"]
     proof = searched(problem)
-    assert not proof.weights.any() and verify(problem, proof).ok
+    assert not proof.weights.any() and verify_proof(problem, proof).ok
     one = np.array([1.0, 0.0])
     worse = replace(proof, weights=one, value=float(ExactProblem(problem).value(one)))
-    assert verify(problem, worse).ok
-    assert "All weights 0" in verify(problem, replace(worse, bound=proof.value - 0.1)).message
+    assert verify_proof(problem, worse).ok
+    assert "All weights 0" in verify_proof(problem, replace(worse, bound=proof.value - 0.1)).message
 
 
 def test_a_value_that_is_wrong(case):
     problem, proof = case
     for value in (proof.value + 1e-9, proof.value - 1e-9, float("nan")):
-        assert not verify(problem, replace(proof, value=value)).ok
+        assert not verify_proof(problem, replace(proof, value=value)).ok
 
 
 @pytest.mark.parametrize(
@@ -347,8 +347,8 @@ def test_a_value_that_is_wrong(case):
 def test_weights_that_are_not_admissible(weights):
     problem = gaussian(12, 4, "auc", signs=[0, 1, 0, 0], max_features=2)
     proof = searched(problem)
-    assert verify(problem, proof).ok
-    verdict = verify(problem, replace(proof, weights=np.array(weights)))
+    assert verify_proof(problem, proof).ok
+    verdict = verify_proof(problem, replace(proof, weights=np.array(weights)))
     assert not verdict.ok and verdict.value is None
 
 
@@ -362,18 +362,18 @@ def test_other_data_and_options(case):
         gaussian(40, 4, "mrr", epsilon=0.05),
     ]
     for other in others:
-        assert "other data or options" in verify(other, proof).message
+        assert "other data or options" in verify_proof(other, proof).message
     # Even a proof that carries the other problem's fingerprint is judged on that problem.
-    claimed = replace(proof, fingerprint=fingerprint(others[4]))
-    assert not verify(others[4], claimed).ok
-    assert not verify(problem, replace(proof, flip=-proof.flip)).ok
-    assert not verify(problem, replace(proof, version=2)).ok
+    claimed = replace(proof, fingerprint=digest(others[4]))
+    assert not verify_proof(others[4], claimed).ok
+    assert not verify_proof(problem, replace(proof, flip=-proof.flip)).ok
+    assert not verify_proof(problem, replace(proof, version=2)).ok
 
 
 def test_supports_left_out():
     problem = gaussian(40, 5, "auc", max_features=2)
     proof = searched(problem)
-    assert verify(problem, proof).ok
+    assert verify_proof(problem, proof).ok
     cases = {
         "fewer": replace(proof, supports=proof.supports[:-1], lines=proof.lines[:-1]),
         "one twice": replace(proof, supports=(*proof.supports[:-1], proof.supports[0])),
@@ -386,7 +386,7 @@ def test_supports_left_out():
         "sizes below 1 said to be left out": replace(proof, left_out=0),
     }
     for name, altered in cases.items():
-        assert not verify(problem, altered).ok, name
+        assert not verify_proof(problem, altered).ok, name
 
 
 def test_sizes_left_out_are_bounded_by_their_price():
@@ -401,10 +401,10 @@ def test_sizes_left_out_are_bounded_by_their_price():
         lines=(np.empty((0, 2), np.int64),) * len(small),
         left_out=3,
     )
-    assert verify(problem, proof).ok
-    assert not verify(problem, replace(proof, left_out=None)).ok
+    assert verify_proof(problem, proof).ok
+    assert not verify_proof(problem, replace(proof, left_out=None)).ok
     assert len(supports(problem)) == 2**d - 1
-    assert "were left out" in verify(problem, replace(proof, bound=0.05)).message
+    assert "were left out" in verify_proof(problem, replace(proof, bound=0.05)).message
 
 
 def test_problems_without_a_value_are_refused():
@@ -419,7 +419,7 @@ def test_problems_without_a_value_are_refused():
         replace(problem, lists=()),
     ):
         with pytest.raises(InputError):
-            verify(broken, proof_with(problem, 1.0, [LEAF] * 4))
+            verify_proof(broken, proof_with(problem, 1.0, [LEAF] * 4))
 
 
 # ---- speed, identity
@@ -441,7 +441,7 @@ def test_a_hundred_thousand_leaves_take_seconds():
     codes = np.concatenate([tree(face) for face in range(8)])
     proof = replace(proof_with(problem, 1.0, []), codes=codes.astype(np.uint16))
     began = time.perf_counter()
-    verdict = verify(problem, proof)
+    verdict = verify_proof(problem, proof)
     assert verdict.ok and verdict.leaves == 8 * 2**14
     assert time.perf_counter() - began < 30
 
@@ -449,7 +449,8 @@ def test_a_hundred_thousand_leaves_take_seconds():
 def test_the_fingerprint_is_the_certificates_digest():
     for seed in range(20):
         problem = draw(seed).problem
-        assert fingerprint(problem) == digest(problem)
+        assert listed(problem, 0.0).fingerprint == certify(problem, np.zeros(problem.n_features)).data_sha256
+    assert searched(problem).fingerprint == digest(problem)
 
 
 def test_the_checker_shares_nothing_with_the_search():

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
+from rerank.certificate import load_proof, save_proof
 from rerank.cli import app
 from rerank.io import Table, write_csv
-from rerank.problem.proof import LEAF, Proof
+from rerank.problem.proof import LEAF
 from tests.reranker.test_reranker import table
 
 
@@ -51,15 +52,15 @@ def test_the_proof_of_a_fit_is_checked(folder):
 
 def test_proofs_that_fail(folder):
     fit("--proof", "p.npz")
-    proof = Proof.load("p.npz")
-    replace(proof, bound=proof.value - 0.01).save("low.npz")
+    proof = load_proof("p.npz")
+    save_proof(replace(proof, bound=proof.value - 0.01), "low.npz")
     assert not check("low.npz", code=5)[0]["proof"]["holds"]
-    replace(proof, codes=proof.codes[:-1]).save("short.npz")
+    save_proof(replace(proof, codes=proof.codes[:-1]), "short.npz")
     assert "missing" in check("short.npz", code=5)[0]["proof"]["recomputed"]
     # A proof of a weaker bound holds, but is not what the model claims.
     faces = sum(2 * s.size for s in proof.supports)
     weak = replace(proof, bound=100.0, codes=proof.codes[:faces] * 0 + LEAF)
-    weak.save("weak.npz")
+    save_proof(weak, "weak.npz")
     checks, _ = check("weak.npz", code=5)
     assert checks["proof"]["holds"] and not checks["bound is the proof's"]["holds"]
     fit("--seed", 1, "--epsilon", 0.07, "--proof", "other.npz")

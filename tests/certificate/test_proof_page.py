@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.certificate.check import verify
+from rerank.certificate import save_proof, verify_proof
 from rerank.problem import Problem, problem_of
 from rerank.problem.proof import LINE, Proof
 from rerank.search import solve
@@ -47,10 +47,10 @@ def test_the_plain_checker_agrees(names, tmp_path, kind, stat):
     item = problem.lists[0]
 
     def plain(candidate: Proof) -> bool:
-        candidate.save(tmp_path / "proof")
+        save_proof(candidate, tmp_path / "proof")
         fixed = {"offset": -item.constant, "scale": item.scale}
         return names["holds"](tmp_path / "proof", X, y, item.coefficients, Fraction(0.01), **fixed)
 
-    assert plain(proof) and verify(problem, proof).ok
+    assert plain(proof) and verify_proof(problem, proof).ok
     low = replace(proof, bound=proof.value - 1e-6)
-    assert not plain(low) and not verify(problem, low).ok
+    assert not plain(low) and not verify_proof(problem, low).ok

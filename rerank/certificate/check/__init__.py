@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck
 from rerank.certificate.check.tree import UnprovenError, ends, faces, families
-from rerank.problem import Problem
-from rerank.problem.proof import VERSION, Proof, fingerprint
+from rerank.problem import Problem, Proof, digest
+from rerank.problem.proof import VERSION
 
-__all__ = ["Verdict", "verify"]
+__all__ = ["Verdict", "verify_proof"]
 
 CLOSE = Fraction(1, 10**12)  # by how much a claimed value may be off, relative to what was summed up
 
@@ -61,7 +61,7 @@ class Verdict:
     message: str
 
 
-def verify(problem: Problem, proof: Proof) -> Verdict:
+def verify_proof(problem: Problem, proof: Proof) -> Verdict:
     """Check every claim of a proof against a problem.
 
     Parameters
@@ -120,7 +120,7 @@ class _Checker:
             raise UnprovenError(
                 f"The proof has version {proof.version}, this checker reads version {VERSION}."
             )
-        if proof.fingerprint != fingerprint(self.problem):
+        if proof.fingerprint != digest(self.problem):
             raise UnprovenError("The proof is about other data or options: the fingerprints differ.")
         if not (np.isfinite(proof.bound) and np.isfinite(proof.value)):
             raise UnprovenError(

@@ -1,25 +1,57 @@
-r"""A problem in rational numbers, for the checker of proofs.
+"""A problem in rational numbers, for the checker of proofs.
 
-Written from the definition of the value in :mod:`rerank.problem` alone.  Every stored double is taken at its
-word; what the checker compares are integers and fractions.  Beside them stand doubles with a known error and
-integers rounded to a known side, which decide all but the close cases.
+Written from the definition of the value in :mod:`rerank.problem.problem` alone.  Stored doubles are taken as they
+are, and the checker compares integers and fractions.  Beside them stand doubles of a known error, which decide all
+but the close cases.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.certificate.check.units import binary_lists, fraction_sum
 from rerank.errors import InputError
-from rerank.problem import Problem
+from rerank.problem import Problem, RankedList
+from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A binary list: the items of one list at or above one of its gains, against the others.
+
+    Attributes
+    ----------
+    positive, negative : intp arrays
+        Rows; equal negative rows stand once.
+    copies : int64 array
+        How often each negative row stands in the list.
+    factor : Fraction
+        What a coefficient is multiplied by in the problem's value.
+    coefficients : list of int
+        The list's coefficients, best place first, in units of ``1 / denominator``.
+    denominator : int
+    """
+
+    positive: Indices
+    negative: Indices
+    copies: NDArray[np.int64]
+    factor: Fraction
+    coefficients: list[int]
+    denominator: int
+
+    def value(self, lost: Iterable[int]) -> Fraction:
+        """Value of lost counts, one an item: the item of the j-th smallest stands at place ``j + lost``."""
+        earned = sum(self.coefficients[j + count] for j, count in enumerate(sorted(lost)))
+        return self.factor * Fraction(earned, self.denominator)
 
 
 class ExactProblem:
@@ -36,6 +68,8 @@ class ExactProblem:
         Weights of one sign only.
     flip : list of int
         -1 where that sign is minus, else 1.
+    used : intp array
+        Rows that stand in a list.
 
     Raises
     ------
@@ -52,11 +86,11 @@ class ExactProblem:
         self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]
-        total = fraction_sum(weights)
+        total = exact_sum(weights)
         shares = [w / (total * Fraction(item.scale)) for w, item in zip(weights, problem.lists)]
-        self.constant = fraction_sum(s * Fraction(item.constant) for s, item in zip(shares, problem.lists))
+        self.constant = exact_sum(s * Fraction(item.constant) for s, item in zip(shares, problem.lists))
         self.units = [
-            unit for s, item in zip(shares, problem.lists) for unit in binary_lists(problem.X, item, s)
+            unit for s, item in zip(shares, problem.lists) for unit in _binary_lists(problem.X, item, s)
         ]
 
     def _columns(self) -> None:
@@ -65,11 +99,8 @@ class ExactProblem:
         self.numerators = np.zeros(p.X.shape, dtype=object)
         self.widths: list[int] = []
         for j in range(p.n_features):
-            values = [*p.X[self.used, j].tolist(), float(p.low[j]), float(p.high[j])]
-            ratios = [v.as_integer_ratio() for v in values]
-            grain = max(below for _, below in ratios)
-            whole = [above * (grain // below) for above, below in ratios]
-            self.numerators[self.used, j] = [self.flip[j] * v for v in whole[:-2]]
+            whole, _ = as_integers(np.array([*p.X[self.used, j], p.low[j], p.high[j]]))
+            self.numerators[self.used, j] = self.flip[j] * whole[:-2]
             self.widths.append(whole[-1] - whole[-2])
 
     def difference(self, upper: int, lower: int, features: Indices) -> list[Fraction]:
@@ -81,45 +112,54 @@ class ExactProblem:
         """Scaled flipped differences of pairs, correctly rounded; NaN where no double is large enough."""
         out = np.empty((upper.size, self.problem.n_features))
         for j, width in enumerate(self.widths):
-            numerators = self.numerators[:, j]
-            out[:, j] = [
-                _quotient(a - b, width)
-                for a, b in zip(numerators[upper].tolist(), numerators[lower].tolist())
-            ]
+            differences = self.numerators[upper, j] - self.numerators[lower, j]
+            out[:, j] = [_quotient(difference, width) for difference in differences.tolist()]
         return out
 
     def value(self, w: Floats) -> Fraction:
         """``V(w) - C |w|_0`` of weights in scaled space (not flipped)."""
         weights = [Fraction(float(v)) * f / width for v, f, width in zip(w, self.flip, self.widths)]
-        grain = lcm(*(v.denominator for v in weights))
+        multipliers, unit_of_score = common_denominator(weights)
         scores = np.zeros(len(self.numerators), dtype=object)
         for j in np.flatnonzero(w):
-            scores[self.used] += self.numerators[self.used, j] * (
-                weights[j].numerator * (grain // weights[j].denominator)
-            )
-        # Scores are whole numbers, so a difference reaches epsilon exactly when it reaches the next whole
-        # number.
-        margin = ceil(self.epsilon * grain)
+            scores[self.used] += self.numerators[self.used, j] * multipliers[j]
+        # Scores are whole numbers: a difference reaches epsilon exactly when it reaches the next whole number.
+        margin = ceil(self.epsilon * unit_of_score)
         parts = [self.constant]
         for unit in self.units:
-            others = sorted(
-                s for s, n in zip(scores[unit.negative].tolist(), unit.copies.tolist()) for _ in range(n)
-            )
+            others = np.sort(np.repeat(scores[unit.negative], unit.copies)).tolist()
             parts.append(
                 unit.value(
                     len(others) - bisect_right(others, s - margin) for s in scores[unit.positive].tolist()
                 )
             )
-        return fraction_sum(parts) - self.price * int(np.count_nonzero(w))
+        return exact_sum(parts) - self.price * int(np.count_nonzero(w))
 
     def ideal(self) -> Fraction:
         """Value of losing nothing."""
-        return fraction_sum([self.constant, *(unit.value([0] * unit.positive.size) for unit in self.units)])
+        return exact_sum([self.constant, *(unit.value([0] * unit.positive.size) for unit in self.units)])
 
 
-def _quotient(above: int, below: int) -> float:
+def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
+    """One binary list for each distinct positive gain; ``share`` is what the list's raw value is multiplied by."""
+    whole, denominator = as_integers(item.coefficients[::-1])
+    out, previous = [], Fraction(0)
+    for level in sorted({g for g in item.gains.tolist() if g > 0}):
+        reached = item.gains >= level
+        others = item.rows[~reached]
+        _, kept, copies = np.unique(X[others], axis=0, return_index=True, return_counts=True)
+        factor, previous = share * (Fraction(level) - previous), Fraction(level)
+        out.append(
+            Unit(
+                item.rows[reached], others[kept], copies.astype(np.int64), factor, whole.tolist(), denominator
+            )
+        )
+    return out
+
+
+def _quotient(numerator: int, denominator: int) -> float:
     try:
-        return above / below  # correctly rounded, whatever the length of the integers
+        return numerator / denominator  # correctly rounded, however long the integers
     except OverflowError:
         return float("nan")
 
@@ -141,10 +181,8 @@ def _check(problem: Problem) -> None:
         )
     for item in lists:
         rising = not (np.diff(item.coefficients, prepend=0.0) < 0).any()
-        sizes = {item.rows.size, item.gains.size, item.coefficients.size}
-        if not (
-            item.weight > 0 and item.scale > 0 and (item.gains >= 0).all() and rising and len(sizes) == 1
-        ):
+        same = item.rows.size == item.gains.size == item.coefficients.size
+        if not (item.weight > 0 and item.scale > 0 and (item.gains >= 0).all() and rising and same):
             raise InputError(
                 "A list has a negative gain, weight or scale, or coefficients that fall: it has no bound."
             )

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.pairs import Filter, Indices, Mask, Pairs
-from rerank.certificate.check.sides import Branch, Sides
-from rerank.certificate.check.tree import Boxes, UnprovenError, halved
-from rerank.certificate.check.vertices import Corner, largest_value
+from rerank.certificate.check.pairs import Filter, Pairs
+from rerank.certificate.check.tree import Boxes, Branch, Indices, Mask, Sides, UnprovenError, halved
+from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.problem.proof import COORDINATE, LINE, LISTED
 
-BATCH = 2**19  # leaves times undecided pairs that make one matrix
-FEW = 16  # leaves for which narrowing first does not pay
+BATCH = 2**19
+"""Leaves times undecided pairs that make one matrix."""
+FEW = 16
+"""Leaves for which deciding pairs in their common box first does not pay."""
 
 
 class LeafCheck:
@@ -170,13 +171,13 @@ class LeafCheck:
 
     def _exactly(self, boxes: Boxes, i: int, lost: NDArray[np.int64], open_: Indices, unsure: Mask) -> None:
         """Decide a leaf in rationals: pairs that doubles left open, then the sum, then the vertices."""
-        corner = Corner(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
-        surely = np.array([corner.out_of_reach(int(p)) for p in open_[unsure]], dtype=bool)
+        box = RationalBox(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
+        surely = np.array([box.out_of_reach(int(p)) for p in open_[unsure]], dtype=bool)
         below = open_[unsure][surely]
         lost = lost + self.pairs.lost(below)
-        best = corner.value(lost)
+        best = box.value(lost)
         if best > self.limit and self.codes[boxes.nodes[i]] == LISTED:
-            best = largest_value(corner, lost, np.setdiff1d(open_, below))
+            best = largest_value(box, lost, np.setdiff1d(open_, below))
         if best > self.limit:
             reached = best + self.exact.constant - self.exact.price * self.features.size
             raise UnprovenError(

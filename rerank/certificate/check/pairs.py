@@ -1,19 +1,21 @@
-"""The pairs of a problem as arrays, with the doubles by which the checker filters, and their error."""
+"""The pairs of a problem as arrays, with the doubles that decide most of them and the error of these doubles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.units import rounded_up
+from rerank.certificate.check.exact import ExactProblem, Unit
+from rerank.ranks.rationals import exact_sum
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-BLOCK = 2**18  # multiplications in one call of a matrix product
+BLOCK = 2**18
+"""Multiplications in one call of a matrix product."""
 
 
 class Pairs:
@@ -29,8 +31,8 @@ class Pairs:
         0, 1, ... within each binary list.
     earning : int32 (S,)
         Number of places, from the top, that earn anything in the slot's list.
-    up, first, shift
-        See :func:`rerank.certificate.check.exact.rounded_up`.
+    rounded, first, shift
+        See :func:`rounded_up`.
     D : float64 (P, d)
         Scaled flipped differences, each correctly rounded.
     """
@@ -42,7 +44,9 @@ class Pairs:
         starts = np.cumsum(sizes) - sizes
         self.unit_of = np.repeat(np.arange(sizes.size), sizes)
         self.rank = np.arange(sizes.sum()) - starts[self.unit_of]
-        self.earning = np.array([sum(w > 0 for w in u.worth) for u in units], dtype=np.int32)[self.unit_of]
+        self.earning = np.array([sum(a > 0 for a in u.coefficients) for u in units], dtype=np.int32)[
+            self.unit_of
+        ]
         none = [np.empty(0, np.intp)]
         self.upper = np.concatenate([*none, *(np.repeat(u.positive, u.negative.size) for u in units)])
         self.lower = np.concatenate([*none, *(np.tile(u.negative, u.positive.size) for u in units)])
@@ -52,7 +56,7 @@ class Pairs:
         below = np.array([u.negative.size for u in units], dtype=np.intp)
         self.slot = np.repeat(np.arange(self.unit_of.size), below[self.unit_of])
         self.single = bool((self.copies == 1).all())
-        self.up, self.first, self.shift = rounded_up(units)
+        self.rounded, self.first, self.shift = rounded_up(units)
         self.D = exact.rounded(self.upper, self.lower)
 
     def lost(self, which: Indices | Mask) -> NDArray[np.int64]:
@@ -86,11 +90,11 @@ class Pairs:
         place = np.cumsum(active) - 1
         counts = np.repeat(base[active].astype(np.int32)[None], gone.shape[1], axis=0)
         counts[:, place[touched]] += more.T
-        settled = self._worth(base[~active].astype(np.int32)[None], ~active)
-        return self._worth(counts, active) + settled
+        rest = self._values(base[~active].astype(np.int32)[None], ~active)
+        return self._values(counts, active) + rest
 
-    def _worth(self, counts: NDArray[np.int32], slots: Mask) -> NDArray[np.int64]:
-        """Sums of the rounded worths for lost counts (L, number of slots)."""
+    def _values(self, counts: NDArray[np.int32], slots: Mask) -> NDArray[np.int64]:
+        """Sums of the rounded coefficients for lost counts (L, number of slots)."""
         if not counts.size:
             return np.zeros(counts.shape[0], np.int64)
         unit = self.unit_of[slots]
@@ -98,7 +102,7 @@ class Pairs:
         lift = (unit - unit[0]) * int(counts.max() + 1)
         kind = np.int32 if lift[-1] < 2**30 else np.int64
         lifted = np.sort(counts + lift.astype(kind), axis=1)
-        return self.up[lifted + (self.first[unit] + self.rank[slots] - lift)].sum(axis=1)
+        return self.rounded[lifted + (self.first[unit] + self.rank[slots] - lift)].sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +129,7 @@ class Filter:
         D = pairs.D[:, features]
         size = np.abs(D)
         k = features.size
-        # u for the rounding of D, gamma_2k for the product (|c| + h <= 1), 3u for what follows; twice all
-        # that.
+        # u for the rounding of D, gamma_2k for the product (|c| + h <= 1), 3u for what follows; all that twice.
         slack = (2 * k + 8) * 2.0**-52 * size.sum(axis=1) + 2.0**-1000
         epsilon = float(pairs.exact.epsilon)
         low, high = np.nextafter(epsilon - slack, -np.inf), np.nextafter(epsilon + slack, np.inf)
@@ -164,3 +167,32 @@ def _product(rows: Floats, columns: Floats) -> Floats:
     for a in range(0, len(rows), step):
         np.matmul(rows[a : a + step], columns, out=out[a : a + step])
     return out
+
+
+def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
+    """What all places earn, rounded up to whole multiples of ``2^-shift``, so that sums are exact.
+
+    The shift is chosen such that a sum over all items stays below ``2^62`` plus their number.
+
+    Returns
+    -------
+    rounded : int64 array
+        Place after place, best first, list after list.
+    first : intp array
+        Where each list begins.
+    shift : int
+    """
+    largest = exact_sum(u.value([0] * u.positive.size) for u in units)
+    shift = 62 - _log2(largest)
+    rounded = [
+        -(-(a * unit.factor.numerator << shift) // (unit.factor.denominator * unit.denominator)) if shift >= 0
+        else -(-a * unit.factor.numerator // (unit.factor.denominator * unit.denominator << -shift))
+        for unit in units for a in unit.coefficients
+    ]  # fmt: skip
+    first = np.concatenate([[0], np.cumsum([len(unit.coefficients) for unit in units], dtype=np.intp)])
+    return np.array(rounded, dtype=np.int64), first, shift
+
+
+def _log2(x: Fraction) -> int:
+    """A whole number that ``log2(x)`` does not exceed; 0 for 0."""
+    return x.numerator.bit_length() - x.denominator.bit_length() + 1 if x else 0

@@ -1,11 +1,11 @@
-"""The tree of a proof: whether its codes are complete, and the boxes of its leaves.
+"""The tree of a proof: whether its codes are complete, the boxes of its nodes, the sides of lines chosen on the way.
 
-Boxes have dyadic ends with few digits, so that centres and half-widths are exact doubles.
+The ends of boxes are binary fractions of few digits, so that centres and half-widths are exact doubles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -18,7 +18,9 @@ from rerank.problem.proof import COORDINATE
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
+Mask = NDArray[np.bool_]
+NARROWEST = 2.0**-50
+"""Half-widths above this keep centres exact in 53 bits."""
 
 
 class UnprovenError(Exception):
@@ -43,7 +45,7 @@ class Boxes:
     halves: Floats
     sides: Indices
 
-    def __getitem__(self, which: Indices | NDArray[np.bool_] | slice) -> Boxes:
+    def __getitem__(self, which: Indices | Mask | slice) -> Boxes:
         return Boxes(self.nodes[which], self.centres[which], self.halves[which], self.sides[which])
 
     @classmethod
@@ -51,6 +53,47 @@ class Boxes:
         """All boxes of several."""
         columns = zip(*((b.nodes, b.centres, b.halves, b.sides) for b in parts))
         return cls(*(np.concatenate(column) for column in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Subtrees that share the pairs still open, and the lost counts of those that are decided.
+
+    Attributes
+    ----------
+    boxes : Boxes
+        Roots of the subtrees.
+    open : intp array
+        Pairs that are not decided.
+    lost : int64 (S,)
+        Lost counts of the decided pairs.
+    hull : (centre, half) or None
+        The box in which pairs were decided last.
+    """
+
+    boxes: Boxes
+    open: Indices
+    lost: NDArray[np.int64]
+    hull: tuple[Floats, Floats] | None = None
+
+
+class Sides:
+    """Sets of sides of lines in one batch: which open pairs each set loses, and whether it leaves no weights."""
+
+    def __init__(self, branch: Branch, side: Callable[[Branch, int], tuple[Mask, bool]]) -> None:
+        self.branch, self.side = branch, side
+        self.masks = [np.zeros(branch.open.size, dtype=bool)]
+        self.empty = [False]
+        self.known: dict[tuple[int, int], int] = {}
+
+    def add(self, base: int, side: int) -> int:
+        """Number of the set that adds the side ``g`` (``w.D_g >= 0``) or ``-g`` to set ``base``."""
+        if (base, side) not in self.known:
+            opposed, empty = self.side(self.branch, side)
+            self.masks.append(self.masks[base] | opposed[self.branch.open])
+            self.empty.append(self.empty[base] or empty)
+            self.known[base, side] = len(self.masks) - 1
+        return self.known[base, side]
 
 
 def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
@@ -90,7 +133,7 @@ def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int
     return (s for size in kept for s in combinations(range(d), size)), sum(comb(d, size) for size in kept)
 
 
-def faces(signed: NDArray[np.bool_], first: int, ends_of: NDArray[np.int64]) -> tuple[Boxes, int]:
+def faces(signed: Mask, first: int, ends_of: NDArray[np.int64]) -> tuple[Boxes, int]:
     """Faces ``w_j = 1`` (and ``-1`` for free weights) of one support's cube, and the code after their trees."""
     k = signed.size
     nodes, centres, halves = [], [], []

@@ -11,21 +11,27 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, gcd, lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.pairs import Floats, Indices, Pairs
 from rerank.certificate.check.tree import UnprovenError
-from rerank.certificate.check.units import fraction_sum
+from rerank.ranks.rationals import exact_sum
 
-MOST_SYSTEMS = 400_000  # systems of equations tried in one box
+if TYPE_CHECKING:
+    from rerank.certificate.check.exact import ExactProblem
+    from rerank.certificate.check.pairs import Pairs
 
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Plane = tuple[tuple[int, ...], int]
 
+MOST_SYSTEMS = 400_000
+"""Systems of equations that are tried in one box."""
 
-class Corner:
+
+class RationalBox:
     """One box of a support, in rationals."""
 
     def __init__(
@@ -48,7 +54,7 @@ class Corner:
         """Value of lost counts, without the problem's constant and price."""
         bounds = np.searchsorted(self.pairs.unit_of, np.arange(len(self.exact.units) + 1))
         counts = lost.tolist()
-        return fraction_sum(
+        return exact_sum(
             unit.value(counts[a:b]) for unit, a, b in zip(self.exact.units, bounds[:-1], bounds[1:])
         )
 
@@ -63,12 +69,12 @@ class Corner:
         return tuple(v // divisor for v in whole[:-1]), whole[-1] // divisor
 
 
-def largest_value(corner: Corner, lost: NDArray[np.int64], open_: Indices) -> Fraction:
+def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> Fraction:
     """Largest value in a box.
 
     Parameters
     ----------
-    corner : Corner
+    box : RationalBox
     lost : int64 (S,)
         Lost counts that hold in the whole box.
     open_ : intp array
@@ -79,10 +85,10 @@ def largest_value(corner: Corner, lost: NDArray[np.int64], open_: Indices) -> Fr
     UnprovenError
         When there are too many vertices to list.
     """
-    k = sum(h > 0 for h in corner.half)
+    k = sum(h > 0 for h in box.half)
     members: dict[Plane, list[int]] = {}
     for p in open_.tolist():
-        a, b = corner.plane(p)
+        a, b = box.plane(p)
         if sum(v for v in a if v < 0) < b:  # else won in the whole box
             members.setdefault((a, b), []).append(p)
     planes = list(members)
@@ -99,7 +105,7 @@ def largest_value(corner: Corner, lost: NDArray[np.int64], open_: Indices) -> Fr
         if won not in seen:
             seen.add(won)
             gone = [p for has, plane in zip(won, planes) if not has for p in members[plane]]
-            best = max(best, corner.value(lost + corner.pairs.lost(np.array(gone, dtype=np.intp))))
+            best = max(best, box.value(lost + box.pairs.lost(np.array(gone, dtype=np.intp))))
     return best
 
 

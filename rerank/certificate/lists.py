@@ -5,8 +5,6 @@ The arithmetic behind :mod:`rerank.certificate`, which says what is claimed and 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList
-from rerank.ranks.evaluate import count_lost, dense_codes, reach, value_of_lost
+from rerank.ranks.positions import count_lost, dense_codes, reach, value_of_lost
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 Floats = NDArray[np.float64]
@@ -54,7 +52,7 @@ def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     return scores, unit
 
 
-def judge_list(item: RankedList, scores: NDArray[Any], margin: int) -> JudgedList:
+def certify_list(item: RankedList, scores: NDArray[Any], margin: int) -> JudgedList:
     """Judge one list; ``margin`` is the least whole difference that reaches epsilon."""
     distinct, codes = dense_codes(scores[item.rows])
     with_margin = reach(distinct, margin)[codes]
@@ -99,23 +97,3 @@ def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
 def ideal_value(problem: Problem) -> Fraction:
     """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
     return mean_of_lists(problem, [_raw(item, *_ideal_order(item)) for item in problem.lists])
-
-
-def digest(problem: Problem) -> str:
-    """SHA-256 of everything the value depends on, in little-endian doubles and 64-bit integers."""
-    sha = hashlib.sha256(b"rerank problem 1")
-    limit = -1 if problem.max_features is None else problem.max_features
-    shape = [*problem.X.shape, len(problem.lists), limit, *problem.signs.tolist()]
-    for part in _parts(problem, shape):
-        # Adding zero makes the two zeros one, so that equal data have equal digests.
-        sha.update((part + 0).astype("<f8" if part.dtype.kind == "f" else "<i8").tobytes())
-    return sha.hexdigest()
-
-
-def _parts(problem: Problem, shape: list[int]) -> Iterator[NDArray[Any]]:
-    yield np.array(shape, dtype=np.int64)
-    yield np.array([problem.epsilon, problem.C])
-    yield from (problem.X, problem.low, problem.high)
-    for item in problem.lists:
-        yield np.array([item.rows.size, *item.rows], dtype=np.int64)
-        yield from (item.gains, item.coefficients, np.array([item.weight, item.constant, item.scale]))

@@ -1,0 +1,105 @@
+"""Problems from a rank statistic: the list of one query, and all rows of a table in their lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rerank.problem.problem import Problem, RankedList
+from rerank.statistics import RankStatistic, presentation
+
+
+def ranked_list(
+    statistic: RankStatistic,
+    rows: ArrayLike,
+    gains: ArrayLike,
+    tail_gains: ArrayLike = (),
+    weight: float = 1.0,
+) -> RankedList | None:
+    """The list of a statistic: head rows to be ordered, above a tail whose order is fixed.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+    rows : array (m,)
+        Rows of the head.
+    gains : array (m,)
+        Their gains.
+    tail_gains : array (t,)
+        Gains of the items below the head, best place first.
+    weight : float
+        Weight of the list.
+
+    Returns
+    -------
+    RankedList or None
+        None where the statistic is not defined: no gain at all, or no pair for AUC.
+    """
+    head = np.asarray(gains, dtype=np.float64)
+    tail = np.asarray(tail_gains, dtype=np.float64)
+    n = head.size + tail.size
+    everything = np.concatenate([head, tail])
+    if not np.any(everything > 0):
+        return None
+    coefficients = statistic.coefficients(n)
+    offset, scale = presentation(statistic, n, everything)
+    if not scale > 0:
+        return None
+    below = float(np.dot(tail, coefficients[: tail.size][::-1]))
+    return RankedList(
+        np.asarray(rows, dtype=np.intp),
+        head,
+        coefficients[tail.size :].copy(),
+        float(weight),
+        below - offset,
+        float(scale),
+    )
+
+
+def problem_of(
+    X: ArrayLike,
+    gains: ArrayLike,
+    statistic: RankStatistic,
+    qid: ArrayLike | None = None,
+    query_weight: Mapping[Any, float] | None = None,
+    **options: Any,
+) -> Problem:
+    """The problem of ranking all rows, without a shortlist.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Features in original units.
+    gains : array (n,)
+        Gain of each row, 0 for an irrelevant one.
+    statistic : RankStatistic
+    qid : array (n,), optional
+        List of each row; one list without it.
+    query_weight : mapping, optional
+        Weight of a list by its id, 1 where it has none.
+    **options
+        ``epsilon``, ``C`` and the others of :meth:`Problem.build`.
+
+    Returns
+    -------
+    Problem
+        Of the lists on which the statistic is defined; the mean leaves the others out.
+
+    Raises
+    ------
+    InputError
+        As :meth:`Problem.build`.
+    """
+    row_gains = np.asarray(gains, dtype=np.float64)
+    names = np.zeros(row_gains.size, np.intp) if qid is None else np.asarray(qid)
+    weights = query_weight or {}
+    lists = [
+        ranked_list(
+            statistic, rows := np.flatnonzero(names == q), row_gains[rows], weight=weights.get(q, 1.0)
+        )
+        for q in np.unique(names)
+    ]
+    return Problem.build(X, [item for item in lists if item is not None], **options)
