@@ -1,7 +1,7 @@
-"""Move the weights a solver found off the margin: the pairs won stay won, by as much as can be.
+"""Polish the weights that a solver found: win the same pairs by the widest possible smallest margin.
 
-A mixed-integer solver's weights sit on the very rows that define a win, so an honest answer misses an exact check by
-the last digits.  With the pairs won fixed, the widest smallest margin is a linear program in the weights:
+The weights of a mixed-integer solver often win pairs by exactly the margin. An exact check may then fail in the last
+digits, although the solver made no mistake. With the pairs won fixed, the widest smallest margin is a linear program:
 
     maximise delta  subject to  w.(x_i - x_k) >= delta for every pair (i, k) won,
     -1 <= w_j <= 1, the signs asked for, w_j = 0 off the support.
@@ -30,7 +30,7 @@ def polish(
 ) -> Floats:
     """Weights with the widest smallest margin over the pairs won.
 
-    Rows of the linear program are added as they are violated, so that 20,000 pairs cost about as much as 200.
+    Only violated rows are added to the linear program, so 20,000 pairs cost about as much as 200.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def polish(
     Returns
     -------
     float64 array (d,)
-        ``max |w_j| = 1``, and a smallest margin never below that of ``w``; a copy of ``w`` where there is no pair,
-        no support or nothing to gain.
+        With ``max |w_j| = 1`` and a wider smallest margin than ``w``; a copy of ``w`` if there is no pair, no
+        support or nothing to gain.
 
     Raises
     ------
@@ -63,7 +63,9 @@ def polish(
             f"X has shape {table.shape}, w {given.shape} and the pairs {pairs.shape}; they do not fit."
         )
     if not np.all(np.abs(given) <= 1):
-        raise InputError("The weights to polish leave the box; divide them by the largest size first.")
+        raise InputError(
+            "A weight to polish is outside [-1, 1]; divide the weights by the largest absolute value."
+        )
     free = given != 0 if support is None else np.asarray(support, dtype=bool)
     sign = np.zeros(d, np.int8) if signs is None else np.asarray(signs)
     if free.shape != (d,) or sign.shape != (d,):
@@ -89,7 +91,7 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
 
 
 def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats) -> Floats:
-    """The linear program over the pairs that matter, found by adding the most violated ones."""
+    """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds."""
     best, best_margin = w, -np.inf
     active = _lowest(_margins(X, pairs, w), 4 * w.size + 20)
     for _ in range(MOST_ROUNDS):
@@ -106,7 +108,7 @@ def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats) -> Fl
             break
         active = np.concatenate([active, violated])
     size = np.max(np.abs(best))
-    # No win is possible with the smallest margin at 0 or below: nothing is gained by stretching.
+    # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
     return best / size if best_margin > 0 and size > 0 else w
 
 
