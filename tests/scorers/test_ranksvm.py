@@ -212,7 +212,8 @@ def test_the_gap_of_hardly_any_regularisation_is_a_bound_or_infinite(alpha):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = RankSVM(alpha, loss="hinge", max_iter=300).fit(X, y)
-        near = RankSVM(1e-9, loss="hinge", tol=1e-4, max_iter=3000).fit(X, y)
-    assert model.gap_ >= 0
-    # J falls with alpha, so what is reached at a larger one is above the optimum.
+    # J falls with alpha, so what is reached at a larger one is above the optimum. 1e-6 is solved to tol in 22
+    # iterations; at 1e-9 the lowest J after 3000 iterations is higher than here.
+    near = RankSVM(1e-6, loss="hinge", tol=1e-4).fit(X, y)
+    assert near.gap_ <= 1e-4 and model.gap_ >= 0
     assert model.objective_ * (1 - model.gap_) <= near.objective_
