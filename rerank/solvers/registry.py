@@ -5,9 +5,7 @@ from __future__ import annotations
 from rerank.solvers import cbc, glpk, gurobi, scip
 from rerank.solvers.external import Solver
 
-SOLVERS: dict[str, Solver] = {
-    solver.name: solver for solver in (cbc.SOLVER, scip.SOLVER, glpk.SOLVER, gurobi.SOLVER)
-}
+SOLVERS: dict[str, Solver] = {module.SOLVER.name: module.SOLVER for module in (cbc, scip, glpk, gurobi)}
 """Solvers that are called by a command of their own, one file each."""
 
 ONLY_PULP: dict[str, tuple[str, ...]] = {

@@ -144,7 +144,8 @@ def test_the_page_says_which_options_a_solver_takes(solver):
         [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")
     ]
     head = next(row for row in table if row[1:] == list(CHANGED))
-    said = next(row for row in table if row[0] == solver and len(row) == len(head))
+    said = next((row for row in table if row[0] == solver and len(row) == len(head)), None)
+    assert said is not None, f"docs/solvers.md says nothing of the options that {solver} takes"
     arguments = SOLVERS[solver].arguments
     plain = arguments(Options())
     taken = [name for name, change in CHANGED.items() if arguments(Options(**change)) != plain]
