@@ -3,15 +3,14 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from rerank.errors import InputError
 
 
-@contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
     """Open a text file (UTF-8, Unix line ends) that takes the place of `path` when the block ends well.
 
     The text goes to a temporary file beside the target, is flushed to the disk, and is then moved over it.
@@ -22,14 +21,23 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     InputError
         The folder does not exist or cannot be written.
     """
-    target = Path(path)
+    return _replacing(Path(path), "w", encoding="utf-8", newline="\n")
+
+
+def writing_bytes(path: str | os.PathLike[str]) -> AbstractContextManager[IO[bytes]]:
+    """Open a binary file that takes the place of `path` as :func:`writing` does."""
+    return _replacing(Path(path), "wb")
+
+
+@contextmanager
+def _replacing(target: Path, mode: str, **options: str) -> Iterator[IO[Any]]:
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
         advice = "choose a folder that can be written"
         raise InputError(f"Cannot write {target}: {error.strerror}; {advice}.") from None
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        with open(descriptor, mode, **options) as file:  # type: ignore[call-overload]
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,18 +30,41 @@ def _above(value: Any, most: int | None) -> bool:
     return most is not None and value > most
 
 
-def real(name: str, value: Any, least: float, end: float) -> float:
+def real(name: str, value: Any, least: float, end: float = math.inf, positive: bool = False) -> float:
     """An option as float.
 
     Raises
     ------
     InputError
-        It is no number, or none that is ``least`` at least and below ``end``.
+        It is no number, or none that is ``least`` at least (above 0 if ``positive``) and below ``end``.
     """
-    found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
-    if not least <= found < end:
-        raise InputError(f"{name} is {value!r}; it must be a number, at least {least:g} and below {end:g}.")
+    found = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
+    if not least <= found < end or (positive and found <= 0):
+        limits = "above 0" if positive else f"at least {least:g}"
+        limits += f" and below {end:g}" if end < math.inf else ""
+        raise InputError(f"{name} is {value!r}; it must be a number, {limits}.")
     return found
+
+
+def seed(random_state: Any) -> int:
+    """A seed that is the same at every call: 0 for None, a whole number itself, else one number that is drawn."""
+    if random_state is None or isinstance(random_state, Integral):
+        return whole("random_state", random_state or 0, 0, 2**31 - 1)
+    return drawn_seed(random_state)
+
+
+def one_of(name: str, value: Any, known: Iterable[str]) -> str:
+    """An option that is one of the ``known`` words.
+
+    Raises
+    ------
+    InputError
+        It is none of them.
+    """
+    known = tuple(known)
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}.")
+    return value
 
 
 def drawn_seed(random_state: Any) -> int:
@@ -64,6 +89,11 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise _no_seed(random_state, "a numpy.random.Generator") from None
+
+
+def source(random_state: Any) -> np.random.Generator | np.random.RandomState:
+    """What draws the random numbers: a ``RandomState`` itself, else :func:`generator`."""
+    return random_state if isinstance(random_state, np.random.RandomState) else generator(random_state)
 
 
 def _no_seed(given: Any, other: str) -> InputError:

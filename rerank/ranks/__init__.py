@@ -1,10 +1,10 @@
 """Who stands where: ranks, ties and equal rows, in floats and in rationals."""
 
-from rerank.ranks.evaluate import (
-    count_empty,
+from rerank.ranks.evaluate import count_empty, evaluate
+from rerank.ranks.lists import gains, number_lists, rows_by_list, weighted_gains
+from rerank.ranks.positions import (
+    count_lost,
     dense_codes,
-    evaluate,
-    gains,
     lost_counts,
     reach,
     resolved_ranks,
@@ -14,12 +14,16 @@ from rerank.ranks.evaluate import (
 
 __all__ = [
     "count_empty",
+    "count_lost",
     "dense_codes",
     "evaluate",
     "gains",
     "lost_counts",
+    "number_lists",
     "reach",
     "resolved_ranks",
+    "rows_by_list",
     "subranks",
     "value_of_lost",
+    "weighted_gains",
 ]

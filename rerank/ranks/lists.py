@@ -1,13 +1,13 @@
-"""Rows into lists: what each row is worth, which list it stands in, and the mean over lists.
+"""Rows into lists: the gain of each row, the list it belongs to, and the mean over lists.
 
 One row is one item; ``qid`` says which list it belongs to, in any order and by any name.  A list without a
-single gain has no value, so every mean says what it does with such lists (``empty``).
+single gain has no value, so every mean takes an option for such lists (``empty``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Gain = Literal["exponential", "linear"]
 Empty = Literal["skip", 0, 1, "error"]
 
@@ -32,7 +33,7 @@ class OneList:
 
 
 def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
-    """What each label is worth: ``2^g - 1`` ("exponential") or the label itself ("linear").
+    """Gain of each label: ``2^g - 1`` ("exponential") or the label itself ("linear").
 
     Labels 0 and 1 stay 0 and 1 under both.
 
@@ -58,7 +59,7 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
         return grades
     _refuse(grades > 1000, grades, "label", "numbers of at most 1000; use gain='linear' for larger ones")
     whole = grades.astype(np.int64)
-    # ldexp is exact for whole grades, where exp2 is a matter of the C library.
+    # ldexp is exact for whole grades, where the last bit of exp2 depends on the C library.
     return np.where(grades == whole, np.ldexp(1.0, whole), np.exp2(grades)) - 1.0
 
 
@@ -66,18 +67,38 @@ def weighted_gains(
     y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None
 ) -> Floats:
     """Gains, each multiplied by the weight of its row."""
-    worth = gains(y, kind)
+    plain = gains(y, kind)
     if sample_weight is None:
-        return worth
+        return plain
     weights = _numbers(sample_weight, "sample_weight")
-    if weights.shape != worth.shape:
+    if weights.shape != plain.shape:
         raise InputError(
-            f"There are {worth.size} labels and {weights.size} sample weights; give one per row."
+            f"There are {plain.size} labels and {weights.size} sample weights; give one per row."
         )
-    return worth * weights
+    return plain * weights
 
 
-def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, NDArray[np.intp]]]:
+def number_lists(qid: ArrayLike) -> tuple[tuple[Hashable, ...], Indices]:
+    """Ids of the lists in order of first appearance, and for each row the place of its list's id among them.
+
+    Parameters
+    ----------
+    qid : array (n,)
+        Id of each row's list: numbers, texts or any other hashable values.
+    """
+    ids = np.asarray(qid)
+    if ids.dtype.kind in "biuf":
+        known, first, codes = np.unique(ids, return_index=True, return_inverse=True)
+        by_first = np.argsort(first)
+        place = np.empty_like(by_first)
+        place[by_first] = np.arange(first.size)
+        return tuple(known[by_first].tolist()), place[codes]
+    number: dict[Hashable, int] = {}
+    codes = np.array([number.setdefault(name, len(number)) for name in ids.tolist()], dtype=np.intp)
+    return tuple(number), codes
+
+
+def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]:
     """Name and rows of each list, in order of name; a single list called 0 without ``qid``."""
     if qid is None:
         yield 0, np.arange(n)
@@ -85,10 +106,9 @@ def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, NDArray[n
     names = np.asarray(qid)
     if names.shape != (n,):
         raise InputError(f"There are {n} rows and qid has shape {names.shape}; give one list name per row.")
-    known, code = np.unique(names, return_inverse=True)
-    order = np.argsort(code, kind="stable")
-    for name, rows in zip(known, np.split(order, np.cumsum(np.bincount(code))[:-1])):
-        yield name.item() if isinstance(name, np.generic) else name, rows
+    known, codes = number_lists(names)
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    yield from sorted(zip(known, rows), key=lambda pair: pair[0])  # type: ignore[arg-type, return-value]
 
 
 def split(
@@ -117,15 +137,17 @@ def split(
         Weight of each list in the mean (1 where a mapping has none); an array repeats it on every row of its
         list.
     """
-    worth = weighted_gains(y, gain, sample_weight)
+    weighted = weighted_gains(y, gain, sample_weight)
     values = comparable(scores)
-    if values.shape != worth.shape:
-        raise InputError(f"There are {worth.size} labels and {values.size} scores; give one score per row.")
-    if worth.size == 0:
+    if values.shape != weighted.shape:
+        raise InputError(
+            f"There are {weighted.size} labels and {values.size} scores; give one score per row."
+        )
+    if weighted.size == 0:
         raise InputError("There are no rows; give at least one item.")
     return [
-        OneList(name, worth[rows], values[rows], _weight_of(name, rows, query_weight, worth.size))
-        for name, rows in rows_by_list(qid, worth.size)
+        OneList(name, weighted[rows], values[rows], _weight_of(name, rows, query_weight, weighted.size))
+        for name, rows in rows_by_list(qid, weighted.size)
     ]
 
 
@@ -192,7 +214,7 @@ def mean_over_lists(
     return math.fsum(total) / math.fsum(weight)
 
 
-def _weight_of(name: Any, rows: NDArray[np.intp], weights: Any, n: int) -> float:
+def _weight_of(name: Any, rows: Indices, weights: Any, n: int) -> float:
     if weights is None:
         return 1.0
     if isinstance(weights, Mapping):

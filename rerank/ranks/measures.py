@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.ranks.evaluate import Ties, dense_codes, evaluate
-from rerank.ranks.lists import Empty, Gain, mean_over_lists, split
+from rerank.ranks.evaluate import Ties, evaluate
+from rerank.ranks.lists import Empty, Floats, Gain, Indices, mean_over_lists, split
+from rerank.ranks.positions import dense_codes
 from rerank.statistics import NDCG, Precision
 
-Integers = NDArray[np.intp]
-Blocks = tuple[Integers, Integers]
+Blocks = tuple[Indices, Indices]
 """Items and relevant items of each distinct score, best score first."""
 
 
@@ -123,10 +123,10 @@ def precision_at(
     """Share of the top ``at`` places held by relevant items; a list shorter than ``at`` has empty places."""
     statistic = Precision(at)
 
-    def value(worth: NDArray[np.float64], scored: NDArray[Any]) -> float | None:
-        if not worth.any():
+    def value(gains: Floats, scored: NDArray[Any]) -> float | None:
+        if not gains.any():
             return None
-        return float(evaluate(statistic, worth > 0, scored, ties=ties)) / statistic.at
+        return float(evaluate(statistic, gains > 0, scored, ties=ties)) / statistic.at
 
     return mean_over_lists(split(y, scores, qid, gain="linear"), value, empty)
 
@@ -156,8 +156,8 @@ def _mean(
     if ties not in ("pessimistic", "optimistic", "average"):
         raise InputError(f"ties is {ties!r}; it must be 'pessimistic', 'optimistic' or 'average'.")
 
-    def of_list(worth: NDArray[np.float64], scored: NDArray[Any]) -> float | None:
-        return value(_blocks(worth > 0, scored)) if worth.any() else None
+    def of_list(gains: Floats, scored: NDArray[Any]) -> float | None:
+        return value(_blocks(gains > 0, scored)) if gains.any() else None
 
     return mean_over_lists(split(y, scores, qid, gain="linear"), of_list, empty)
 

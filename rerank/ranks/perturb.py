@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.ranks.duplicates import Merged, duplicates, merge_duplicates, table
-from rerank.ranks.moved_rows import Seed, generator, perturb_rows
+from rerank.io.arrays import check_matrix
+from rerank.io.options import source
+from rerank.ranks.equal_rows import DRAWS, Merged, Seed, duplicates, merge_duplicates, perturb_rows
+from rerank.ranks.lists import Floats
 from rerank.ranks.rationals import as_integers
 from rerank.ranks.theorem import Verdict, theorem_applies
 
@@ -36,13 +38,8 @@ __all__ = [
     "theorem_applies",
 ]
 
-Floats = NDArray[np.float64]
-
-DRAWS = 50
-"""Random directions tried before giving up: one is enough unless rounding to doubles undoes it."""
-
 LEMMA_DRAWS = 10
-"""Of these, how many keep to the lemma's own step."""
+"""How many of the random directions keep to the lemma's own step."""
 
 
 def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Floats:
@@ -86,7 +83,7 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
     support = np.flatnonzero(weights)
     smallest = float(np.abs(weights[support]).min())
     eta = min(_safe_step(weights, data, scores[order]), smallest)
-    rng = generator(random_state)
+    rng = source(random_state)
     for draw in range(DRAWS):
         # eta is safe for rows anywhere in the box. Where rounding to doubles swallows it, a longer step may do no
         # harm to the rows at hand; the exact check decides.
@@ -106,7 +103,7 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
 
 
 def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
-    data = table(X)
+    data = check_matrix(X)
     weights = np.array(w, dtype=np.float64)
     if weights.shape != (data.shape[1],) or not np.isfinite(weights).all():
         raise InputError(

@@ -85,3 +85,12 @@ def from_text(text: str) -> Fraction:
     if denominator <= 0:
         raise ValueError(f"{text!r} is not a fraction with a positive denominator.")
     return Fraction(int(above, 16), denominator)
+
+
+CLOSED = 1e-9
+"""A gap below this, in units of the value where that is above 1, is closed: statistics that differ, differ by more."""
+
+
+def is_closed(gap: float, value: float) -> bool:
+    """Whether a gap counts as closed: at most ``CLOSED``, in units of the value where that is above 1."""
+    return gap <= CLOSED * max(1.0, abs(value))

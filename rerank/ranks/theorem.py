@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.ranks.duplicates import duplicates, table
-from rerank.ranks.evaluate import lost_counts, value_of_lost
+from rerank.io.arrays import check_matrix
+from rerank.ranks.equal_rows import duplicates
+from rerank.ranks.lists import Floats
+from rerank.ranks.positions import lost_counts, value_of_lost
 
-Floats = NDArray[np.float64]
 _SENTENCE = "an optimum of the Subrank program is one of the ResolvedRank program, for a margin small enough"
 
 
@@ -80,7 +81,7 @@ def theorem_applies(
     -------
     Verdict
     """
-    data = table(X)
+    data = check_matrix(X)
     if not C >= 0:
         raise InputError(f"The price C of a feature is {C}; it must be 0 or a positive number.")
     if max_features is not None and max_features >= data.shape[1]:

@@ -9,7 +9,6 @@ extra that makes is counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,15 +51,6 @@ class Shortlist:
     def rows(self) -> Indices:
         """Rows of all heads, in the order of the data."""
         return np.sort(np.concatenate(self.heads))
-
-
-def number_lists(qid: NDArray[Any]) -> tuple[tuple[Hashable, ...], Indices]:
-    """Ids of the lists in order of first appearance, and the number of each row's list."""
-    number: dict[Hashable, int] = {}
-    codes = np.fromiter(
-        (number.setdefault(q, len(number)) for q in qid.tolist()), dtype=np.intp, count=qid.size
-    )
-    return tuple(number), codes
 
 
 def cut(scores: Floats, n_candidates: int | None) -> float:

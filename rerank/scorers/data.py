@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.ranks.lists import number_lists
 
 Floats = NDArray[np.float64]
 
@@ -70,10 +71,7 @@ def groups_of(qid: Any, n: int) -> NDArray[np.int64]:
     given = np.asarray(qid)
     if given.shape != (n,):
         raise InputError(f"qid has shape {given.shape}; it must name the list of each of the {n} rows.")
-    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-    place = np.empty(first.size, np.int64)
-    place[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return place[inverse.ravel()]
+    return number_lists(given)[1].astype(np.int64, copy=False)
 
 
 def weights_of(sample_weight: Any, n: int) -> Floats:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rerank.reranker.shortlist import cut, list_heads, number_lists, shortlist, snap, stack
+from rerank.ranks.lists import number_lists
+from rerank.reranker.shortlist import cut, list_heads, shortlist, snap, stack
 
 scores = st.integers(-3, 3).map(float)
 

@@ -288,7 +288,14 @@ def test_auc_coefficients_are_those_of_a_custom_l():
 
 @pytest.mark.parametrize(
     "module",
-    ["statistics", "ranks.evaluate", "ranks.measures", "ranks.perturb", "certificate.certificate"],
+    [
+        "statistics",
+        "ranks.evaluate",
+        "ranks.positions",
+        "ranks.measures",
+        "ranks.perturb",
+        "certificate.certificate",
+    ],
 )
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(importlib.import_module(f"rerank.{module}"))

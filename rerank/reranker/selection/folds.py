@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from rerank.errors import InputError
-from rerank.reranker.shortlist import number_lists
+from rerank.ranks.lists import number_lists
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

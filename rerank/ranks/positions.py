@@ -1,0 +1,120 @@
+"""Who stands where: ranks and lost counts, the only place where equal scores are compared.
+
+Comparisons are all that is asked of scores, so integers and Fractions are ranked exactly.
+
+>>> from rerank.ranks.positions import subranks
+>>> subranks([6.2, 6.2, 5.8, 1.7]).tolist()
+[2, 2, 1, 0]
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.ranks.lists import Indices, comparable
+
+
+def dense_codes(scores: ArrayLike) -> tuple[NDArray[Any], Indices]:
+    """Distinct scores in ascending order, and for each item the place of its score among them."""
+    values = comparable(scores)
+    distinct, codes = np.unique(values, return_inverse=True)
+    return distinct, codes.astype(np.intp)
+
+
+def subranks(scores: ArrayLike) -> Indices:
+    """Number of items scored strictly below each item, 0..n-1 [RudinWang2018, sec. 2.6]."""
+    distinct, codes = dense_codes(scores)
+    below = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=distinct.size))])
+    return below[codes]
+
+
+def resolved_ranks(scores: ArrayLike, y: ArrayLike) -> Indices:
+    """Ranks 0..n-1, each once: equal scores resolved against the relevant item.
+
+    Where scores are equal, the item with the smaller label ranks higher; between equal labels the later row
+    does [RudinWang2018, sec. 2.6 and constraints (16)-(19)].
+
+    Parameters
+    ----------
+    scores, y : arrays (n,)
+
+    Returns
+    -------
+    int array (n,)
+        A permutation, nowhere below :func:`subranks`.
+    """
+    _, codes = dense_codes(scores)
+    labels = np.asarray(y)
+    if labels.shape != codes.shape:
+        raise InputError(
+            f"There are {codes.size} scores and labels of shape {labels.shape}; give one per row."
+        )
+    order = np.lexsort((-labels.astype(np.float64), codes))
+    ranks = np.empty(codes.size, np.intp)
+    ranks[order] = np.arange(codes.size)
+    return ranks
+
+
+def reach(distinct: NDArray[Any], margin: Any = 0) -> Indices:
+    """For each distinct score the first code that it does not beat by the margin (see :func:`dense_codes`).
+
+    Item i loses to every lesser item k with ``codes[k] >= reach(distinct, margin)[codes[i]]``, that is with
+    ``s_i - s_k < margin``; at margin 0 a tie is lost, so the condition is ``s_k >= s_i``.
+    """
+    if margin == 0:
+        return np.arange(distinct.size)
+    return np.searchsorted(distinct, distinct - margin, side="right").astype(np.intp)
+
+
+def lost_counts(scores: ArrayLike, positive: ArrayLike, margin: Any = 0) -> Indices:
+    """For each positive item, how many of the others it fails to beat by the margin; n log n.
+
+    Parameters
+    ----------
+    scores : array (n,)
+        Floats, integers or Fractions.  The count is exact for the last two; for floats ``s_i - margin`` is
+        rounded.
+    positive : bool array (n,)
+    margin : number
+        Item k is lost when ``s_i - s_k < margin``; at margin 0 when ``s_k >= s_i``.
+
+    Returns
+    -------
+    int array (number of positives,), in row order
+    """
+    distinct, codes = dense_codes(scores)
+    return count_lost(codes, reach(distinct, margin)[codes], np.asarray(positive, dtype=bool))
+
+
+def count_lost(codes: Indices, reached: Indices, positive: NDArray[np.bool_]) -> Indices:
+    """:func:`lost_counts` from codes and their reach, which serve several calls for the same scores."""
+    others = np.sort(codes[~positive])
+    return others.size - np.searchsorted(others, reached[positive], side="left")
+
+
+def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any]) -> Any:
+    """Sum of the coefficients at the places of positive items with these lost counts.
+
+    With the counts sorted, the j-th best positive item stands at position ``j + lost_(j)`` from the top.
+
+    Parameters
+    ----------
+    lost : int array (p,)
+        Lost counts of the positive items of one list, in any order.
+    coefficients : array (m,)
+        ``a_1..a_m`` of a list of m items; floats, or exact numbers in an object array.
+
+    Returns
+    -------
+    number
+        Exact for exact coefficients; correctly rounded for floats.
+    """
+    sorted_lost = np.sort(np.asarray(lost, dtype=np.intp))
+    positions = np.arange(1, sorted_lost.size + 1) + sorted_lost
+    earned = coefficients[coefficients.shape[0] - positions]
+    return math.fsum(earned) if earned.dtype.kind == "f" else sum(earned.tolist())
