@@ -47,7 +47,7 @@ def cell(found: SearchResult) -> str:
 
 def main() -> None:
     """Print the table."""
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m benchmarks.frames", description=__doc__)
     options.add_argument("--limit", type=float, default=30.0, help="seconds of a solve")
     options.add_argument("--sizes", default="4,5,6", help="numbers of features, between commas")
     chosen = options.parse_args()

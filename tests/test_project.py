@@ -134,6 +134,24 @@ def test_every_link_resolves(page):
             )
 
 
+def commands():
+    """Every ``python -m NAME`` of ours that a page or a benchmark's docstring shows."""
+    texts = [*pages(), *(ROOT / "benchmarks").rglob("*.py")]
+    shown = (
+        re.findall(r"python -m ((?:benchmarks|tests)[\w.]*)", path.read_text(encoding="utf-8"))
+        for path in texts
+    )
+    return sorted({name for names in shown for name in names} - {"benchmarks.NAME"})
+
+
+def test_every_command_that_is_shown_is_a_module_that_runs():
+    assert len(commands()) > 8
+    for name in commands():
+        path = ROOT.joinpath(*name.split("."))
+        source = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+        assert source.is_file() and '__name__ == "__main__"' in source.read_text(encoding="utf-8"), name
+
+
 def test_the_front_pages_name_each_other():
     for name in ("CONTRIBUTING.md", "docs/index.md", "rerank/io/data/README.md"):
         assert f"({name})" in README

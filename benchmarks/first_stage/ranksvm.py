@@ -193,7 +193,7 @@ BIPARTITE = (("spambase", 0.1), ("spambase", 1e-3), ("spambase", 1e-4), ("coil20
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m benchmarks.ranksvm", description=__doc__)
     options.add_argument("--peers", action="store_true", help="scikit-survival and dlib, where installed")
     options.add_argument(
         "--sizes", default="1000,10000,100000", help="rows of the sparse tables, between commas"
