@@ -1,8 +1,9 @@
 """The verifying side recomputes weights, bounds and proofs exactly; no search, solver, Pyomo or compiled code here."""
 
-from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
-from rerank.certificate.check import Verdict, verify_proof
+from rerank.certificate.certificate import Certificate, certify, check_weights
+from rerank.certificate.claims import check_claim, recheck
 from rerank.certificate.lists import ideal_value
+from rerank.certificate.proof_check import Verdict, verify_proof
 from rerank.certificate.proof_file import load_proof, save_proof
 from rerank.problem import digest
 from rerank.ranks.rationals import bound_up, value_down

@@ -1,11 +1,11 @@
-r"""The judge: what weights are worth, recomputed in exact rational arithmetic from the stored doubles.
+r"""Certificates: what weights are worth, recomputed in rational arithmetic from the stored doubles.
 
 Features, scaling, coefficients, gains, weights of lists, margin and price are taken as the doubles they are stored
-in, and from there on nothing is rounded: ``(x - low) / (high - low)`` is a quotient of integers, a pair is won when
-its difference reaches epsilon exactly.  Nothing that proposes weights is imported here.
+in, and nothing is rounded from there on: ``(x - low) / (high - low)`` is a quotient of integers, and a pair is won
+when its difference reaches epsilon exactly.  Nothing that proposes weights is imported here.
 
 >>> import numpy as np
->>> from rerank.certificate.certificate import certify
+>>> from rerank.certificate import certify
 >>> from rerank.problem import problem_of
 >>> from rerank.statistics import AUC
 >>> problem = problem_of([[0.0], [1.0], [2.0]], np.array([0.0, 0.0, 1.0]), AUC(), epsilon=0.1)
@@ -24,24 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.certificate.lists import certify_list, exact_scores, ideal_value, mean_of_lists
+from rerank.certificate.lists import certified_list, exact_scores, mean_of_lists
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, digest
-from rerank.ranks.rationals import bound_up, from_text, to_text, value_down
-
-__all__ = [
-    "Certificate",
-    "bound_up",
-    "certify",
-    "check_claim",
-    "digest",
-    "ideal_value",
-    "recheck",
-    "value_down",
-]
+from rerank.ranks.rationals import from_text, to_text, value_down
 
 Floats = NDArray[np.float64]
-Number = float | Fraction
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class Certificate:
         The weights, in scaled space.
     epsilon, C : float
     data_sha256 : str
-        Digest of the problem, see :func:`digest`.
+        :func:`rerank.problem.digest` of the problem.
     """
 
     value: Fraction
@@ -106,7 +94,7 @@ class Certificate:
         Raises
         ------
         InputError
-            For anything that is not one.
+            For anything else.
         """
         try:
             margin = plain["margin"]
@@ -126,7 +114,7 @@ class Certificate:
 
 
 def certify(problem: Problem, w: ArrayLike) -> Certificate:
-    """Judge weights exactly; ``n log n`` comparisons of integers per list.
+    """Recompute exactly what weights are worth; ``n log n`` comparisons of integers a list.
 
     Parameters
     ----------
@@ -143,23 +131,23 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     InputError
         When there is not one finite number per feature, or the data hold a missing value.
     CertificateError
-        When the weights are not allowed: neither ``max|w_j| = 1`` nor all zero, a sign or the support limit broken.
+        When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features.
     """
     weights = np.asarray(w, dtype=np.float64)
     check_weights(problem, weights)
     scores, unit = exact_scores(problem, weights)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     margin = math.ceil(Fraction(problem.epsilon) * unit)
-    judged = [certify_list(item, scores, margin) for item in problem.lists]
-    margins = [one.margin for one in judged if one.margin is not None]
+    lists = [certified_list(item, scores, margin) for item in problem.lists]
+    margins = [one.margin for one in lists if one.margin is not None]
     price = Fraction(problem.C) * int(np.count_nonzero(weights))
     return Certificate(
-        value=mean_of_lists(problem, [one.value for one in judged]) - price,
-        statistic=mean_of_lists(problem, [one.statistic for one in judged]),
+        value=mean_of_lists(problem, [one.value for one in lists]) - price,
+        statistic=mean_of_lists(problem, [one.statistic for one in lists]),
         margin=Fraction(min(margins), unit) if margins else None,
-        pairs_won=sum(one.won for one in judged),
-        pairs=sum(one.pairs for one in judged),
-        near_misses=sum(one.near for one in judged),
+        pairs_won=sum(one.won for one in lists),
+        pairs=sum(one.pairs for one in lists),
+        near_misses=sum(one.near for one in lists),
         weights=tuple(weights.tolist()),
         epsilon=problem.epsilon,
         C=problem.C,
@@ -190,67 +178,3 @@ def check_weights(problem: Problem, weights: Floats) -> None:
         raise CertificateError(
             f"{used} features have a weight, but at most {problem.max_features} are allowed."
         )
-
-
-def check_claim(
-    certificate: Certificate,
-    value: Number | None = None,
-    bound: Number | None = None,
-    statistic: Number | None = None,
-    tolerance: Number = 0,
-) -> None:
-    """Compare what was claimed with what is so.
-
-    Parameters
-    ----------
-    certificate : Certificate
-    value, statistic : number, optional
-        Claimed value and statistic; they may fall short of the exact ones, but not exceed them.
-    bound : number, optional
-        Claimed bound on every value; it must be at least the exact value.
-    tolerance : number
-        Forgiven difference.
-
-    Raises
-    ------
-    CertificateError
-        For the first claim that does not hold, with both numbers.
-    """
-    for name, claim, exact in (
-        ("value", value, certificate.value),
-        ("statistic", statistic, certificate.statistic),
-    ):
-        if claim is not None and not claim - tolerance <= exact:
-            raise CertificateError(
-                f"A {name} of {_shown(claim)} was claimed, but the weights are worth {_shown(exact)} when recomputed "
-                "exactly; do not use this result, and raise epsilon if a solver reported it."
-            )
-    if bound is not None and not bound + tolerance >= certificate.value:
-        raise CertificateError(
-            f"A bound of {_shown(bound)} was claimed, but these weights are worth {_shown(certificate.value)}, which "
-            "is more; the proof is wrong, do not use it."
-        )
-
-
-def recheck(problem: Problem, certificate: Certificate) -> Certificate:
-    """Judge a certificate's weights again on a problem and compare every entry.
-
-    Raises
-    ------
-    CertificateError
-        Naming the first entry that differs: other data, other options, or a certificate that was altered.
-    """
-    again = certify(problem, certificate.weights)
-    names = [field.name for field in fields(Certificate)]
-    for name in sorted(names, key=lambda name: name != "data_sha256"):
-        stated, found = getattr(certificate, name), getattr(again, name)
-        if stated != found:
-            hint = "these are not the data it was made from" if name == "data_sha256" else "it was altered"
-            raise CertificateError(
-                f"The certificate states {name} = {_shown(stated)}, recomputed it is {_shown(found)}: {hint}."
-            )
-    return again
-
-
-def _shown(value: Any) -> str:
-    return f"{float(value):.17g}" if isinstance(value, (float, Fraction)) else repr(value)

@@ -1,7 +1,4 @@
-"""Lists valued exactly: scores as integers over one unit, lost counts, sums that are never rounded.
-
-The arithmetic behind :mod:`rerank.certificate`, which says what is claimed and judged.
-"""
+"""Values of lists in exact arithmetic: scores as integers over one unit, lost counts, sums without rounding."""
 
 from __future__ import annotations
 
@@ -21,8 +18,18 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class JudgedList:
-    """One list: its values with and without the margin, its pairs, its smallest won difference in units of score."""
+class CertifiedList:
+    """One list, exactly.
+
+    Attributes
+    ----------
+    value, statistic : Fraction
+        Value at the margin, and of the ranking itself.
+    won, near, pairs : int
+        Pairs that reach the margin, pairs in the right order that do not, all pairs.
+    margin : int or None
+        Smallest difference of scores among the pairs won; None when no pair is won.
+    """
 
     value: Fraction
     statistic: Fraction
@@ -33,7 +40,20 @@ class JudgedList:
 
 
 def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
-    """Scaled scores up to a constant, as integers over a common unit; rows that stand in no list stay 0."""
+    """Scaled scores up to a constant, as integers over a common unit.
+
+    Returns
+    -------
+    scores : object array of int, shape (n,)
+        0 for rows that stand in no list.
+    unit : int
+        A score of ``unit`` is 1 in scaled space.
+
+    Raises
+    ------
+    InputError
+        For a missing or infinite value where it counts.
+    """
     scores = np.zeros(problem.X.shape[0], dtype=object)
     support = np.flatnonzero(weights)
     used = np.unique(np.concatenate([item.rows for item in problem.lists]))
@@ -52,8 +72,17 @@ def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     return scores, unit
 
 
-def certify_list(item: RankedList, scores: NDArray[Any], margin: int) -> JudgedList:
-    """Judge one list; ``margin`` is the least whole difference that reaches epsilon."""
+def certified_list(item: RankedList, scores: NDArray[Any], margin: int) -> CertifiedList:
+    """Values and pairs of one list.
+
+    Parameters
+    ----------
+    item : RankedList
+    scores : object array of int
+        Of all rows; see :func:`exact_scores`.
+    margin : int
+        Smallest whole difference of scores that reaches epsilon.
+    """
     distinct, codes = dense_codes(scores[item.rows])
     with_margin = reach(distinct, margin)[codes]
     won = near = pairs = 0
@@ -67,11 +96,11 @@ def certify_list(item: RankedList, scores: NDArray[Any], margin: int) -> JudgedL
         some = beaten > 0
         margins += (distinct[mine[some]] - distinct[others[beaten[some] - 1]]).tolist()
     value, statistic = _raw(item, codes, with_margin), _raw(item, codes, codes)
-    return JudgedList(value, statistic, won, near, pairs, min(margins, default=None))
+    return CertifiedList(value, statistic, won, near, pairs, min(margins, default=None))
 
 
 def _raw(item: RankedList, codes: NDArray[np.intp], reached: NDArray[np.intp]) -> Fraction:
-    """Value of one list in the unit of ``evaluate``."""
+    """Value of one list in the unit of ``evaluate``; ``codes`` and ``reached`` as in :func:`count_lost`."""
     levels, gain_unit = as_integers(item.thresholds())
     coefficients, coefficient_unit = as_integers(item.coefficients)
     total = previous = 0
@@ -83,11 +112,6 @@ def _raw(item: RankedList, codes: NDArray[np.intp], reached: NDArray[np.intp]) -
     return (raw + Fraction(item.constant)) / Fraction(item.scale)
 
 
-def _ideal_order(item: RankedList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    codes = dense_codes(item.gains)[1]
-    return codes, codes
-
-
 def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
     """Weighted mean over the problem's lists."""
     weights = [Fraction(item.weight) for item in problem.lists]
@@ -96,4 +120,5 @@ def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
 
 def ideal_value(problem: Problem) -> Fraction:
     """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
-    return mean_of_lists(problem, [_raw(item, *_ideal_order(item)) for item in problem.lists])
+    orders = [dense_codes(item.gains)[1] for item in problem.lists]
+    return mean_of_lists(problem, [_raw(item, codes, codes) for item, codes in zip(problem.lists, orders)])
