@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cli.report import SOURCES
 from rerank.io import Table, datasets
 from rerank.ranks import evaluate
 from rerank.reranker.estimator import Reranker
@@ -70,62 +69,6 @@ class Demo:
     n_held_out: int
     citation: str
 
-    @property
-    def opening(self) -> list[str]:
-        """What is shown, before the lists."""
-        short = self.result.shortlist
-        weights = ", ".join(f"{name} {weight:+.3g}" for name, weight in self.weights.items())
-        return [
-            f"{self.title}: {self.task}.",
-            f"Logistic regression ranks {self.n_train:,} of them and keeps its best {short.n_head} as the shortlist, "
-            f"{short.n_positive_head} of the {short.n_positive} to be found among them. Then the order of the "
-            "shortlist is fitted "
-            f"exactly for {self.result.statistic_name} (hits among the first {TOP}), with at most {FEATURES} of "
-            f"{short.n_features} features: {weights}.",
-        ]
-
-    @property
-    def places(self) -> list[str]:
-        """Where the relevant rows stand in the two lists."""
-        names = ("first stage", "exact reranking")
-        return [
-            f"Found among the first {TOP}, {name}: {len(found)}, at places {', '.join(map(str, found)) or '-'}."
-            for name, found in zip(names, self.hits, strict=True)
-        ]
-
-    @property
-    def closing(self) -> list[str]:
-        """What was proved and by whom, and how it does on rows that were held out."""
-        r = self.result
-        lines = [r.message]
-        if r.status == "optimal":
-            lines.append(
-                f"The ideal shortlist would reach {self.ideal:.6g}. That no {FEATURES} features get beyond "
-                f"{r.bound:.6g} was proved by "
-                f"{SOURCES[r.bound_source]} ({r.nodes:,} boxes, {r.seconds.get('search', 0.0):.2f} s); the "
-                "value was recomputed in "
-                "exact fractions."
-            )
-        lines += list(r.notes)
-        first, ours = self.held_out
-        verdict = "better" if ours > first else "worse" if ours < first else "the same"
-        lines.append(
-            f"Held out: on {self.n_held_out:,} rows that no fit has seen, {r.statistic_name} is {first:g} by "
-            "the first stage and "
-            f"{ours:g} by the exact order: {verdict}."
-        )
-        gains = np.array([after - before for before, after in self.splits])
-        if gains.size:
-            lines.append(
-                f"Over {gains.size} other random splits: better on {int((gains > 0).sum())}, worse on "
-                f"{int((gains < 0).sum())}, the same "
-                f"on {int((gains == 0).sum())}; {gains.mean():+.2f} on average. What is gained in sample does "
-                "not all carry over: "
-                "look at held-out rows before you trust the top of a training list."
-            )
-        lines.append(f"Data: {self.citation}")
-        return lines
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for ``--json``."""
         return {
@@ -175,7 +118,7 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None, splits: int = SPLIT
     orders = _orders(est, table, train)
     hits = [_hits(table, train[order]) for order in orders]
     before, after = _tops(table, train, orders)
-    problem = est._fit.training.problem
+    problem = est.state_.problem
     return Demo(
         title=about.title,
         task=about.task,
@@ -215,9 +158,15 @@ def thirds(table: Table, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def _held_out(est: Reranker, table: Table, test: NDArray[np.intp]) -> tuple[float, float]:
-    assert table.y is not None and est._stage is not None
+    assert table.y is not None
     X, y = table.X[test], table.y[test]
-    return evaluate(est.stat, y, est._stage.scores(X)), est.score(X, y)
+    return evaluate(est.stat, y, _first(est, X)), est.score(X, y)
+
+
+def _first(est: Reranker, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    scores = est.first_stage_scores(X)
+    assert scores is not None
+    return scores
 
 
 def _split(table: Table, seed: int, time_limit: float) -> tuple[float, float]:
@@ -231,9 +180,8 @@ def _split(table: Table, seed: int, time_limit: float) -> tuple[float, float]:
 
 def _orders(est: Reranker, table: Table, train: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Training rows, best first, by the first stage and by the exact order."""
-    assert est._stage is not None
     X = table.X[train]
-    return [np.argsort(-scores, kind="stable") for scores in (est._stage.scores(X), est.list_scores(X))]
+    return [np.argsort(-scores, kind="stable") for scores in (_first(est, X), est.list_scores(X))]
 
 
 def _tops(

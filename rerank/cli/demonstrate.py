@@ -22,7 +22,7 @@ def demo(
     if as_json:
         answer(shown.to_dict())
     else:
-        from rerank.cli.report import print_demo
+        from rerank.cli.demo_text import print_demo
 
         print_demo(shown)
     raise typer.Exit(exit_code(shown.result))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,9 +23,6 @@ from rerank.cli.common import (
     say,
 )
 from rerank.errors import InputError
-
-if TYPE_CHECKING:
-    from rerank.io import Table
 
 
 def fit(
@@ -73,7 +71,8 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
-    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.estimator import Reranker, fit_table
+    from rerank.reranker.files.document import save
     from rerank.reranker.settings import check
 
     table = read_data(
@@ -95,39 +94,28 @@ def fit(
     for target in (model, proof):
         if target is not None and not target.absolute().parent.is_dir():
             raise InputError(f"The folder of {target} does not exist; make it, or write elsewhere.")
-    check(est, table.X.shape[1])
+    check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
-    est._columns_read = {f"{role}_column": name for role, name in columns.items()} | {
-        "positive_label": positive_label
-    }
-    est.save(model)
+    read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
+    save(replace(est.state_, columns_read=read), model)
     record = est.result_.proof
     if proof is not None and record is not None:
-        record.save(proof)
+        from rerank.certificate import save_proof
+
+        save_proof(record, proof)
     if as_json:
         written = {} if record is None else {"proof": str(proof)}
-        answer({"model": str(model), **written, **est.result_.to_dict(), "coef": named_weights(est)})
+        answer({"model": str(model), **written, **est.result_.to_dict(), "coef": est.state_.named_weights()})
     else:
         from rerank.cli.report import print_result
 
-        print_result(est)
+        print_result(est.state_)
         say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")
     if proof is not None and record is None:
         say(f"No proof was written to {proof}: the search had no part in this result.")
     raise typer.Exit(exit_code(est.result_))
-
-
-def fit_table(est: Any, table: Table) -> None:
-    """Fit an estimator on a table, columns by name."""
-    est._column_names = table.feature_names
-    est.fit(table.X, table.y, qid=table.qid, sample_weight=table.sample_weight)
-
-
-def named_weights(est: Any) -> dict[str, float]:
-    """Non-zero weights in original units by column name."""
-    return {name: float(w) for name, w in zip(est._names(), est.coef_, strict=True) if w != 0}
 
 
 def _margin(text: str) -> float | str:

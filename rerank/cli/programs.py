@@ -53,6 +53,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its training data for any solver."""
+    from rerank.reranker.files.export import export as write_program
     from rerank.reranker.files.verify import refitted
     from rerank.reranker.solve.program import check_formulation
 
@@ -65,17 +66,16 @@ def export(
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
     )
-    est = refitted(doc, table, str(model))
-    if formulation is not None:
-        check_formulation(formulation, est._settings.statistic)
-        est.set_params(formulation=formulation)
-    with working(f"Stating the {est.formulation} program ..."):
-        choices: dict[str, Any] = {"big_m": big_m} if est.formulation in ("auc", "pairwise", "mixed") else {
+    state = refitted(doc, table, str(model))
+    name = formulation or state.settings.formulation
+    check_formulation(name, state.settings.statistic)
+    with working(f"Stating the {name} program ..."):
+        choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise", "mixed") else {
             "big_m": big_m, "linking": linking,
         }  # fmt: skip
-        program, sidecar = est.export_mps(output, **choices)
+        program, sidecar = write_program(state, name, output, choices)
     if as_json:
-        answer({"program": program, "sidecar": sidecar, "formulation": est.formulation})
+        answer({"program": program, "sidecar": sidecar, "formulation": name})
     else:
         typer.echo(f"{program}\n{sidecar}")
 
@@ -133,16 +133,16 @@ def take(
     as_json: AsJson = False,
 ) -> None:
     """Read a solver's solution back into a model; its value is recomputed exactly."""
-    from rerank.cli.fitting import named_weights
+    from rerank.reranker.files.document import save
     from rerank.reranker.files.export import imported
 
-    est = imported(program, solution, dialect)
-    est.save(model)
+    state = imported(program, solution, dialect)
+    save(state, model)
     if as_json:
-        answer({"model": str(model), **est.result_.to_dict(), "coef": named_weights(est)})
+        answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})
     else:
         from rerank.cli.report import print_result
 
-        print_result(est)
+        print_result(state)
         say(f"Written to {model}.")
-    raise typer.Exit(exit_code(est.result_))
+    raise typer.Exit(exit_code(state.result))

@@ -27,10 +27,11 @@ def rank(
     import numpy as np
 
     from rerank.ranks.lists import rows_by_list
-    from rerank.reranker.files.document import restore
+    from rerank.reranker.estimator import restored
+    from rerank.reranker.files.document import state_of
 
     doc, table = read_for(model, data, qid=qid, id=id)
-    est = restore(doc, where=str(model))
+    est = restored(state_of(doc, where=str(model)))
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
     names = (
         table.ids
@@ -94,19 +95,21 @@ def score(
 ) -> None:
     """Evaluate the model's ranking of labelled rows, beside the first stage's."""
     from rerank.ranks import count_empty, evaluate
-    from rerank.reranker.files.document import restore
+    from rerank.reranker.estimator import restored
+    from rerank.reranker.files.document import state_of
     from rerank.statistics import parse
 
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
     )
-    est = restore(doc, where=str(model))
+    est = restored(state_of(doc, where=str(model)))
     assert table.y is not None
     value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight)
+    scores = est.first_stage_scores(table.X)
     first = None
-    if est._stage is not None:
+    if scores is not None:
         first = evaluate(
-            parse(est.stat), table.y, est._stage.scores(table.X), table.qid, gain=est.gain,  # type: ignore[arg-type]
+            parse(est.stat), table.y, scores, table.qid, gain=est.gain,  # type: ignore[arg-type]
             sample_weight=table.sample_weight,
         )  # fmt: skip
     empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)  # type: ignore[arg-type]

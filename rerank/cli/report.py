@@ -11,10 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rerank.cli.demo import Demo
-    from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.verify import Report
     from rerank.reranker.result import Result
+    from rerank.reranker.state import FittedState
 
 SOURCES = {
     "ideal": "the ideal list",
@@ -42,24 +41,21 @@ def four_numbers(result: Result) -> Table:
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
     if result.program_value is not None:
-        told = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
-        rows.append(("program", number(result.program_value), told))
+        reported = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
+        rows.append(("program", number(result.program_value), reported))
     for row in rows if result.first_stage_statistic is not None else rows[1:]:
         table.add_row(*row)
     return table
 
 
-def print_result(est: Reranker, console: Console | None = None) -> None:
+def print_result(state: FittedState, console: Console | None = None) -> None:
     """Status, numbers, weights, shortlist, time and notes of a fit."""
     out = console or Console()
-    result = est.result_
+    result = state.result
     out.print(Text(result.message, style="bold"))
     out.print(four_numbers(result))
-    names = est._names()
-    used = [(names[j], est.coef_[j]) for j in est.coef_.nonzero()[0]]
-    shown = ", ".join(f"{name} {weight:+.6g}" for name, weight in used[:12]) + (
-        ", ..." if len(used) > 12 else ""
-    )
+    used = [f"{name} {weight:+.6g}" for name, weight in state.named_weights().items()]
+    shown = ", ".join(used[:12]) + (", ..." if len(used) > 12 else "")
     out.print(f"weights   {shown or 'none'}", highlight=False)
     short = result.shortlist
     out.print(
@@ -151,40 +147,3 @@ def print_doctor(
     for one in solvers:
         if not one["found"]:
             out.print(f"{one['name']} was not found: {one['install']}", highlight=False)
-
-
-def side_by_side(demo: Demo) -> Table:
-    """The tops of two lists beside each other: row, label and where it stood in the other."""
-    columns = ", ".join(demo.columns)
-    table = Table(
-        padding=(0, 1), title=f"The first {len(demo.before)} places of the training list ({columns})"
-    )
-    names = ("place", "first stage", demo.found, "exact reranking", demo.found, "was at")
-    for name, side in zip(names, ("right", "left", "center", "left", "center", "right"), strict=True):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for place, (left, right) in enumerate(zip(demo.before, demo.after, strict=True), start=1):
-        table.add_row(
-            str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant),
-            "" if right.other == place else str(right.other),
-        )  # fmt: skip
-    return table
-
-
-def _mark(relevant: bool) -> Text:
-    return Text("yes", style="bold green") if relevant else Text(".", style="dim")
-
-
-def print_demo(demo: Demo, console: Console | None = None) -> None:
-    """The demonstration: the two lists, the numbers, the proof, the rows held out."""
-    out = console or Console()
-    for line in demo.opening:
-        out.print(line, highlight=False)
-    out.print()
-    out.print(side_by_side(demo))
-    for line in demo.places:
-        out.print(line, highlight=False)
-    out.print()
-    out.print(four_numbers(demo.result))
-    out.print()
-    for line in demo.closing:
-        out.print(line, highlight=False)

@@ -1,4 +1,7 @@
-"""Checks of options: whole numbers, real numbers and seeds, of Python's types or NumPy's; a boolean is no number."""
+"""Checks of options: whole numbers, real numbers, words and seeds.
+
+Numbers may be of Python's types or of NumPy's; a boolean is not a number.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,18 @@ from rerank.errors import InputError
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:
-    """An option as int; ``of`` says where ``most`` comes from.
+    """An option as int; ``of`` says in the error where ``most`` comes from.
 
     Raises
     ------
     InputError
-        It is no whole number ``least .. most``.
+        It is not a whole number from ``least`` to ``most``.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least or _above(value, most):
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
+    if number < least or (most is not None and number > most):
         ends = f"at least {least}" if most is None else f"from {least} to {most}{of}"
         raise InputError(f"{name} is {value!r}; it must be a whole number, {ends}.")
-    return int(value)
-
-
-def _above(value: Any, most: int | None) -> bool:
-    return most is not None and value > most
+    return number
 
 
 def real(name: str, value: Any, least: float, end: float = math.inf, positive: bool = False) -> float:
@@ -36,7 +36,7 @@ def real(name: str, value: Any, least: float, end: float = math.inf, positive: b
     Raises
     ------
     InputError
-        It is no number, or none that is ``least`` at least (above 0 if ``positive``) and below ``end``.
+        It is not a number from ``least`` (above 0 if ``positive``) to below ``end``.
     """
     found = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
     if not least <= found < end or (positive and found <= 0):
@@ -47,7 +47,7 @@ def real(name: str, value: Any, least: float, end: float = math.inf, positive: b
 
 
 def seed(random_state: Any) -> int:
-    """A seed that is the same at every call: 0 for None, a whole number itself, else one number that is drawn."""
+    """A seed: 0 for None, a whole number itself, else one number that the ``RandomState`` draws."""
     if random_state is None or isinstance(random_state, Integral):
         return whole("random_state", random_state or 0, 0, 2**31 - 1)
     return drawn_seed(random_state)
@@ -61,19 +61,20 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> str:
     InputError
         It is none of them.
     """
-    known = tuple(known)
-    if not isinstance(value, str) or value not in known:
-        raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}.")
+    words = list(known)
+    if not isinstance(value, str) or value not in words:
+        *others, last = map(repr, words)
+        raise InputError(f"{name} is {value!r}; it must be {', '.join(others)} or {last}.")
     return value
 
 
 def drawn_seed(random_state: Any) -> int:
-    """A seed, 0 .. 2^31 - 2, from a ``random_state`` in the sense of scikit-learn.
+    """A seed from 0 to 2^31 - 2, drawn from a ``random_state`` in the sense of scikit-learn.
 
     Raises
     ------
     InputError
-        It is none.
+        scikit-learn does not accept the ``random_state``.
     """
     from sklearn.utils import check_random_state
 
@@ -84,7 +85,7 @@ def drawn_seed(random_state: Any) -> int:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator from whatever NumPy makes one of; errors as :func:`drawn_seed`."""
+    """The generator that ``numpy.random.default_rng`` makes; `InputError` where it makes none."""
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
@@ -92,7 +93,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def source(random_state: Any) -> np.random.Generator | np.random.RandomState:
-    """What draws the random numbers: a ``RandomState`` itself, else :func:`generator`."""
+    """What draws random numbers: a ``RandomState`` itself, else the :func:`generator` of a seed."""
     return random_state if isinstance(random_state, np.random.RandomState) else generator(random_state)
 
 

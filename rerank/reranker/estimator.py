@@ -12,23 +12,24 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.errors import InputError
-from rerank.io.arrays import check_labels, check_matrix, check_qid, check_weights
-from rerank.reranker import settings
+from rerank.io.arrays import check_matrix
 from rerank.reranker.clock import Clock
-from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.fit import Fit, fit
-from rerank.reranker.ranking import Floats, RankingMixin, Weights
-from rerank.reranker.result import Result
-from rerank.reranker.shortlist import number_lists
-from rerank.reranker.training import Data, worth
+from rerank.reranker.fit import fit
+from rerank.reranker.ranking import RankingMixin
+from rerank.reranker.settings import check
+from rerank.reranker.state import FittedState
+from rerank.reranker.training import Weights, checked
+
+if TYPE_CHECKING:
+    from rerank.io import Table
 
 
 class Reranker(RankingMixin, BaseEstimator):
@@ -91,6 +92,8 @@ class Reranker(RankingMixin, BaseEstimator):
         Least first-stage score of the head for rows that come one by one; ``-inf`` when every row is head.
     reranks_ : bool
         False where the first stage is kept as it is.
+    state_ : FittedState
+        All of it as one frozen value: what files keep.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -134,8 +137,6 @@ class Reranker(RankingMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    # -- fitting ------------------------------------------------------------------------------------------------------
-
     def fit(
         self,
         X: ArrayLike,
@@ -165,59 +166,34 @@ class Reranker(RankingMixin, BaseEstimator):
         CertificateError
             Where a solver's claim does not survive an exact recomputation.
         """
-        clock = Clock(self.time_limit)
-        data, weights = self._training_data(X, y, qid, sample_weight, query_weight)
-        chosen = settings.check(self, data.X.shape[1])
-        return self._adopt(fit(data, chosen, self, clock, weights), chosen)
+        return self._fit_named(X, y, qid, sample_weight, query_weight)
 
-    def _training_data(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights
-    ) -> tuple[Data, Floats | None]:
+    def _fit_named(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, names: tuple[str, ...] = ()
+    ) -> Reranker:
+        """Fit columns that go by ``names`` where X does not say."""
+        clock = Clock(self.time_limit)
         table = check_matrix(X)
         validate_data(self, X, y, reset=True, skip_check_array=True)
-        n = table.shape[0]
-        labels = check_labels(y, n)
-        names: tuple[Any, ...] = ()
-        lists = None
-        if qid is not None:
-            names, lists = number_lists(check_qid(qid, n))
-        weights = None if sample_weight is None else check_weights(sample_weight, n)
-        gains, by_list = worth(labels, self.gain, weights, query_weight, names, lists)  # type: ignore[arg-type]
-        self._weighted_lists = by_list is not None
-        return Data(table, labels, gains, lists, by_list, self._names()), weights
+        frame = hasattr(self, "feature_names_in_")
+        known = tuple(map(str, self.feature_names_in_)) if frame else names
+        columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
+        data, weights = checked(table, y, qid, sample_weight, query_weight, self.gain, columns)
+        options = self.get_params(deep=False)
+        fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
+        return self._adopt(replace(fitted, frame=frame, named=bool(known)))
 
-    def _names(self) -> tuple[str, ...]:
-        named = getattr(self, "_column_names", None)
-        if named is not None:
-            return tuple(named)
-        if hasattr(self, "feature_names_in_"):
-            return tuple(str(name) for name in self.feature_names_in_)
-        return tuple(f"x{j}" for j in range(self.n_features_in_))
-
-    def _adopt(self, fitted: Fit, chosen: settings.Settings) -> Reranker:
-        problem = fitted.training.problem
-        self._fit, self._settings = fitted, chosen
-        self._columns, self._weights = fitted.training.features, fitted.weights
-        self._low = np.empty(0) if problem is None else problem.low
-        self._high = np.empty(0) if problem is None else problem.high
-        self._publish(fitted.first_stage, fitted.training.shortlist.threshold, fitted.reranks, fitted.result)
-        return self
-
-    def _publish(self, stage: FirstStage | None, threshold: float, reranks: bool, result: Result) -> None:
-        """Set the public attributes."""
-        self._stage = stage
-        self.first_stage_ = None if stage is None else stage.estimator
-        self.threshold_ = threshold
-        self.reranks_ = reranks or stage is None
-        self.result_ = result
-        self.coef_ = np.zeros(self.n_features_in_)
-        if self.reranks_ or stage is None:
-            self.coef_[self._columns] = self._weights / (self._high - self._low)
-        elif stage.coef is not None:
-            self.coef_ = stage.coef.copy()
+    def _adopt(self, state: FittedState) -> Reranker:
+        """Take over a fitted state and set the public attributes."""
+        self.state_ = state
+        self.first_stage_ = None if state.first_stage is None else state.first_stage.estimator
+        self.threshold_ = state.threshold
+        self.reranks_ = state.reranks
+        self.result_ = state.result
+        self.coef_ = state.coef
         used = np.flatnonzero(self.coef_)
-        named = hasattr(self, "feature_names_in_") or getattr(self, "_column_names", None) is not None
-        self.features_ = np.array(self._names(), dtype=object)[used] if named else used
+        self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
+        return self
 
     # -- models and files ---------------------------------------------------------------------------------------------
 
@@ -227,7 +203,7 @@ class Reranker(RankingMixin, BaseEstimator):
         """
         from rerank.reranker.solve.program import build_model
 
-        return build_model(self._problem(), self.formulation, **choices)
+        return build_model(self._fitted().known_problem(), self.formulation, **choices)
 
     def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator;
@@ -235,13 +211,12 @@ class Reranker(RankingMixin, BaseEstimator):
         """
         from rerank.reranker.files.export import export
 
-        self._problem()
-        return export(self, path, choices)
+        return export(self._fitted(), self.formulation, path, choices)
 
     def load_solution(
         self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any
     ) -> Reranker:
-        """Take the weights of another solver's solution file, polished and recomputed exactly.
+        """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
         ----------
@@ -257,26 +232,17 @@ class Reranker(RankingMixin, BaseEstimator):
         """
         from rerank.reranker.files.export import load_solution
 
-        self._problem()
-        return load_solution(self, path, dialect, choices)
+        return self._adopt(load_solution(self._fitted(), self.formulation, path, dialect, choices))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that ranking and verifying need as JSON, without pickle."""
         from rerank.reranker.files.document import save
 
-        check_is_fitted(self, "result_")
-        save(self, path)
+        save(self._fitted(), path)
 
-    def _problem(self) -> Any:
+    def _fitted(self) -> FittedState:
         check_is_fitted(self, "result_")
-        problem = self._fit.training.problem if hasattr(self, "_fit") else None
-        if problem is None:
-            raise InputError(
-                "There is no program: the model was read from a file, or no feature varies on the shortlist; "
-                "fit it on data "
-                "that leave something to order."
-            )
-        return problem
+        return self.state_
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
@@ -290,4 +256,18 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
     """
     from rerank.reranker.files.document import load as read
 
-    return read(path, first_stage)
+    return restored(read(path, first_stage))
+
+
+def restored(state: FittedState) -> Reranker:
+    """The estimator of a fitted state."""
+    est = Reranker(**state.options)
+    est.n_features_in_ = len(state.feature_names)
+    if state.frame:
+        est.feature_names_in_ = np.array(state.feature_names, dtype=object)
+    return est._adopt(state)
+
+
+def fit_table(est: Reranker, table: Table) -> Reranker:
+    """Fit on a table read from a file, whose columns have names."""
+    return est._fit_named(table.X, table.y, table.qid, table.sample_weight, None, table.feature_names)

@@ -1,57 +1,94 @@
-"""A fit from checked data to a result: first stage, shortlist, solve, compare with the first stage, report."""
+"""A fit from checked data to a fitted state: first stage, shortlist, solve, compare with the first stage, report."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from rerank.ranks.rationals import is_closed
+from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.clock import Clock
-from rerank.reranker.first_stage import FirstStage, affine, fit_first_stage
-from rerank.reranker.plan import Plan, Solved
-from rerank.reranker.result import Result, message_of, status_of
+from rerank.reranker.first_stage import FirstStage, fit_first_stage
+from rerank.reranker.result import Result, Solution, message_of, status_of
 from rerank.reranker.settings import Settings
-from rerank.reranker.shortlist import snap, stack
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon, normalised
-from rerank.reranker.solve.verified import judge
+from rerank.reranker.solve.verified import verified
+from rerank.reranker.state import FittedState, head_scores, joined
 from rerank.reranker.training import Data, Training, prepare
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """What a fit leaves behind."""
+class _Staged:
+    """Data, checked parameters, and what the first stage made of them."""
 
-    first_stage: FirstStage | None
+    data: Data
+    settings: Settings
+    options: Mapping[str, Any]
+    clock: Clock
+    stage: FirstStage | None
+    scores: Floats | None
     training: Training
-    weights: Floats
-    reranks: bool
-    result: Result
+
+    @cached_property
+    def before(self) -> float | None:
+        """The statistic of the first stage's order."""
+        return None if self.scores is None else self.data.evaluate(self.settings.statistic, self.scores)
+
+    def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
+        """What is reported of a fit that ended in ``solution``."""
+        training, settings = self.training, self.settings
+        problem = training.problem
+        return Result.of(
+            solution,
+            statistic=statistic, status=status, message=message,
+            statistic_name=settings.statistic.name, gain=settings.gain, C=settings.C, solver=settings.solver,
+            epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
+            n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
+            seconds={**self.clock.seconds, "total": self.clock.elapsed},
+            first_stage_statistic=self.before, theorem=_theorem(problem),
+        )  # fmt: skip
+
+    def state(self, reranks: bool, result: Result) -> FittedState:
+        """The fitted state that ``result`` is reported of."""
+        problem, none = self.training.problem, np.empty(0)
+        return FittedState(
+            options=self.options, settings=self.settings, feature_names=self.data.feature_names,
+            first_stage=self.stage, threshold=self.training.shortlist.threshold,
+            reranks=reranks or self.stage is None,
+            features=self.training.features, weights=result.weights, result=result, training=self.training,
+            low=none if problem is None else problem.low, high=none if problem is None else problem.high,
+            weighted_lists=self.data.list_weight is not None,
+        )  # fmt: skip
 
 
-def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_weight: Floats | None) -> Fit:
+def fit(
+    data: Data, settings: Settings, options: Mapping[str, Any], clock: Clock, sample_weight: Floats | None
+) -> FittedState:
     """Fit on checked data.
 
     Parameters
     ----------
     data : Data
     settings : Settings
-    estimator : Reranker
-        For the parameters that need no check.
+    options : mapping
+        The estimator's parameters as given, to be kept in the state.
     clock : Clock
     sample_weight : float64 array (n,) or None
         For the first stage.
     """
     with clock.phase("first_stage"):
         stage = fit_first_stage(
-            estimator.first_stage, data.X, data.y, data.qid, sample_weight, random_state=settings.seed
+            settings.first_stage, data.X, data.y, data.qid, sample_weight, random_state=settings.seed
         )
         scores = None if stage is None else stage.scores(data.X)
         training = prepare(
@@ -59,29 +96,17 @@ def fit(data: Data, settings: Settings, estimator: Any, clock: Clock, sample_wei
             epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
-    before = None if scores is None else data.evaluate(settings.statistic, scores)
-    problem = training.problem
+    staged = _Staged(data, settings, options, clock, stage, scores, training)
+    problem, before = training.problem, staged.before
     if problem is None or training.nothing or _is_ideal(before, problem):
-        return _nothing_to_do(data, settings, stage, training, before, clock)
+        return _nothing_to_do(staged)
     if settings.epsilon is None and settings.solver not in ("search", "none"):
         problem = replace(problem, epsilon=automatic_epsilon(problem))
-        training = replace(training, problem=problem)
+        staged = replace(staged, training=replace(training, problem=problem))
     start = start_weights(problem, training, stage)
     if settings.solver == "none":
-        solved = _unsolved(problem, start)
-    else:
-        plan = Plan(
-            settings.statistic,
-            settings.formulation,
-            settings.solver,
-            settings.presolve,
-            settings.n_jobs,
-            settings.seed,
-            proof=bool(estimator.proof),
-            verbose=int(estimator.verbose),
-        )
-        solved = solve(problem, plan, clock, start)
-    return _compared(data, settings, stage, training, before, solved, clock, scores)
+        return _compared(staged, problem, _unsolved(problem, start))
+    return _compared(staged, problem, solve(problem, settings, clock, start))
 
 
 def _is_ideal(before: float | None, problem: Problem) -> bool:
@@ -99,17 +124,13 @@ def start_weights(problem: Problem, training: Training, stage: FirstStage | None
     return normalised(w)
 
 
-def _unsolved(problem: Problem, start: Floats | None) -> Solved:
+def _unsolved(problem: Problem, start: Floats | None) -> Solution:
     """The start as it is, bounded by the ideal list only."""
-    w = np.zeros(problem.n_features) if start is None else start
-    judged = judge(problem, w)
-    return Solved(judged, max(problem.ideal, judged.value), "ideal", start_value=judged.value)
-
-
-def head_scores(table: Floats, low: Floats, high: Floats, w: Floats) -> Floats:
-    """Scores of rows of the used features: scaled as :class:`rerank.problem.Problem` does, weighed, snapped."""
-    scaled = (table / 2 - low / 2) / (high / 2 - low / 2)
-    return snap(affine(scaled, w))
+    best = verified(problem, np.zeros(problem.n_features) if start is None else start)
+    return Solution(
+        weights=best.weights, value=best.value, certificate=best.certificate, start_value=best.value,
+        bound=max(problem.ideal, best.value), bound_source="ideal",
+    )  # fmt: skip
 
 
 def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floats) -> Floats:
@@ -121,86 +142,54 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
         return head
     is_head = np.zeros(scores.size, dtype=bool)
     is_head[training.shortlist.rows] = True
-    above = scores[~is_head]
-    return stack(scores, head, is_head, float(above.max()) if above.size else -math.inf, w.size)
+    return joined(scores, head, is_head, w.size)
 
 
-def _nothing_to_do(
-    data: Data,
-    settings: Settings,
-    stage: FirstStage | None,
-    training: Training,
-    before: float | None,
-    clock: Clock,
-) -> Fit:
+def _nothing_to_do(staged: _Staged) -> FittedState:
     """No order of the shortlist is better than another, or the first stage's is the best: a result, not an error."""
-    status = training.nothing or "already_ideal"
-    w = np.zeros(0 if training.problem is None else training.problem.n_features)
-    statistic = before if before is not None else data.evaluate(settings.statistic, np.zeros(data.y.size))
-    result = Result(
-        statistic=statistic, value=statistic, bound=statistic, bound_source="ideal", status=status,
-        message=message_of(status, 0.0, "ideal", settings.statistic.name), weights=w,
-        **_common(settings, training, before, clock),
+    data, statistic, problem = staged.data, staged.settings.statistic, staged.training.problem
+    status = staged.training.nothing or "already_ideal"
+    before = staged.before
+    found = before if before is not None else data.evaluate(statistic, np.zeros(data.y.size))
+    solution = Solution(
+        weights=np.zeros(0 if problem is None else problem.n_features),
+        value=found, bound=found, bound_source="ideal",
     )  # fmt: skip
-    return Fit(stage, training, w, False, result)
+    result = staged.result(solution, found, status, message_of(status, statistic.name))
+    return staged.state(False, result)
 
 
-def _compared(
-    data: Data, settings: Settings, stage: FirstStage | None, training: Training, before: float | None, solved: Solved,
-    clock: Clock, scores: Floats | None,
-) -> Fit:  # fmt: skip
+def _compared(staged: _Staged, problem: Problem, solution: Solution) -> FittedState:
     """The fitted ranking against the first stage's, on the training lists."""
-    w, certificate = solved.judged.weights, solved.judged.certificate
-    with clock.phase("certificate"):
-        after = data.evaluate(settings.statistic, fitted_scores(data, training, scores, w))
-    exact = float(certificate.statistic)
-    if abs(exact - after) > 1e-9 * max(1.0, abs(exact)):
-        solved = solved.noting(
+    data, statistic, before = staged.data, staged.settings.statistic, staged.before
+    assert solution.certificate is not None
+    with staged.clock.phase("certificate"):
+        scores = fitted_scores(data, staged.training, staged.scores, solution.weights)
+        after = data.evaluate(statistic, scores)
+    exact = float(solution.certificate.statistic)
+    if not is_closed(abs(exact - after), exact):
+        solution = solution.noting(
             f"Scores that differ by less than 1e-12 count as equal in a ranking: the statistic is {after:.9g}, and "
             f"{exact:.9g} in exact arithmetic."
         )
-    kept = before is not None and before >= after and settings.solver != "none"
-    status = "first_stage_kept" if kept else status_of(solved.judged.value, solved.bound, solved.bound_source)
-    message = message_of(status, solved.gap, solved.bound_source, settings.statistic.name)
+    kept = before is not None and before >= after and staged.settings.solver != "none"
+    solved = status_of(solution)
+    message = message_of(solved, statistic.name, solution.gap, solution.bound_source)
     if kept:
-        inner = status_of(solved.judged.value, solved.bound, solved.bound_source)
-        message += " " + message_of(inner, solved.gap, solved.bound_source, settings.statistic.name)
-    result = Result(
-        statistic=before if kept and before is not None else after,
-        value=solved.judged.value, bound=solved.bound, bound_source=solved.bound_source,
-        status=status, message=message, weights=w,
-        program_value=solved.program_value, program_bound=solved.program_bound, certificate=certificate,
-        model_size=solved.model_size, start_value=solved.start_value, start_accepted=solved.start_accepted,
-        formulation=solved.formulation, nodes=solved.nodes, proof=solved.proof, notes=solved.notes,
-        **_common(settings, training, before, clock),
-    )  # fmt: skip
-    return Fit(stage, training, w, not kept, result)
+        message = f"{message_of('first_stage_kept', statistic.name)} {message}"
+    result = staged.result(
+        solution,
+        before if kept and before is not None else after,
+        "first_stage_kept" if kept else solved,
+        message,
+    )
+    return staged.state(not kept, result)
 
 
-def _common(settings: Settings, training: Training, before: float | None, clock: Clock) -> dict[str, Any]:
-    problem = training.problem
-    return {
-        "statistic_name": settings.statistic.name,
-        "gain": settings.gain,
-        "epsilon": problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
-        "C": settings.C,
-        "n_lists": training.n_lists,
-        "n_empty_lists": training.n_empty_lists,
-        "shortlist": training.info,
-        "seconds": {**clock.seconds, "total": clock.elapsed},
-        "first_stage_statistic": before,
-        "solver": settings.solver,
-        "theorem": theorem(training),
-    }
-
-
-def theorem(training: Training) -> str:
+def _theorem(problem: Problem | None) -> str:
     """Whether Subrank and ResolvedRank provably have the same optimum on the shortlist, in a sentence."""
-    if training.problem is None:
+    if problem is None:
         return ""
-    from rerank.ranks.theorem import theorem_applies
-
-    problem = training.problem
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)
     for number, item in enumerate(problem.lists):
         lists[item.rows] = number + 1

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.ranks.rationals import CLOSED, is_closed
+
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
-# Statistics that differ at all differ by far more.
-CLOSED = 1e-9
-
-
-def is_closed(gap: float, value: float) -> bool:
-    """Whether a gap counts as closed: below ``CLOSED``, in units of the value where that is above 1."""
-    return gap <= CLOSED * max(1.0, abs(value))
-
+__all__ = [
+    "CLOSED",
+    "STATUSES",
+    "Result",
+    "ShortlistInfo",
+    "Solution",
+    "is_closed",
+    "message_of",
+    "status_of",
+]
 
 STATUSES = (
     "optimal",
@@ -47,63 +51,96 @@ class ShortlistInfo:
     constant_features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """The numbers of a fit, never mixed up.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solution:
+    """Weights, their verified value and a bound: what solving a problem gives.
 
     Attributes
     ----------
-    statistic : float
-        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores against the positives.
+    weights : float64 array (features,)
+        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted.
     value : float
-        Value of ``weights`` with margin and penalty, recomputed exactly and rounded down; same unit, tail included.
+        Value of ``weights`` with margin and penalty, recomputed exactly and rounded down; the unit is the statistic's,
+        tail included.
     bound : float
         No weights have a larger value.
     bound_source : {"ideal", "search", "solver"}
         Who says so: the ideal list, the search in weight space (rounding on the safe side), or a solver.
-    status : str
-        One of ``STATUSES``.
-    message : str
-        The status in words, with what to do.
-    weights : float64 array (features,)
-        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted.
-    program_value, program_bound : float or None
-        The solver's own, for its own program. Diagnostics.
     certificate : Certificate or None
         Exact value, statistic and smallest margin of ``weights``.
-    seconds : mapping
-        Wall time of each phase.
+    program_value, program_bound : float or None
+        The solver's own, for its own program. Diagnostics.
+    formulation : str or None
+        The program that was solved.
     model_size : mapping or None
         Rows, columns, non-zeros of the program handed to a solver.
     start_value : float or None
         Value from which search or solver started.
     start_accepted : bool or None
-        Whether the solver took the start; None when there was none, or the solver cannot tell.
+        Whether the solver used the start; None when there was none, or the solver cannot tell.
+    nodes : int
+        Boxes and nodes explored.
+    proof : Proof or None
+        The search's record of splits, where it was asked for.
+    notes : tuple of str
+        Everything else worth saying, one sentence each.
+    """
+
+    weights: NDArray[np.float64]
+    value: float
+    bound: float
+    bound_source: str
+    certificate: Certificate | None = None
+    program_value: float | None = None
+    program_bound: float | None = None
+    formulation: str | None = None
+    model_size: Mapping[str, int] | None = None
+    start_value: float | None = None
+    start_accepted: bool | None = None
+    nodes: int = 0
+    proof: Any = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """``bound - value``: at most this much better a value exists."""
+        return max(0.0, self.bound - self.value)
+
+    def noting(self, *notes: str) -> Solution:
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result(Solution):
+    """The numbers of a fit, never mixed up: those of :class:`Solution`, and these.
+
+    Attributes
+    ----------
+    statistic : float
+        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores against the positives.
+    status : str
+        One of ``STATUSES``.
+    message : str
+        The status in words, with what to do.
     first_stage_statistic : float or None
     statistic_name : str
-    formulation, solver : str
-        The program solved (None when there was none), and who solved it.
+    solver : str
+        Who was asked to solve.
     n_lists, n_empty_lists : int
         Lists in the data, and those left out of the mean because nothing in them can be ranked.
     gain : str
     epsilon, C : float
     shortlist : ShortlistInfo
+    seconds : mapping
+        Wall time of each phase.
     theorem : str
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
-    nodes : int
-    proof : object or None
-        The search's record of splits, where it was asked to keep one.
-    notes : tuple of str
-        Everything else worth saying, one sentence each.
     """
 
     statistic: float
-    value: float
-    bound: float
-    bound_source: str
     status: str
     message: str
-    weights: NDArray[np.float64]
     statistic_name: str
     gain: str
     epsilon: float
@@ -112,24 +149,14 @@ class Result:
     n_empty_lists: int
     shortlist: ShortlistInfo
     seconds: Mapping[str, float]
-    program_value: float | None = None
-    program_bound: float | None = None
-    certificate: Certificate | None = None
-    model_size: Mapping[str, int] | None = None
-    start_value: float | None = None
-    start_accepted: bool | None = None
     first_stage_statistic: float | None = None
-    formulation: str | None = None
     solver: str | None = None
     theorem: str = ""
-    nodes: int = 0
-    proof: Any = None
-    notes: tuple[str, ...] = field(default=())
 
-    @property
-    def gap(self) -> float:
-        """``bound - value``: at most this much better a value exists."""
-        return max(0.0, self.bound - self.value)
+    @classmethod
+    def of(cls, solution: Solution, **rest: Any) -> Result:
+        """The result of a fit that ended in ``solution``."""
+        return cls(**{field.name: getattr(solution, field.name) for field in fields(Solution)}, **rest)
 
     @property
     def proved(self) -> bool:
@@ -138,17 +165,12 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
-        named = {
-            "statistic": self.statistic,
-            "value": self.value,
-            "bound": self.bound,
-            "gap": self.gap,
-        }
-        skip = {"certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", *named}
-        rest = {key: value for key, value in vars(self).items() if key not in skip}
+        skip = {"certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes"}
+        first = ("statistic", "value", "bound")
         return {
-            **named,
-            **rest,
+            **{name: getattr(self, name) for name in first},
+            "gap": self.gap,
+            **{name: value for name, value in vars(self).items() if name not in skip and name not in first},
             "proved": self.proved,
             "weights": self.weights.tolist(),
             "shortlist": {
@@ -161,14 +183,14 @@ class Result:
         }
 
 
-def status_of(value: float, bound: float, bound_source: str) -> str:
+def status_of(solution: Solution) -> str:
     """``optimal``, ``optimal_by_solver`` or ``feasible``."""
-    if not is_closed(bound - value, value):
+    if not is_closed(solution.bound - solution.value, solution.value):
         return "feasible"
-    return "optimal_by_solver" if bound_source == "solver" else "optimal"
+    return "optimal_by_solver" if solution.bound_source == "solver" else "optimal"
 
 
-def message_of(result_status: str, gap: float, bound_source: str, statistic_name: str) -> str:
+def message_of(status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal") -> str:
     """One or two sentences: what holds, and what to do about it."""
     name = statistic_name
     how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
@@ -185,4 +207,4 @@ def message_of(result_status: str, gap: float, bound_source: str, statistic_name
         f"{name}; it is kept.",
         "nothing_to_find": "The shortlist holds nothing to order (no relevant row, or nothing else), "
         "so the first stage is kept; raise n_candidates or improve the first stage.",
-    }[result_status]
+    }[status]

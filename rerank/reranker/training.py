@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import check_labels, check_qid, check_weights
 from rerank.problem import Problem, ranked_list
 from rerank.ranks import evaluate
-from rerank.ranks.duplicates import duplicates
-from rerank.ranks.lists import Gain, rows_by_list, weighted_gains
+from rerank.ranks.equal_rows import duplicates
+from rerank.ranks.lists import Gain, number_lists, rows_by_list, weighted_gains
 from rerank.reranker.result import ShortlistInfo
 from rerank.reranker.shortlist import Shortlist, shortlist
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Weights = Mapping[Any, float] | ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +80,30 @@ class Training:
     nothing: str
 
 
+def checked(
+    table: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
+    gain: Gain, feature_names: tuple[str, ...] = (),
+) -> tuple[Data, Floats | None]:  # fmt: skip
+    """Training data whose rows, lists and weights fit together, and the weights of the rows.
+
+    Raises
+    ------
+    InputError
+        Naming what does not fit.
+    """
+    n = table.shape[0]
+    labels = check_labels(y, n)
+    names: tuple[Any, ...] = ()
+    lists = None
+    if qid is not None:
+        names, lists = number_lists(check_qid(qid, n))
+    weights = None if sample_weight is None else check_weights(sample_weight, n)
+    gains, by_list = worth(labels, gain, weights, query_weight, names, lists)
+    return Data(table, labels, gains, lists, by_list, feature_names), weights
+
+
 def worth(
-    y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Mapping[Any, float] | ArrayLike | None,
+    y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights,
     names: tuple[Any, ...], qid: Indices | None,
 ) -> tuple[Floats, Floats | None]:  # fmt: skip
     """Worth of each row and weight of its list.

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from rerank import datasets
 from rerank.cli import app, demo
-from rerank.cli.report import print_demo
+from rerank.cli.demo_text import closing, print_demo
 from rerank.ranks import evaluate
 
 
@@ -45,7 +45,7 @@ def test_a_worse_result_on_held_out_rows_is_called_worse(shown):
     from dataclasses import replace
 
     for after, word in ((3.0, "worse"), (9.0, "better"), (5.0, "the same")):
-        text = " ".join(replace(shown, held_out=(5.0, after)).closing)
+        text = " ".join(closing(replace(shown, held_out=(5.0, after))))
         assert f"exact order: {word}." in text
 
 

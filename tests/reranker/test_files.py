@@ -14,6 +14,7 @@ from rerank import Reranker
 from rerank.errors import CertificateError, InputError, NotSupportedError
 from rerank.io import Table
 from rerank.problem.json import problem_from_json, problem_to_json
+from rerank.reranker.estimator import restored
 from rerank.reranker.files import model_file
 from rerank.reranker.files.export import imported
 from rerank.reranker.files.verify import verify
@@ -59,7 +60,7 @@ def test_a_saved_model_ranks_the_same_to_the_last_bit(tmp_path, case):
 def test_verify_recomputes_a_model_from_its_files(tmp_path, case):
     est, X, y = fitted(case)
     est.save(tmp_path / "m.json")
-    report = verify(model_file.read(tmp_path / "m.json"), Table(X, y, None, None, est._names()))
+    report = verify(model_file.read(tmp_path / "m.json"), Table(X, y, None, None, est.state_.feature_names))
     assert report.holds, report
 
 
@@ -81,7 +82,7 @@ def test_verify_notices_a_change(tmp_path, change):
     est, X, y = fitted("tail")
     est.save(tmp_path / "m.json")
     doc = model_file.read(tmp_path / "m.json")
-    assert not verify(replace(doc, **change(doc)), Table(X, y, None, None, est._names())).holds
+    assert not verify(replace(doc, **change(doc)), Table(X, y, None, None, est.state_.feature_names)).holds
 
 
 def test_lists_through_a_model_file(tmp_path):
@@ -89,7 +90,9 @@ def test_lists_through_a_model_file(tmp_path):
     est = Reranker("ndcg@4", n_candidates=5, solver="search").fit(X, y, qid)
     est.save(tmp_path / "m.json")
     assert np.array_equal(rerank.load(tmp_path / "m.json").rank(X, qid), est.rank(X, qid))
-    assert verify(model_file.read(tmp_path / "m.json"), Table(X, y, qid, None, est._names())).holds
+    assert verify(
+        model_file.read(tmp_path / "m.json"), Table(X, y, qid, None, est.state_.feature_names)
+    ).holds
 
 
 def test_weights_of_lists_are_not_in_the_table(tmp_path):
@@ -97,7 +100,7 @@ def test_weights_of_lists_are_not_in_the_table(tmp_path):
     est = Reranker("ndcg@4", solver="search").fit(X, y, qid, query_weight={"q1": 3.0})
     est.save(tmp_path / "m.json")
     with pytest.raises(InputError, match="weights of lists"):
-        verify(model_file.read(tmp_path / "m.json"), Table(X, y, qid, None, est._names()))
+        verify(model_file.read(tmp_path / "m.json"), Table(X, y, qid, None, est.state_.feature_names))
 
 
 def test_names_of_a_frame_are_kept(tmp_path):
@@ -147,7 +150,7 @@ def test_a_program_out_and_a_solution_back(tmp_path, formulation):
     assert result.value >= max(start, outcome.objective - 1e-9) and result.solver == "file"
     assert result.value <= result.bound and result.certificate.value >= Fraction(result.value)
     assert result.statistic == pytest.approx(est.score(X, y), abs=1e-12)
-    other = imported(program, tmp_path / "p.sol")
+    other = restored(imported(program, tmp_path / "p.sol"))
     assert other.result_.value == result.value and np.array_equal(other.rank(X), est.rank(X))
 
 
@@ -189,11 +192,7 @@ def test_a_problem_survives_json_bit_by_bit():
     from rerank.certificate import digest
 
     X, y, qid = lists(6)
-    problem = (
-        Reranker("ndcg@4", first_stage=None, solver="none", positive=True)
-        .fit(X, y, qid)
-        ._fit.training.problem
-    )
+    problem = Reranker("ndcg@4", first_stage=None, solver="none", positive=True).fit(X, y, qid).state_.problem
     body = json.loads(json.dumps(problem_to_json(problem)))
     assert digest(problem_from_json(body, "it")) == digest(problem)
 
@@ -216,7 +215,7 @@ def test_a_problem_survives_json_bit_by_bit():
 )
 def test_a_malformed_problem_is_refused(change):
     X, y, qid = lists(6, n_lists=2)
-    problem = Reranker("dcg@4", first_stage=None, solver="none").fit(X, y, qid)._fit.training.problem
+    problem = Reranker("dcg@4", first_stage=None, solver="none").fit(X, y, qid).state_.problem
     body = json.loads(json.dumps(problem_to_json(problem)))
     change(body)
     with pytest.raises(InputError):

@@ -11,7 +11,7 @@ from scipy.stats import ttest_1samp
 
 from rerank import Reranker
 from rerank.errors import InputError
-from rerank.reranker.selection.grid import GRID, candidates_of, check_safeguard, choose, keep_first_stage
+from rerank.reranker.selection.grid import GRID, candidates_of, check_safeguard, choose, first_stage_kept
 from rerank.statistics import DCG
 
 SAFEGUARDS = [-math.inf, -1.0, 0.0, 1.0, 50.0, math.inf]
@@ -98,6 +98,4 @@ def test_a_first_stage_that_is_kept_already_keeps_its_status_and_message():
     X = np.arange(40.0)[:, None]
     y = (X[:, 0] > 29).astype(float)
     est = Reranker("dcg@5", n_candidates=15, solver="search").fit(X, y)
-    before = est.result_
-    keep_first_stage(est)
-    assert before.status == "already_ideal" and est.result_ is before
+    assert est.result_.status == "already_ideal" and first_stage_kept(est.state_) is est.state_

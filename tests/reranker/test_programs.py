@@ -27,7 +27,7 @@ def test_a_program_alone_reaches_the_optimum_and_says_whose_bound_it_is(formulat
     X, y = small(1)
     est = Reranker("auc", solver="highs", presolve=False, formulation=formulation, **SMALL).fit(X, y)
     result = est.result_
-    assert result.value == pytest.approx(float(optimum(est._fit.training.problem).value), abs=1e-9)
+    assert result.value == pytest.approx(float(optimum(est.state_.problem).value), abs=1e-9)
     assert result.program_value == pytest.approx(result.program_bound, abs=1e-6)
     if formulation in ("mixed", "auc", "pairwise"):
         assert (result.bound_source, result.status) == ("solver", "optimal_by_solver")
@@ -73,11 +73,11 @@ def stopping_short(honest):
 
     def solve(problem, start=None, **options):
         found = honest(problem, start=start, **options)
-        from rerank.reranker.solve.verified import judge
+        from rerank.reranker.solve.verified import verified
 
         first = np.zeros(problem.n_features)
         first[0] = 1.0
-        value = judge(problem, first).value
+        value = verified(problem, first).value
         return replace(found, value=value, bound=problem.ideal, weights=first, closed=False, box=None)
 
     return solve
@@ -90,7 +90,7 @@ def test_highs_goes_on_where_the_search_stopped(monkeypatch, stat, seed):
     X, y = small(seed, n=8)
     est = Reranker(stat, solver="highs", **SMALL).fit(X, y)
     result = est.result_
-    best = float(optimum(est._fit.training.problem).value)
+    best = float(optimum(est.state_.problem).value)
     assert result.value == pytest.approx(best, abs=1e-9)
     assert result.bound >= best - CLOSED and result.formulation == "mixed"
     assert result.status in ("optimal", "optimal_by_solver")
@@ -101,7 +101,7 @@ def test_highs_goes_on_where_the_search_stopped(monkeypatch, stat, seed):
 def test_graded_lists_through_a_program():
     X, y, qid = lists(5, n_lists=3, m=5)
     est = Reranker("ndcg@3", solver="highs", presolve=False, formulation="mixed", **SMALL).fit(X, y, qid)
-    assert est.result_.value == pytest.approx(float(optimum(est._fit.training.problem).value), abs=1e-9)
+    assert est.result_.value == pytest.approx(float(optimum(est.state_.problem).value), abs=1e-9)
     assert est.result_.status == "optimal_by_solver"
 
 
@@ -121,7 +121,7 @@ def test_an_inflated_claim_fails_loudly(monkeypatch):
 def test_weights_on_the_very_margin_are_polished():
     X, y = small(7)
     est = Reranker("auc", solver="highs", presolve=False, formulation="auc", **SMALL).fit(X, y)
-    assert est.result_.certificate.margin >= est._fit.training.problem.epsilon
+    assert est.result_.certificate.margin >= est.state_.problem.epsilon
 
 
 def test_a_margin_within_the_tolerance_is_refused_but_not_for_the_search():

@@ -43,7 +43,7 @@ def fitted(X, y, stat="dcg@5", **options):
 def test_value_and_bound_meet_the_exact_optimum(seed, stat):
     X, y = table(seed, n=9, d=2)
     est = fitted(X, y, stat, first_stage=None, epsilon=0.05, C=0.01 * (seed % 2))
-    problem, result = est._fit.training.problem, est.result_
+    problem, result = est.state_.problem, est.result_
     best = optimum(problem).value
     assert abs(result.value - float(best)) < 1e-9
     assert result.value <= best <= Fraction(result.bound)
@@ -61,7 +61,7 @@ def test_the_numbers_are_those_of_the_ranking(stat, n_candidates):
     assert result.statistic >= result.first_stage_statistic
     assert result.value <= result.bound and result.gap == result.bound - result.value
     if result.certificate is not None:
-        problem = est._fit.training.problem
+        problem = est.state_.problem
         assert result.certificate.value == objective_at(problem, result.weights)
         assert float(result.certificate.statistic) >= result.value - 1e-12
         assert Fraction(result.value) <= result.certificate.value
@@ -85,7 +85,7 @@ def test_the_tail_counts():
 def test_head_is_reordered_and_tail_is_not():
     X, y = table(5)
     est = fitted(X, y, n_candidates=12)
-    first = est._stage.scores(X)
+    first = est.state_.first_stage.scores(X)
     places, by_first = est.rank(X), np.argsort(np.argsort(-first)) + 1
     tail = np.argsort(-first)[12:]
     assert np.array_equal(places[tail], by_first[tail])
@@ -136,8 +136,8 @@ def test_first_stage_is_kept_when_nothing_beats_it():
     result = est.result_
     assert result.status == "first_stage_kept" and not est.reranks_
     assert result.statistic == result.first_stage_statistic
-    assert np.array_equal(est.decision_function(X), est._stage.scores(X))
-    assert np.allclose(est.coef_, est._stage.coef)
+    assert np.array_equal(est.decision_function(X), est.state_.first_stage.scores(X))
+    assert np.allclose(est.coef_, est.state_.first_stage.coef)
 
 
 def test_an_ideal_first_stage_is_left_alone():
@@ -241,7 +241,7 @@ def test_an_affine_first_stage_is_kept_as_numbers(stage):
 def test_other_first_stages_are_asked(stage):
     X, y = table(1)
     est = fitted(X, y, first_stage=stage, n_candidates=20)
-    assert est._stage.coef is None
+    assert est.state_.first_stage.coef is None
     assert est.result_.statistic >= est.result_.first_stage_statistic
 
 
@@ -276,7 +276,7 @@ def test_graded_lists(gain, stage):
         evaluate("ndcg@4", y, est.list_scores(X, qid), qid, gain=gain), abs=1e-12
     )
     assert result.statistic == pytest.approx(est.score(X, y, qid), abs=1e-12)
-    assert result.certificate.value == objective_at(est._fit.training.problem, result.weights)
+    assert result.certificate.value == objective_at(est.state_.problem, result.weights)
     for name in np.unique(qid):
         assert sorted(est.rank(X, qid)[qid == name]) == list(range(1, 9))
 
@@ -318,7 +318,7 @@ def test_a_row_weight_multiplies_the_gain():
     assert est.result_.statistic == pytest.approx(
         evaluate("dcg@4", y, scores, qid, sample_weight=weights), abs=1e-12
     )
-    assert est.result_.certificate.value == objective_at(est._fit.training.problem, est.result_.weights)
+    assert est.result_.certificate.value == objective_at(est.state_.problem, est.result_.weights)
 
 
 @pytest.mark.parametrize(
@@ -398,11 +398,11 @@ def test_a_bound_below_the_value_is_caught(monkeypatch):
 
 
 def test_a_proof_is_kept_on_request_and_holds():
-    from rerank.certificate.check import verify
+    from rerank.certificate import verify_proof
 
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 3)), (rng.random(60) < 0.4).astype(int)
     kept = Reranker(stat="auc", solver="search", n_candidates=30, proof=True).fit(X, y)
-    verdict = verify(kept._problem(), kept.result_.proof)
+    verdict = verify_proof(kept.state_.problem, kept.result_.proof)
     assert verdict.ok and verdict.leaves > 10
     assert Reranker(stat="auc", solver="search", n_candidates=30).fit(X, y).result_.proof is None

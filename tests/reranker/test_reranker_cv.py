@@ -13,7 +13,7 @@ import rerank
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
 from rerank.ranks import evaluate
-from rerank.reranker.estimator import fit as fitting
+from rerank.reranker import fit as fitting
 from tests.reranker.test_estimator import EXPECTED
 
 FAST = Reranker("auc", solver="search", time_limit=5, n_candidates=8)
@@ -96,7 +96,7 @@ def test_reranking_is_kept_where_held_out_lists_speak_for_it():
     est = RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y, qid)
     assert not est.first_stage_kept_ and est.best_estimator_.reranks_
     fresh_X, fresh_y, fresh_qid = outliers(seed=1)
-    alone = evaluate("auc", fresh_y, est.best_estimator_._stage.scores(fresh_X), fresh_qid)
+    alone = evaluate("auc", fresh_y, est.best_estimator_.state_.first_stage.scores(fresh_X), fresh_qid)
     assert est.score(fresh_X, fresh_y, fresh_qid) > alone
 
 
@@ -106,7 +106,7 @@ def test_noise_keeps_the_first_stage_and_the_safeguard_can_be_waived(tmp_path):
     assert est.first_stage_kept_ and est.result_.status == "first_stage_kept"
     assert "Held-out" in est.result_.message
     np.testing.assert_array_equal(
-        est.rank(X), np.argsort(np.argsort(-est.best_estimator_._stage.scores(X))) + 1
+        est.rank(X), np.argsort(np.argsort(-est.best_estimator_.state_.first_stage.scores(X))) + 1
     )
     assert est.score(X, y) == pytest.approx(est.result_.statistic)
     est.save(tmp_path / "model.json")
@@ -127,7 +127,7 @@ def test_one_fold_that_leads_decides_only_without_a_safeguard():
     cut = (np.flatnonzero(qid < 8), np.flatnonzero(qid >= 8))
     learned = clone(FAST).fit(X[cut[0]], y[cut[0]], qid=qid[cut[0]])
     reranked = learned.score(X[cut[1]], y[cut[1]], qid[cut[1]])
-    alone = evaluate("auc", y[cut[1]], learned._stage.scores(X[cut[1]]), qid[cut[1]])
+    alone = evaluate("auc", y[cut[1]], learned.state_.first_stage.scores(X[cut[1]]), qid[cut[1]])
     assert reranked > alone + 0.1
     for safeguard, kept in ((1.0, True), (0.0, False)):
         est = RerankerCV(FAST, grid={}, cv=[cut], safeguard=safeguard).fit(X, y, qid)

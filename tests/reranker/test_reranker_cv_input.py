@@ -29,7 +29,7 @@ def test_weights_count_in_judging_as_they_do_in_learning(stat):
         weights = {"sample_weight": rows[test], "query_weight": heavy[test]}
         expected = evaluate(stat, y[test], one.list_scores(X[test], qid[test]), qid[test], **weights)
         assert est.cv_results_["scores"][0, fold] == pytest.approx(expected, abs=1e-12)
-        expected = evaluate(stat, y[test], one._stage.scores(X[test]), qid[test], **weights)
+        expected = evaluate(stat, y[test], one.state_.first_stage.scores(X[test]), qid[test], **weights)
         assert est.cv_results_["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
     whole = est.score(X, y, qid, sample_weight=rows, query_weight=by_list)
     assert whole == pytest.approx(est.result_.statistic, abs=1e-12)
@@ -146,7 +146,7 @@ def test_grades_and_statistics_by_rule(stat, gain, with_lists):
     one = clone(base).fit(X[train], y[train], None if lists is None else lists[train])
     held = None if lists is None else lists[test]
     ranked = one.decision_function(X[test]) if held is None else one.list_scores(X[test], held)
-    for found, scores in (("scores", ranked), ("first_stage", one._stage.scores(X[test]))):
+    for found, scores in (("scores", ranked), ("first_stage", one.state_.first_stage.scores(X[test]))):
         expected = evaluate(stat, y[test], scores, held, gain=gain)
         assert est.cv_results_[found].item() == pytest.approx(expected, abs=1e-12)
     assert est.score(X, y, lists) == pytest.approx(est.result_.statistic, abs=1e-12)

@@ -14,6 +14,7 @@ from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
+from rerank.reranker.state import FittedState
 from rerank.statistics import AUC, parse
 
 Floats = NDArray[np.float64]
@@ -118,14 +119,14 @@ def choose(scores: Floats, alone: Floats, safeguard: float) -> Choice:
     return Choice(best, kept, score, means, leads.mean(axis=0), errors)
 
 
-def keep_first_stage(fitted: Reranker) -> None:
-    """Let a fitted reranker rank as its first stage does, and say so, unless it does already."""
-    result, alone = fitted.result_, fitted.result_.first_stage_statistic
-    if not fitted.reranks_ or alone is None:
-        return
+def first_stage_kept(state: FittedState) -> FittedState:
+    """The state that ranks as its first stage does, and says so."""
+    result, alone = state.result, state.result.first_stage_statistic
+    if not state.reranks or alone is None:
+        return state
     message = (
         "Held-out rows do not speak clearly for reranking, so the first stage is kept. Of the reranking in training: "
         + result.message
     )
     kept = replace(result, status="first_stage_kept", statistic=alone, message=message)
-    fitted._publish(fitted._stage, fitted.threshold_, False, kept)
+    return replace(state, reranks=False, result=kept)

@@ -15,10 +15,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from rerank.errors import InputError
-from rerank.reranker.estimator import Reranker, settings
+from rerank.reranker.estimator import Reranker
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.selection.folds import Indices, Split
-from rerank.reranker.training import Data
+from rerank.reranker.settings import check
+from rerank.reranker.training import Data, checked
 from rerank.statistics import Custom, parse
 
 Floats = NDArray[np.float64]
@@ -109,13 +110,13 @@ def _run(
     with _naming(f"the training rows of {name}"):
         own = clone(base)
         part = _rows_of(data, split.train)
-        given = {
+        given: dict[str, Any] = {
             "qid": part.qid,
             "sample_weight": None if sample_weight is None else sample_weight[split.train],
             "query_weight": part.list_weight,
         }
-        learn, weights = own._training_data(part.X, part.y, **given)
-        seed = settings.check(own, learn.X.shape[1]).seed
+        learn, weights = checked(part.X, part.y, **given, gain=own.gain)
+        seed = check(own.get_params(deep=False), learn.X.shape[1]).seed
         stage = fit_first_stage(own.first_stage, learn.X, learn.y, learn.qid, weights, random_state=seed)
     shared = {} if stage is None else {"first_stage": FrozenEstimator(stage.estimator)}
     with _naming(f"the rows held out in {name}"):

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
-from rerank.io.arrays import check_qid
-from rerank.reranker.estimator import Reranker, settings
-from rerank.reranker.ranking import GradedTags, Weights
+from rerank.io.arrays import check_matrix, check_qid
+from rerank.reranker.estimator import Reranker, restored
+from rerank.reranker.ranking import GradedTags
 from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.grid import Choice, candidates_of, check_safeguard, choose, keep_first_stage
+from rerank.reranker.selection.grid import Choice, candidates_of, check_safeguard, choose, first_stage_kept
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
+from rerank.reranker.settings import check
+from rerank.reranker.training import Weights, checked
 
 Floats = NDArray[np.float64]
 
@@ -115,9 +117,11 @@ class RerankerCV(GradedTags, BaseEstimator):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
         safeguard = check_safeguard(self.safeguard)
         candidates = candidates_of(self.grid, base)
-        data, weights = clone(base)._training_data(X, y, qid, sample_weight, query_weight)
+        table = check_matrix(X)
+        validate_data(clone(base), X, y, reset=True, skip_check_array=True)
+        data, weights = checked(table, y, qid, sample_weight, query_weight, base.gain)
         for options in candidates:
-            settings.check(clone(base).set_params(**options), data.X.shape[1])
+            check(base.get_params(deep=False) | options, table.shape[1])
         refuse_fixed_length(base, data)
         ids = None if qid is None else check_qid(qid, data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
@@ -126,7 +130,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         best = clone(base).set_params(**candidates[choice.best])
         best.fit(X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight)
         if choice.first_stage_kept:
-            keep_first_stage(best)
+            best = restored(first_stage_kept(best.state_))
         # Nothing is set before the last fit has succeeded, so that what is set belongs together.
         self._publish(best, candidates, choice, scores, alone)
         return self

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, nearest
 from rerank.problem import Problem
 from rerank.reranker.solve.margin import check_epsilon, default_epsilon
 from rerank.statistics import AUC, RankStatistic
@@ -37,11 +37,9 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
     InputError
     """
     if name not in FORMULATIONS:
-        import difflib
-
-        near = difflib.get_close_matches(str(name), FORMULATIONS, n=1, cutoff=0.0)[0]
         raise InputError(
-            f"Unknown formulation {name!r}; did you mean {near!r}? Known: {', '.join(FORMULATIONS)}."
+            f"Unknown formulation {name!r}; did you mean {nearest(str(name), FORMULATIONS)!r}? "
+            f"Known: {', '.join(FORMULATIONS)}."
         )
     if name in ("auc", "pairwise") and not isinstance(statistic, AUC):
         raise InputError(
@@ -180,10 +178,10 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
     from formulations.compile import compile_model
 
     model = build_model(problem, formulation, box, **choices)
-    return Stated(formulation, model, compile_model(model), offset(problem, formulation))
+    return Stated(formulation, model, compile_model(model), _constant(problem, formulation))
 
 
-def offset(problem: Problem, formulation: str) -> float:
+def _constant(problem: Problem, formulation: str) -> float:
     """Value minus objective of the program: what no weights change."""
     if formulation != "pairwise":
         return problem.constant

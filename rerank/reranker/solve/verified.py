@@ -1,4 +1,4 @@
-"""Weights before the judge: polish them off the margin, recompute them exactly, compare with what was claimed."""
+"""Weights before they are reported: polished off the margin, recomputed exactly, compared with what was claimed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError
 from rerank.problem import Problem
-from rerank.reranker.result import CLOSED
+from rerank.ranks.rationals import CLOSED
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
@@ -20,38 +20,32 @@ Floats = NDArray[np.float64]
 MOST_PAIRS = 20_000
 """Pairs beyond which a polish is skipped: its linear program would take longer than it is worth."""
 
-# A solver may miss a row by a tenth of the margin (``SAFETY`` of :mod:`.margin`), so a claimed pair has at least
-# this share.
+# A solver may miss a row by a tenth of the margin (``margin.SAFETY``), so a claimed pair has at least this share.
 CLAIMED_SHARE = 0.85
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Weights and their exact certificate.
-
-    Attributes
-    ----------
-    weights : float64 array (d,)
-    value : float
-        Exact value rounded down.
-    certificate : Certificate
-    """
+class Verified:
+    """Weights (d,) and their exact certificate."""
 
     weights: Floats
-    value: float
     certificate: Certificate
 
+    @property
+    def value(self) -> float:
+        """Exact value, rounded down."""
+        return float(self.certificate.value_down)
 
-def judge(problem: Problem, w: Floats) -> Judged:
+
+def verified(problem: Problem, w: Floats) -> Verified:
     """Recompute ``w`` exactly."""
     from rerank.certificate import certify
 
-    certificate = certify(problem, w)
-    return Judged(w, float(certificate.value_down), certificate)
+    return Verified(w, certify(problem, w))
 
 
-def polished(problem: Problem, w: Floats, claim: float | None = None) -> Judged:
-    """The better of ``w`` and its polish, judged exactly.
+def polished(problem: Problem, w: Floats, claim: float | None = None) -> Verified:
+    """The better of ``w`` and its polish, both recomputed exactly.
 
     Parameters
     ----------
@@ -65,23 +59,19 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Judged:
     CertificateError
         Where the claim cannot be restored.
     """
-    best = judge(problem, w)
+    best = verified(problem, w)
     if w.any():
-        pairs = won_pairs(
-            problem, w, CLAIMED_SHARE * problem.epsilon if claim is not None else problem.epsilon
-        )
+        margin = CLAIMED_SHARE * problem.epsilon if claim is not None else problem.epsilon
+        pairs = won_pairs(problem, w, margin)
         if 0 < len(pairs) <= MOST_PAIRS:
             from rerank.reranker.solve.polish import polish
 
-            better = judge(problem, polish(problem.scaled, pairs, w, problem.signs, w != 0))
-            margins = [float(one.certificate.margin or 0) for one in (best, better)]
-            if (better.value, margins[1]) > (best.value, margins[0]):
-                best = better
+            better = verified(problem, polish(problem.scaled, pairs, w, problem.signs, w != 0))
+            best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
     if claim is not None and best.value < claim - CLOSED * max(1.0, abs(claim)):
         raise CertificateError(
-            f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed "
-            "exactly, and polishing "
-            "does not restore the claim; raise epsilon, or use solver='search'."
+            f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
+            "polishing does not restore the claim; raise epsilon, or use solver='search'."
         )
     return best
 

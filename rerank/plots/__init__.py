@@ -1,0 +1,26 @@
+"""Pictures of lists, programs, bounds and ties: each function draws on the axes it is given, or on new ones.
+
+Whatever a colour says, a shape, a fill or a dash says too. matplotlib is imported when the first picture is drawn.
+
+>>> from rerank import plots
+>>> axes = plots.two_lists([3, 1, 0, 2], [1, 3, 2, 0], relevant=[1, 2], top=2)     # doctest: +SKIP
+"""
+
+from rerank.plots.lists import before_after, preferences, two_lists
+from rerank.plots.programs import bound_over_time, structure
+from rerank.plots.rows import plane
+from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PURPLE",
+    "before_after",
+    "bound_over_time",
+    "plane",
+    "preferences",
+    "structure",
+    "two_lists",
+]

@@ -1,0 +1,142 @@
+"""Two orders of a list, and what measures say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rerank.errors import InputError
+from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
+
+
+def two_lists(
+    before: Sequence[Hashable],
+    after: Sequence[Hashable],
+    relevant: Sequence[Hashable],
+    *,
+    top: int,
+    titles: tuple[str, str] = ("first stage", "exact order"),
+    names: Mapping[Hashable, str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Two orders of the same rows side by side, best first; filled marks are relevant, the rule is where one stops.
+
+    Parameters
+    ----------
+    before, after : sequences
+        The same rows in either order.
+    relevant : sequence
+        Those of them that one wants on top.
+    top : int
+        Places above the rule.
+    titles : pair of str
+    names : mapping of row to text, optional
+        Written beside the rows of ``after`` that stand above the rule.
+    """
+    if len(set(before)) != len(before) or set(before) != set(after) or len(before) != len(after):
+        raise InputError(
+            "The two lists hold different rows; give two orders of the same ones, each row once."
+        )
+    ax = axes_of(ax, (6.4, 0.2 * len(before) + 1.4))
+    wanted, place = set(relevant), {row: k for k, row in enumerate(after, start=1)}
+    for left, row in enumerate(before, start=1):
+        right = place[row]
+        ax.plot([0, 1], [left, right], **_move(right - left, row in wanted))
+        face = "black" if row in wanted else "white"
+        ax.plot([0, 1], [left, right], "o", ms=6, mfc=face, mec="black" if row in wanted else GREY, zorder=3)
+    for x, order, side in ((0, before, "right"), (1, after, "left")):
+        found = sum(row in wanted for row in order[:top])
+        ax.text(x, -0.6, f"{titles[x]}\n{found} found in {top}", ha="center", va="bottom")
+        for k in range(1, len(order) + 1):
+            ax.text(x + (0.05 if x else -0.05), k, str(k), ha=side, va="center", fontsize=8)
+    for k, row in enumerate(after[:top] if names else (), start=1):
+        ax.text(1.15, k, names[row], va="center", fontsize=8)  # type: ignore[index]
+    ax.plot([-0.16, 1.9 if names else 1.16], [top + 0.5] * 2, color="black", lw=0.8)
+    ax.set(xlim=(-0.25, 2.0 if names else 1.25), ylim=(len(before) + 0.7, -0.7))
+    ax.axis("off")
+    return ax
+
+
+def _move(fall: int, relevant: bool) -> dict[str, Any]:
+    """Line of a row: up is solid, down dashed, and only relevant rows are heavy."""
+    if not relevant:
+        return dict(color=GREY, lw=0.6, alpha=0.5)
+    if fall > 0:
+        return dict(color=ORANGE, lw=1.8, ls=(0, (4, 2)))
+    return dict(color=BLUE if fall else "black", lw=1.8)
+
+
+def before_after(
+    before: ArrayLike,
+    after: ArrayLike,
+    names: Sequence[str],
+    *,
+    labels: tuple[str, str] = ("first stage", "exact order"),
+    unit: str = "",
+    ax: Any = None,
+) -> Any:
+    """Two values of each of several lists on a line: hollow before, filled after; dashed where it fell."""
+    old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if not old.shape == new.shape == (len(names),):
+        raise InputError(
+            f"There are {old.size} values before, {new.size} after and {len(names)} names; give as many of each."
+        )
+    ax = axes_of(ax, (6.4, 0.34 * old.size + 1.2))
+    places = np.arange(old.size)
+    for k, (a, b) in enumerate(zip(old, new)):
+        ax.plot(
+            [a, b],
+            [k, k],
+            color=BLUE if b >= a else ORANGE,
+            lw=2.2,
+            ls="-" if b >= a else (0, (2, 1)),
+            zorder=1,
+        )
+    ax.plot(old, places, "o", mfc="white", mec="black", ms=8, label=labels[0])
+    ax.plot(new, places, "o", mfc="black", mec="black", ms=6, label=labels[1])
+    ax.set(yticks=places, yticklabels=list(names), xlabel=unit, ylim=(old.size - 0.4, -0.6))
+    ax.grid(axis="x", alpha=0.3)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14 + 0.4 / old.size), ncols=2, frameon=False)
+    hide_frame(ax)
+    return ax
+
+
+def preferences(
+    rows: Sequence[tuple[str, float, float, bool]], titles: tuple[str, str], *, ax: Any = None
+) -> Any:
+    """Which of two solutions each measure prefers: an arrow to its side, and both values.
+
+    A rule parts measures where more is better from those where less is.
+
+    Parameters
+    ----------
+    rows : sequence of (name, first value, second value, larger is better)
+    titles : pair of str
+        The two solutions.
+    """
+    ax = axes_of(ax, (6.4, 0.32 * len(rows) + 1.0))
+    for k, (name, first, second, larger) in enumerate(rows):
+        if first == second:
+            side = 0
+        else:
+            side = -1 if (first > second) == larger else 1
+        ax.text(0, k, name, ha="center", va="center")
+        for where, value in ((-1, first), (1, second)):
+            text = f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+            look = dict(weight="bold", color="black") if where == side else dict(color="#666666")
+            ax.text(1.75 * where, k, text, ha="center", va="center", **look)
+        if side:
+            line = dict(color=BLUE, ls="-") if side < 0 else dict(color=ORANGE, ls=(0, (3, 1)))
+            ax.annotate(
+                "", (1.35 * side, k), (0.75 * side, k), arrowprops=dict(arrowstyle="-|>", lw=2, **line)
+            )
+        if k and larger != rows[k - 1][3]:
+            ax.axhline(k - 0.5, color=GREY, lw=0.6)
+    for x, title in zip((-1.75, 1.75), titles):
+        ax.text(x, -1, title, ha="center", va="center", weight="bold")
+    ax.set(xlim=(-2.4, 2.4), ylim=(len(rows) - 0.4, -1.5))
+    ax.axis("off")
+    return ax

@@ -1,0 +1,27 @@
+"""Colours, axes and frames that all pictures share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rerank.errors import InputError
+
+# From M. Okabe and K. Ito, Color Universal Design (2008): told apart with every kind of colour vision.
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#AA4499", "#8C8C8C"
+
+
+def axes_of(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes given, or new ones of ``size`` inches."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        advice = "pip install 'exact-rerank[plots]'"
+        raise InputError(f"Pictures need matplotlib, which is not installed; {advice}.") from error
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def hide_frame(ax: Any) -> None:
+    """Leave the frame open above and on the right."""
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,219 @@
+"""What a mathematical program adds: a second opinion on a proof, more where the search stopped, or all of the answer.
+
+HiGHS takes the program's arrays, any other solver its file.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import CertificateError, NoSolutionError, SolverError
+from rerank.problem import Problem
+from rerank.ranks.rationals import CLOSED
+from rerank.reranker.clock import Clock
+from rerank.reranker.result import Solution
+from rerank.reranker.settings import Settings
+from rerank.reranker.solve.program import Stated, estimated_size, normalised, shares_optimum, state
+from rerank.reranker.solve.verified import Verified, polished, verified
+from rerank.solvers.outcome import Options, Outcome
+
+if TYPE_CHECKING:
+    from rerank.search import SearchResult
+
+Floats = NDArray[np.float64]
+
+START_SECONDS = 0.5
+"""Most seconds of line search before a program alone."""
+
+CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
+"""A program gets at most so many seconds, and so much of the time left, to confirm what is already proved."""
+
+NONZEROS_A_SECOND = 60_000
+"""How many non-zeros are built, compiled and handed over in a second, on the safe side."""
+
+
+def seconds_to_state(problem: Problem, formulation: str) -> float:
+    """How long it takes to build a program and hand it over; infinite for one that is refused."""
+    from formulations.errors import ModelTooLarge
+
+    try:
+        return estimated_size(problem, formulation) / NONZEROS_A_SECOND
+    except ModelTooLarge:
+        return math.inf
+
+
+def confirm(
+    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
+) -> Solution:
+    """Ask the chosen program whether it says the same as the search."""
+    name = settings.formulation
+    budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
+    if seconds_to_state(problem, name) > budget / 2:
+        return solution.noting(
+            f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out."
+        )
+    with clock.phase("build"):
+        stated = state(problem, name, box=found.box)
+        x, violated = stated.point(solution.weights)
+    solution = replace(solution, formulation=name, model_size=stated.size)
+    if x is None:
+        return solution.noting(
+            f"The {name} program does not admit the proved weights (it asks more than the problem: {violated}), so it "
+            "cannot confirm them."
+        )
+    try:
+        outcome = _run(stated, settings, clock, budget, x)
+    except SolverError as error:
+        return solution.noting(f"The proof stands without a second opinion: {error}")
+    return _compared(problem, _with_outcome(solution, stated, outcome), stated, outcome)
+
+
+def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
+    """The proof beside what the solver says of the same problem."""
+    if outcome.x is None:
+        return solution.noting(f"{outcome.solver} held no solution when it stopped, so it confirms nothing.")
+    other = verified(problem, stated.weights(outcome.x))
+    if other.value > solution.bound + CLOSED:
+        raise CertificateError(
+            f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solution.bound:.12g} of the "
+            "search; please report this."
+        )
+    name = f"{outcome.solver} on the {stated.formulation} program"
+    if outcome.holds == "optimal":
+        return solution.noting(f"{name} confirms {solution.program_value:.9g} as its optimum.")
+    return solution.noting(
+        f"{name} holds {solution.program_value:.9g} and bounds it by {solution.program_bound or math.inf:.9g} in the "
+        "seconds it had, which does not contradict the proof."
+    )
+
+
+def proceed(
+    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
+) -> Solution:
+    """The mixed program where the search stopped short: its start, its cut-off, its box."""
+    with clock.phase("build"):
+        stated = state(problem, "mixed", box=found.box)
+        # Polishing may have left the box that the search says holds all better points.
+        starts = (stated.point(w)[0] for w in (solution.weights, np.asarray(found.weights)))
+        x = next((point for point in starts if point is not None), None)
+    searched = solution.bound
+    solution = replace(solution, formulation="mixed", model_size=stated.size)
+    try:
+        limit = clock.share(1.0, reserve=0.3)
+        outcome = _run(stated, settings, clock, limit, x, cutoff=solution.value)
+    except SolverError as error:
+        return solution.noting(f"The program brought nothing: {error}")
+    solution = _with_outcome(solution, stated, outcome)
+    claim = solution.program_value
+    if outcome.x is not None and claim is not None and claim > solution.value + CLOSED:
+        with clock.phase("certificate"):
+            solution = _holding(solution, polished(problem, stated.weights(outcome.x), claim))
+    # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
+    program_bound = max(outcome.bound + stated.constant, solution.value)
+    if program_bound < searched - CLOSED * max(1.0, abs(searched)):
+        return replace(solution, bound=program_bound, bound_source="solver").noting(
+            f"The search had proved {searched:.9g} as a bound; the smaller one is {outcome.solver}'s."
+        )
+    return solution
+
+
+def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
+    """The plain program of ``settings.formulation``, started by a short line search."""
+    name = settings.formulation
+    with clock.phase("start"):
+        w, start_value = _improved(problem, settings, clock, start)
+    with clock.phase("build"):
+        stated = state(problem, name)
+        x, violated = stated.point(w)
+    unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
+    outcome = _run(stated, settings, clock, clock.share(1.0, reserve=0.3), x)
+    with clock.phase("certificate"):
+        best = verified(problem, w)
+        if outcome.x is not None and outcome.objective is not None:
+            claim = outcome.objective + stated.constant
+            best = max(best, polished(problem, stated.weights(outcome.x), claim), key=lambda one: one.value)
+        elif x is None and not w.any():
+            raise NoSolutionError(
+                f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use "
+                "presolve=True."
+            )
+    solution = Solution(
+        weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
+        start_value=start_value, formulation=name, model_size=stated.size, notes=() if x is not None else (unused,),
+    )  # fmt: skip
+    solution = _with_outcome(solution, stated, outcome)
+    if shares_optimum(name, settings.statistic):
+        bound = max(outcome.bound + stated.constant, best.value)
+        return replace(solution, bound=bound, bound_source="solver")
+    if outcome.holds == "optimal":
+        return solution.noting(
+            f"{outcome.solver} closed the {name} program at {solution.program_value:.9g}; that program asks more than "
+            "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
+        )
+    return solution
+
+
+def _improved(
+    problem: Problem, settings: Settings, clock: Clock, start: Floats | None
+) -> tuple[Floats, float]:
+    """Start weights after exact line search, and their value."""
+    from rerank import search
+
+    clock.excuse("compile", search.ready())
+    limit = min(START_SECONDS, clock.remaining * 0.1)
+    w, value = search.line_search(problem, start=start, time_limit=limit, random_state=settings.seed)
+    return normalised(np.asarray(w, dtype=np.float64)), float(value)
+
+
+def _run(
+    stated: Stated, settings: Settings, clock: Clock, limit: float | None, start: Floats | None,
+    cutoff: float | None = None,
+) -> Outcome:  # fmt: skip
+    """The program in HiGHS in memory, or in any other solver through the file."""
+    from joblib import effective_n_jobs
+
+    with clock.phase(settings.solver):
+        options = Options(
+            time_limit=limit,
+            threads=effective_n_jobs(settings.n_jobs),
+            seed=settings.seed % 2**31,
+            cutoff=None if cutoff is None else cutoff - stated.constant,
+            verbose=settings.verbose,
+        )
+        if settings.solver == "highs":
+            from rerank.solvers import highs
+
+            return highs.solve(stated.program, options, start=start)
+        return _through_file(stated, settings.solver, options)
+
+
+def _through_file(stated: Stated, solver: str, options: Options) -> Outcome:
+    import tempfile
+    from pathlib import Path
+
+    from formulations import mps
+    from rerank.solvers import gateway
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, _ = mps.write(stated.program, Path(folder) / "program.mps")
+        return gateway.solve_file(path, solver, options=options)
+
+
+def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
+    """What a solver answered, in the unit of the value."""
+    return replace(
+        solution,
+        program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,
+        program_bound=float(outcome.bound) + stated.constant if math.isfinite(outcome.bound) else None,
+        start_accepted=outcome.start_accepted,
+        nodes=solution.nodes + max(0, int(outcome.nodes)),
+    ).noting(*([outcome.message] if outcome.message else []))
+
+
+def _holding(solution: Solution, best: Verified) -> Solution:
+    return replace(solution, weights=best.weights, value=best.value, certificate=best.certificate)
