@@ -1,6 +1,6 @@
 """Proofs as files: a zip of plain arrays (``.npy``) and a JSON header, which ``numpy.load`` opens too.
 
-The header states how long every array is; nothing is unpacked whose length is not the one stated there.
+The header states how long every array is.  An array of another length is not unpacked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from rerank.problem.proof import VERSION, Proof
 FORMAT = "exact-rerank proof"
 HEADER = "header.json"
 MOST_HEADER = 1 << 16
-MOST_BYTES = 1 << 31  # of one array
+MOST_BYTES = 1 << 31
+"""Size of one array."""
 ARRAYS = {
     "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4",
     "lines": "<i8", "codes": "<u2",
@@ -77,7 +78,7 @@ def _put(archive: zipfile.ZipFile, name: str, body: bytes) -> None:
 
 
 def load_proof(path: str | os.PathLike[str]) -> Proof:
-    """Read a proof; whether it holds is for :func:`rerank.certificate.verify_proof` to say.
+    """Read a proof; :func:`rerank.certificate.verify_proof` says whether it holds.
 
     Raises
     ------

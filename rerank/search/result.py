@@ -34,7 +34,7 @@ class SearchResult:
     interrupted : bool
         Whether Ctrl-C ended the search.
     proof : object or None
-        With ``proof=True``: the record of splits, for :mod:`rerank.search.proof`.
+        With ``proof=True``: the record of splits, a :class:`rerank.problem.Proof`.
     box : tuple of float64 (d,) or None
         Lower and upper ends of a box that holds every point that could still beat ``value``.
     """

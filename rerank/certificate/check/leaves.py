@@ -1,7 +1,7 @@
 """Bounds of all leaves of a support's trees, many at a time.
 
-Pairs decided in a box are decided in all boxes inside it, so the checker goes down the tree with those left
-undecided, until the leaves below a node are few enough to be treated as one matrix.
+A pair that is decided in a box is decided in all boxes inside it.  So the checker goes down the tree with the pairs
+that are still open, until the leaves below a node are few enough to be treated as one matrix.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class LeafCheck:
                 todo += self._descend(self._narrowed(branch))
 
     def side(self, branch: Branch, side: int) -> tuple[Mask, bool]:
-        """Pairs lost on a side of a line, and whether one is won in the whole hull: that side is empty."""
+        """Pairs lost on a side of a line, and whether the side holds no weights: one of these is won in the hull."""
         if side not in self.opposed:
             g = abs(side)
             if not 1 <= g <= len(self.lines):
@@ -94,12 +94,12 @@ class LeafCheck:
         # Four times the error on top, so that the same test passes again in every smaller box.
         won = least >= self.filter.high[ids] + 4 * self.filter.slack[ids]
         counts = branch.lost + self.pairs.lost(ids[lost])
-        # An item whose place earns nothing whatever comes takes no further part.
+        # An item whose place earns nothing already has no more to lose.
         earning = (counts < self.pairs.earning)[self.pairs.slot[ids]]
         return Branch(box, ids[~lost & ~won & earning], counts, (centre, half))
 
     def _descend(self, branch: Branch) -> list[Branch]:
-        """The two children of the branch's only box, which is no leaf."""
+        """The two children of the branch's only box, which is split."""
         code = int(self.codes[branch.boxes.nodes[0]])
         if code <= LINE:
             parts = halved(branch.boxes, np.array([code]), self.ends_of)

@@ -87,7 +87,7 @@ class Sides:
         self.known: dict[tuple[int, int], int] = {}
 
     def add(self, base: int, side: int) -> int:
-        """Number of the set that adds the side ``g`` (``w.D_g >= 0``) or ``-g`` to set ``base``."""
+        """The number of set ``base`` with one side more: ``g`` for ``w.D_g >= 0``, ``-g`` for ``w.D_g <= 0``."""
         if (base, side) not in self.known:
             opposed, empty = self.side(self.branch, side)
             self.masks.append(self.masks[base] | opposed[self.branch.open])

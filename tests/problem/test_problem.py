@@ -1,0 +1,55 @@
+"""Problems: what is refused, the binary lists of a problem and its constant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rerank.errors import InputError
+from rerank.problem import Problem, problem_of, ranked_list
+from rerank.ranks import evaluate
+from rerank.statistics import parse
+
+X, GAINS = np.array([[0.0, 3.0], [1.0, 1.0], [2.0, 0.0], [4.0, 2.0]]), np.array([0.0, 1.0, 3.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"epsilon": 0.0}, "epsilon is 0.0; it must be a number, above 0"),
+        ({"epsilon": np.nan}, "epsilon is nan"),
+        ({"epsilon": np.inf}, "epsilon is inf"),
+        ({"C": -0.1}, "C is -0.1; it must be a number, at least 0"),
+        ({"C": np.inf}, "C is inf"),
+        ({"max_features": 0}, "max_features is 0; it must be a whole number, at least 1"),
+        ({"signs": [1]}, "signs must hold one of -1, 0, 1 for each of the 2 features"),
+        ({"signs": [1, 2]}, "signs must hold"),
+        ({"low": [0, 3], "high": [1, 3]}, "Column 1 is constant"),
+    ],
+)
+def test_parts_that_cannot_be_used_are_refused(options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        problem_of(X, GAINS, parse("dcg"), **options)
+
+
+def test_lists_without_a_gain_are_left_out_and_none_is_refused():
+    p = problem_of(X, GAINS, parse("dcg"), qid=["a", "b", "b", "a"], query_weight={"b": 2.0})
+    assert len(p.lists) == 1 and p.lists[0].rows.tolist() == [1, 2] and p.total_weight == 2.0
+    with pytest.raises(InputError, match="No list holds a gain"):
+        problem_of(X, np.zeros(4), parse("dcg"))
+
+
+@pytest.mark.parametrize("stat", ["auc", "dcg@2", "ndcg", "mrr", "pnorm@2"])
+def test_units_and_constant_add_up_to_the_value(stat):
+    """Of the order of the first column, whose two best rows in a list of three are a head above a tail of one."""
+    gains = np.array([1.0, 0.0, 1.0]) if stat in ("auc", "mrr") else np.array([1.0, 0.0, 3.0])
+    item = ranked_list(parse(stat), [1, 2], gains[1:], tail_gains=gains[:1])
+    p = Problem.build(X[:3], [item], epsilon=1e-9)
+    scores = p.scaled[:, 0]
+    total = p.constant
+    for unit in p.units:
+        lost = np.array([np.sum(scores[unit.negative] >= scores[i]) for i in unit.positive])
+        places = np.arange(1, lost.size + 1) + np.sort(lost)
+        total += unit.factor * unit.coefficients[-places].sum()
+    expected = evaluate(stat, gains, X[:3, 0], gain="linear")
+    assert total == pytest.approx(expected, rel=1e-12) and p.ideal >= total
