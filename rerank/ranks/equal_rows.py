@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix
 from rerank.io.options import source
-from rerank.ranks.lists import Floats, Indices, rows_by_list
+from rerank.ranks.lists import Floats, rows_by_list
+from rerank.ranks.positions import Indices
 
 Seed = int | Generator | RandomState | None
 

@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
-from rerank.ranks.lists import Empty, Floats, Gain, Indices, mean_over_lists, split
-from rerank.ranks.positions import dense_codes
+from rerank.io.options import one_of
+from rerank.ranks.lists import Empty, Floats, Gain, mean_over_lists, split
+from rerank.ranks.positions import Indices, dense_codes
 from rerank.statistics import RankStatistic, parse, presentation
 
 Ties = Literal["pessimistic", "optimistic", "average"]
@@ -54,7 +54,7 @@ def evaluate(
     ties : {"pessimistic", "optimistic", "average", "interval"}
         Equal scores: worst order, best order, mean over all orders, or the pair (worst, best).
     gain : {"exponential", "linear"}
-        Worth of grade g: ``2^g - 1`` or g.
+        Gain of grade g: ``2^g - 1`` or g.
     sample_weight : array (n,), optional
         Multiplies the gain of a row.
     query_weight : mapping or array (n,), optional
@@ -71,10 +71,7 @@ def evaluate(
     InputError
         For labels, scores, weights or options that cannot be used, and when no list is left to average.
     """
-    if ties not in ("pessimistic", "optimistic", "average", "interval"):
-        raise InputError(
-            f"ties is {ties!r}; it must be 'pessimistic', 'optimistic', 'average' or 'interval'."
-        )
+    one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
     statistic = parse(stat)
     lists = split(y, scores, qid, gain=gain, sample_weight=sample_weight, query_weight=query_weight)
     coefficients = cache(statistic.coefficients)

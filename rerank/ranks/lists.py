@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.options import one_of
+from rerank.ranks.positions import Indices, comparable
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Gain = Literal["exponential", "linear"]
 Empty = Literal["skip", 0, 1, "error"]
 
@@ -52,8 +53,7 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
     InputError
         Naming the first row whose label is missing, negative or too large.
     """
-    if kind not in ("exponential", "linear"):
-        raise InputError(f"The gain is {kind!r}; it must be 'exponential' or 'linear'.")
+    one_of("gain", kind, ("exponential", "linear"))
     grades = _numbers(y, "label")
     if kind == "linear":
         return grades
@@ -149,26 +149,6 @@ def split(
         OneList(name, weighted[rows], values[rows], _weight_of(name, rows, query_weight, weighted.size))
         for name, rows in rows_by_list(qid, weighted.size)
     ]
-
-
-def comparable(scores: ArrayLike) -> NDArray[Any]:
-    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact.
-
-    Raises
-    ------
-    InputError
-        Naming the first row without a number.
-    """
-    values = np.asarray(scores)
-    if values.ndim != 1:
-        raise InputError(f"Scores have shape {values.shape}; give one number per row.")
-    if values.dtype.kind not in "biufO":
-        raise InputError(f"Scores are of type {values.dtype}; they must be real numbers.")
-    missing = values != values
-    if np.any(missing):
-        row = int(np.argmax(missing))
-        raise InputError(f"The score of row {row} is {values[row]}; every row needs a number.")
-    return values
 
 
 def mean_over_lists(

@@ -1,7 +1,7 @@
-"""Plain measures of a ranking that are quoted beside a rank statistic, with the same rules for ties and lists.
+"""Measures of a ranking that are quoted beside a rank statistic, with the same rules for ties and lists.
 
-They are for measuring only: except nDCG and precision they look beyond each item's own rank, so they are no
-conditional linear rank statistics and cannot be fitted.  An item is relevant when its label is above 0.
+They are for measuring only.  Except for nDCG and precision they depend on more than each item's own rank, so
+they are not conditional linear rank statistics and cannot be fitted.  An item is relevant when its label is above 0.
 
 >>> from rerank.ranks.measures import average_precision, pos_at_top, reciprocal_rank
 >>> y, scores = [0, 1, 1, 0], [4.0, 3.0, 2.0, 1.0]
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
+from rerank.io.options import one_of
 from rerank.ranks.evaluate import Ties, evaluate
-from rerank.ranks.lists import Empty, Floats, Gain, Indices, mean_over_lists, split
-from rerank.ranks.positions import dense_codes
+from rerank.ranks.lists import Empty, Floats, Gain, mean_over_lists, split
+from rerank.ranks.positions import Indices, dense_codes
 from rerank.statistics import NDCG, Precision
 
 Blocks = tuple[Indices, Indices]
@@ -153,8 +153,7 @@ def _mean(
     empty: Empty,
     value: Callable[[Blocks], float],
 ) -> float:
-    if ties not in ("pessimistic", "optimistic", "average"):
-        raise InputError(f"ties is {ties!r}; it must be 'pessimistic', 'optimistic' or 'average'.")
+    one_of("ties", ties, ("pessimistic", "optimistic", "average"))
 
     def of_list(gains: Floats, scored: NDArray[Any]) -> float | None:
         return value(_blocks(gains > 0, scored)) if gains.any() else None

@@ -16,7 +16,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.ranks.lists import Indices, comparable
+
+Indices = NDArray[np.intp]
+
+
+def comparable(scores: ArrayLike) -> NDArray[Any]:
+    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact.
+
+    Raises
+    ------
+    InputError
+        Naming the first row without a number.
+    """
+    values = np.asarray(scores)
+    if values.ndim != 1:
+        raise InputError(f"Scores have shape {values.shape}; give one number per row.")
+    if values.dtype.kind not in "biufO":
+        raise InputError(f"Scores are of type {values.dtype}; they must be real numbers.")
+    missing = values != values
+    if np.any(missing):
+        row = int(np.argmax(missing))
+        raise InputError(f"The score of row {row} is {values[row]}; every row needs a number.")
+    return values
 
 
 def dense_codes(scores: ArrayLike) -> tuple[NDArray[Any], Indices]:

@@ -15,7 +15,7 @@ True
 
 Normalised forms (AUC in [0, 1], nDCG) show the same sum after an offset and a scale: see :func:`presentation`.
 
-To add a statistic, write its file and give it a line in ``registry.py``.
+To add a statistic, write its file and give it a line in the list at the top of ``parse.py``.
 """
 
 from rerank.statistics.auc import AUC, PartialAUC

@@ -1,13 +1,25 @@
-"""Reading the name of a statistic, such as ``"dcg@10"``, and saying what was meant when a name is not one."""
+"""The list of all statistics, and reading a name such as ``"dcg@10"``: :func:`parse`."""
 
 from __future__ import annotations
 
 import re
 
 from rerank.errors import InputError, nearest, unknown
+from rerank.statistics import auc, dcg, mrr, pnorm, precision
 from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
-from rerank.statistics.registry import STATISTICS
+
+# All statistics with a name, in the order in which the user sees them listed. A new one gets a line here.
+STATISTICS: tuple[type[RankStatistic], ...] = (
+    auc.AUC,
+    auc.PartialAUC,
+    precision.WinnerTakesAll,
+    precision.Precision,
+    mrr.MRR,
+    dcg.DCG,
+    dcg.NDCG,
+    pnorm.PNorm,
+)
 
 _BY_NAME = {name: kind for kind in STATISTICS for name in (kind.stem, *kind.aliases)}
 

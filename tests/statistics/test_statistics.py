@@ -33,8 +33,7 @@ from rerank.statistics import (
     parse,
     presentation,
 )
-from rerank.statistics.parse import known
-from rerank.statistics.registry import STATISTICS
+from rerank.statistics.parse import STATISTICS, known
 from tests.oracles.tie_orders import pairs_won
 
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
