@@ -9,13 +9,14 @@ numbers a row, and every loop over a row is vectorised.  What is left is the tim
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from rerank.latent.engines.interface import Factors
-from rerank.latent.kernels.rows import FAST, draw
+from rerank.latent.kernels.primitives import FAST, draw
 
 ZERO, ONE, TWO, TINY = (np.float32(x) for x in (0.0, 1.0, 2.0, 1e-12))
 
@@ -87,7 +88,7 @@ class Naive:
         self.who = (np.searchsorted(log.indptr, taken, side="right") - 1).astype(np.int32)
         self.items = log.indices[taken].astype(np.int32)
         self.xi = np.full(n, 0.01, dtype=np.float32)
-        self.factors = start.copy()
+        self.factors = deepcopy(start)
         self.m = m
         self._run(slice(0, 10))
 

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.latent.log import ITEMS
 from benchmarks.latent.prices import factors, log_from, part_of_log, settings_for
 from benchmarks.latent.ring import nodes_of_ray
-from rerank.latent.engines import ray_cluster, ray_engine
+from rerank.latent.engines import ray_engine
 from rerank.latent.engines.interface import ItemBlock, Report, Step
 from rerank.latent.engines.ray_shard import RayShard
 from rerank.latent.log import Log
@@ -90,7 +90,7 @@ def report(items: int = ITEMS, share: float = SHARE) -> None:
         title = "wall s of an epoch, two nodes of Ray"
         print(f"\n{title:42} as they are made  after all answers  hidden", flush=True)
         for pause in (0.0, 0.05):
-            with patch.object(ray_cluster, "RayShard", pausing(pause)):
+            with patch.object(ray_engine, "RayShard", pausing(pause)):
                 found = compared(empty, 4)
             print(line(f"4 shards that pause {pause * 1e3:.0f} ms a sub-block", found), flush=True)
         found = compared(part_of_log(share, items), 2)

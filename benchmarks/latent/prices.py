@@ -19,7 +19,7 @@ from benchmarks.latent.law import FACTORS, Points, Size
 from benchmarks.latent.log import ITEMS, RECORDS, USERS
 from rerank.latent import LatentRoBiRank
 from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
-from rerank.latent.engines.shard import Shard, dealt
+from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 from rerank.latent.options import settings_of
 
@@ -75,7 +75,7 @@ class SubBlock:
 
     def __init__(self, U: Any, each: float, passes: int) -> None:
         settings = replace(settings_for(1), n_passes=passes)
-        items = dealt(ITEMS, FACTORS, settings, 1)
+        items = settings.partition(ITEMS, FACTORS, 1)
         mine = np.sort(items.order[: items.edges[1]]).astype(np.int64)
         rng = np.random.default_rng(0)
         user = np.repeat(np.arange(len(U)), rng.binomial(MEAN, each / MEAN, len(U)))
@@ -100,7 +100,7 @@ def step_prices(full: tuple[int, ...] = FULL) -> tuple[float, Points]:
     The price of a record comes from two sub-blocks with about as many records, one with five times as many visits.
     """
     U = vectors(full[0])
-    each = MEAN / dealt(ITEMS, FACTORS, settings_for(1), 1).n_parts
+    each = MEAN / settings_for(1).partition(ITEMS, FACTORS, 1).n_parts
     sparse = [SubBlock(U[:n], each, max(1, full[0] // n // 16)) for n in full]
     dense = SubBlock(U[: int(full[2] * each / 8)], 8.0, 4)
     every: list[list[float]] = [[] for _ in (*sparse, dense)]
@@ -150,7 +150,7 @@ def shard_epoch(log: Log, settings: Settings, steps: bool = True) -> Report:
     """An epoch of one shard that has all users of the log, block by block; or of its xi-step alone."""
     f = factors(log)
     shard = Shard(0, log, f.U, f.GU, settings)
-    items = dealt(log.n_items, FACTORS, settings, 1)
+    items = settings.partition(log.n_items, FACTORS, 1)
     total = Report()
     for t in range(settings.n_shards):
         mine = items.order[slice(*items.bounds(t))]

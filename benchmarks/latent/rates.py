@@ -21,7 +21,7 @@ from benchmarks.latent.memory import copying
 from benchmarks.latent.naive import Naive
 from rerank.latent.engines.blocks import shards_of
 from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
-from rerank.latent.engines.shard import Shard, dealt
+from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log, log_of
 
 FACTORS = 100
@@ -52,7 +52,7 @@ def steps(log: Log, start: Factors, settings: Settings) -> Report:
     """What the first shard does with the first block."""
     users = shards_of(log.n_users, settings.n_shards, settings.seed)[0]
     shard = Shard(0, log.of(users), start.U[users], start.GU[users], settings)
-    items = dealt(log.n_items, FACTORS, settings, 1)
+    items = settings.partition(log.n_items, FACTORS, 1)
     mine = items.order[slice(*items.bounds(0))]
     block = ItemBlock(1, 0, start.V[mine], start.GV[mine])
     shard.xi_step(Step(1, 0), block)

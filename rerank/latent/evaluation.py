@@ -1,12 +1,12 @@
-"""How good recommendations are: the best items of many users at once, and measures for each user.
+"""The best items of many users, and how good they are.
 
-All measures look at the first ``k`` recommended items; ``h_l`` is 1 where the l-th is one of the ``r`` held-out
-items of the user, else 0.
+All measures use the first ``k`` recommended items; ``h_l`` is 1 if the l-th is one of the ``r`` held-out items of the
+user, else 0.
 
 =========  =======================================================================
 precision  ``sum_l h_l / k``
 recall     ``sum_l h_l / r``
-ndcg       ``sum_l h_l / log2(l + 1)``, over the same for ``min(k, r)`` hits in front
+ndcg       ``sum_l h_l / log2(l + 1)``, divided by its value for ``min(k, r)`` hits on top
 mrr        ``1 / l`` of the first hit, 0 without one
 =========  =======================================================================
 """
@@ -18,24 +18,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import whole
-from rerank.latent.kernels.best import best
 from rerank.latent.log import Log, log_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scores = Callable[[Ints], Any]
 
-CHUNK = 2**19  # scores held at a time, so that they are read from the cache
-USERS = 32  # at a time at least: a product reads all vectors of items once for them all
+CHUNK = 2**19  # scores held at a time, so that they stay in the cache
+USERS = 32  # at least so many at a time: a matrix product reads all item vectors once for all of them
+LANES = 64  # scores that are compared together
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Measures of each user with held-out items, so that models can be compared user by user.
+    """Measures of each user with held-out items, so that models can be compared by user.
 
     Attributes
     ----------
@@ -88,9 +89,47 @@ def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | Non
             own = seen.of(some)
             S[np.repeat(np.arange(some.size), np.diff(own.indptr)), own.items] = -np.inf
         top = np.full((some.size, k), -np.inf, dtype=S.dtype)
-        best(S, items[low : low + chunk], top)
+        _best(S, items[low : low + chunk], top)
         values[low : low + chunk] = top
     return items, values
+
+
+@njit(cache=True, nogil=True)
+def _best(S: Any, items: Any, values: Any) -> None:
+    """The largest scores of each row of ``S`` (b, n), largest first; ties go to the lower index.
+
+    ``items`` (b, k) and ``values`` (b, k) begin as -1 and -inf, and keep that after a row's last score above -inf.
+    Most scores are below the k-th best so far, so ``LANES`` of them are skipped together if none is above it.
+    """
+    n = S.shape[1]
+    for i in range(S.shape[0]):
+        row = S[i]
+        for low in range(0, n, LANES):
+            high = min(low + LANES, n)
+            if _any_above(row, low, high, values[i, -1]):
+                for j in range(low, high):
+                    if row[j] > values[i, -1]:
+                        _insert(row[j], j, items[i], values[i])
+
+
+@njit(cache=True, nogil=True)
+def _any_above(row: Any, low: int, high: int, least: Any) -> Any:
+    found = 0
+    for j in range(low, high):
+        found += row[j] > least
+    return found > 0
+
+
+@njit(cache=True, nogil=True)
+def _insert(score: Any, j: int, items: Any, values: Any) -> None:
+    """Insert a score after those that are as large, and drop the last one."""
+    at = values.size - 1
+    while at > 0 and values[at - 1] < score:
+        values[at] = values[at - 1]
+        items[at] = items[at - 1]
+        at -= 1
+    values[at] = score
+    items[at] = j
 
 
 def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Evaluation:
@@ -102,7 +141,7 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
         From users (b,) to a float array (b, n_items) that may be overwritten, such as
         ``LatentRoBiRank.score_items``.
     held_out : sparse matrix (n_users, n_items)
-        What the user chose later.
+        The items that each user chose later.
     k : int, default 10
     seen : sparse matrix (n_users, n_items), optional
         Items not to be recommended again, as a rule the training log.
@@ -128,13 +167,13 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
 
 def _measures(users: Ints, items: Ints, wanted: Log, k: int) -> Evaluation:
     sizes = np.diff(wanted.indptr)
-    # Both sides as one ascending key each: a hit is a key that is found.
+    # One number for each pair of user and item, ascending on both sides, so that a hit is found by bisection.
     keys = np.repeat(np.arange(users.size), sizes) * wanted.n_items + wanted.items
     asked = np.arange(users.size)[:, None] * wanted.n_items + items
     at = np.minimum(np.searchsorted(keys, asked), max(keys.size - 1, 0))
     hits = (keys[at] == asked) & (items >= 0) if keys.size else np.zeros(items.shape, dtype=bool)
     count = hits.sum(axis=1)
-    worth = 1.0 / np.log2(np.arange(2, k + 2))
-    ideal = np.cumsum(worth)[np.minimum(sizes, k) - 1]
+    discounts = 1.0 / np.log2(np.arange(2, k + 2))
+    ideal = np.cumsum(discounts)[np.minimum(sizes, k) - 1]
     first = np.where(count > 0, hits.argmax(axis=1) + 1, 1)
-    return Evaluation(users, k, count / k, count / sizes, hits @ worth / ideal, (count > 0) / first)
+    return Evaluation(users, k, count / k, count / sizes, hits @ discounts / ideal, (count > 0) / first)

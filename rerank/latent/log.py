@@ -1,4 +1,4 @@
-"""Logs of users and items: what is accepted, in which form it is kept, and how a part is held out."""
+"""Logs of users and items: which matrices are accepted, how a log is stored, and how it is split into parts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import generator
-from rerank.latent.intake import chosen
 
 Ints = NDArray[np.int64]
 
-CHUNK = 2**18  # records that are dealt out together
+CHUNK = 2**18  # records that are split together
+MOST_ITEMS = 2**31 - 1
+# Formats whose ``data`` are the entries and nothing else. The other formats are converted to COO.
+_PLAIN = ("coo", "csr", "csc")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class Log:
         return self.items.size
 
     def of(self, users: Ints) -> Log:
-        """The rows of some users, in the order given."""
+        """The log of some users, in the order given."""
         indptr = np.zeros(users.size + 1, dtype=np.int64)
         np.cumsum(self.indptr[users + 1] - self.indptr[users], out=indptr[1:])
         items = np.empty(indptr[-1], dtype=np.int32)
@@ -63,7 +65,7 @@ class Log:
 
 @njit(cache=True, nogil=True)
 def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
-    """Rows one behind the other, without arrays of their length in between."""
+    """Copy rows one after the other, without temporary arrays of their length."""
     to = 0
     for x in users:
         for r in range(indptr[x], indptr[x + 1]):
@@ -77,9 +79,9 @@ def log_of(log: Any, name: str = "log") -> Log:
     Parameters
     ----------
     log : sparse matrix or array (n_users, n_items)
-        Counts or ones, >= 0; stored zeros mean nothing, and entries of one cell are not added up. Never made dense,
-        and not changed; a CSR matrix with int32 indices in order, without repetitions and zeros, lends its arrays
-        and is not copied.
+        Counts or ones, >= 0. Stored zeros mean nothing, and repeated entries of a cell are not added up. It is not
+        changed and never made dense. A CSR matrix with sorted int32 indices and without repetitions and zeros is not
+        copied: the log shares its arrays.
 
     Raises
     ------
@@ -89,13 +91,75 @@ def log_of(log: Any, name: str = "log") -> Log:
     """
     if isinstance(log, Log):
         return log
-    return Log(*chosen(log, name), int(np.shape(log)[1]))
+    return Log(*_chosen(log, name), int(np.shape(log)[1]))
+
+
+def _chosen(given: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """``indptr`` and ``items`` of :class:`Log`."""
+    X = _matrix(given, name)
+    _check_counts(X.data, name)
+    try:
+        X = _rows(X)
+    except (ValueError, IndexError) as error:
+        raise InputError(
+            f"{name} is not a valid {given.format} matrix ({error}); build it anew from users and items."
+        ) from None
+    indptr = X.indptr.astype(np.int64, copy=False)
+    items = X.indices
+    if not X.data.all():
+        kept = X.data != 0
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        indptr, items = ends[indptr], items[kept]
+    return indptr, items.astype(np.int32, copy=False)
+
+
+def _matrix(given: Any, name: str) -> Any:
+    """COO, CSR or CSC of real numbers."""
+    X: Any = given if sp.issparse(given) else np.asarray(given)
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name} is of type {X.dtype} with {X.ndim} axes; give a sparse matrix users x items of counts."
+        )
+    if X.shape[1] > MOST_ITEMS:
+        raise InputError(f"{name} has {X.shape[1]} items; at most {MOST_ITEMS} are possible.")
+    if not sp.issparse(X):
+        _check_counts(X, name)
+        return sp.csr_matrix(X != 0)
+    return X if X.format in _PLAIN else X.tocoo()
+
+
+def _check_counts(data: NDArray[Any], name: str) -> None:
+    # The minimum and maximum of numbers with a NaN are NaN, which fails both comparisons.
+    if data.size and not (data.min() >= 0 and data.max() < np.inf):
+        bad = ~(np.isfinite(data) & (data >= 0))
+        raise InputError(
+            f"{name} holds {int(bad.sum())} counts that are negative, infinite or NaN; counts must be numbers >= 0."
+        )
+
+
+def _rows(X: Any) -> Any:
+    """CSR in canonical format; repeated entries become booleans before they are added, as counts may overflow to 0."""
+    if X.format == "coo":
+        found = sp.coo_matrix((X.data != 0, (_signed(X.row), _signed(X.col))), shape=X.shape).tocsr()
+    else:
+        kind = sp.csr_matrix if X.format == "csr" else sp.csc_matrix
+        plain = kind((X.data, _signed(X.indices), _signed(X.indptr)), shape=X.shape)
+        plain.check_format(full_check=True)  # compiled loops rely on it, also those of SciPy
+        if X.format == "csr" and plain.has_canonical_format:
+            return plain
+        there = (plain.data != 0, plain.indices, plain.indptr)
+        found = kind(there, shape=X.shape, copy=True).tocsr()
+    found.sum_duplicates()
+    return found
+
+
+def _signed(indices: NDArray[Any]) -> NDArray[Any]:
+    """Indices of a type that SciPy accepts."""
+    return indices if indices.dtype in (np.int32, np.int64) else indices.astype(np.int64)
 
 
 def some_users(log: Log, n: int, seed: int) -> Log:
-    """The log with the records of ``n`` users, drawn from those who have any, and nobody else's; itself if it has no
-    more.
-    """
+    """The log with the records of only ``n`` users, drawn from those with records; unchanged if there are no more."""
     sizes = np.diff(log.indptr)
     users = np.flatnonzero(sizes)
     if users.size <= n:
@@ -107,32 +171,38 @@ def some_users(log: Log, n: int, seed: int) -> Log:
 
 
 def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) -> tuple[Any, ...]:
-    """Cut a log at random into parts, the same shares of the records of every user.
+    """Split a log at random into parts, with the same shares of the records of every user.
 
     Parameters
     ----------
     log : sparse matrix (n_users, n_items)
     fractions : tuple of float
-        Share of each part but the last, which takes the rest; rounded to whole records for each user, in order.
+        Share of each part but the last, which has the rest. For each user the sums of the first shares are rounded to
+        whole records.
     random_state : int or None
 
     Returns
     -------
     tuple of CSR matrices (n_users, n_items)
         One more than ``fractions``.
+
+    Raises
+    ------
+    InputError
+        For fractions that are negative or sum to more than 1, and as :func:`log_of`.
     """
     return tuple(part.matrix() for part in cut(log_of(log), fractions, random_state))
 
 
 def cut(log: Log, fractions: tuple[float, ...], random_state: Any = None) -> list[Log]:
-    """Parts of a log as :func:`split_log` makes them; of its length are only they, and a byte or two a record."""
+    """Parts of a log as :func:`split_log` makes them. Besides the parts it needs one or two bytes a record."""
     if not fractions or min(fractions) < 0 or not sum(fractions) <= 1:
         raise InputError(f"fractions is {fractions!r}; give shares >= 0 that sum to 1 at most.")
     rng = generator(random_state)
     sizes = np.diff(log.indptr)
     ends = np.rint(np.outer(np.cumsum(fractions), sizes)).astype(np.int64)
     part = np.empty(log.n_records, dtype=np.min_scalar_type(len(fractions)))
-    # Some users at a time: a stream of random numbers is the same in pieces.
+    # A chunk of users at a time: random numbers drawn in pieces are those drawn at once.
     users = np.unique(np.searchsorted(log.indptr, np.arange(0, log.n_records + CHUNK, CHUNK)))
     for low, high in itertools.pairwise(np.minimum(users, log.n_users)):
         some = slice(log.indptr[low], log.indptr[high])

@@ -1,38 +1,28 @@
-"""RoBiRank without features: vectors of users and items, from a log."""
+"""RoBiRank without features: vectors of users and items, learnt from a log."""
 
 from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from rerank.io.options import drawn_seed, whole
+from rerank.latent import options
+from rerank.latent.engines import engine_of
 from rerank.latent.engines.blocks import VALIDATION, seed_of
-from rerank.latent.engines.interface import Factors, Settings
 from rerank.latent.log import Log, cut, log_of, some_users
-from rerank.latent.options import (
-    alpha_for,
-    check,
-    check_still,
-    count_in,
-    number_in,
-    plan_of,
-    settings_of,
-    shards_for,
-)  # fmt: skip
-from rerank.latent.progress import Progress
 from rerank.latent.recommender import Recommender
-from rerank.latent.start import Begun, advice_for, check_logs, engine_of, grown
+from rerank.latent.start import Start, advice_for, check_logs, extended, nothing_learnt
 from rerank.latent.storage.checkpoint import Checkpoint, identity, seed_in
-from rerank.latent.storage.lock import alone
-from rerank.latent.training import complain, train
+from rerank.latent.storage.lock import locked
+from rerank.latent.training import report_divergence, train
 
 
 class LatentRoBiRank(Recommender, BaseEstimator):
-    r"""Users and items as vectors whose products rank a user's items at the top [YunRamanVishwanathan2014, sec. 4].
+    r"""Vectors of users and items whose products rank the right items on top [YunRamanVishwanathan2014, sec. 4].
 
     Over the records (x, y) of the log, with scores ``f_xy = U_x . V_y`` and ``s(t) = log2(1 + 2^-t)``, fitting lowers
 
@@ -42,74 +32,71 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     ----------
     n_factors : int, default 32
     loss : {"robirank", "warp"}, default "robirank"
-        "warp" takes the steps of Weston et al. instead, see :mod:`rerank.latent.kernels.warp`.
+        "warp" is the loss of Weston et al. instead, see :mod:`rerank.latent.kernels.warp`.
     alpha : float, optional
-        Strength of the penalty, which grows with the number of records, as the loss does. Without it, 5 over the
-        mean number of records of a user, 0.15 at most: near the best of three logs' validation parts.
+        Strength of the penalty, which grows with the number of records, as the loss does. Default: 5 over the mean
+        number of records of a user, at most 0.15, which was near the best on the validation parts of three logs.
     learning_rate : float, default 0.3
         Root mean square of a row's first step, with AdaGrad.
     decay : float, default 10.0
-        Epochs after which steps are half as long; in epoch e they are shorter by ``1 + (e - 1) / decay``, besides what
-        AdaGrad does.
+        Epochs after which steps are half as long: epoch e divides them by ``1 + (e - 1) / decay``, besides AdaGrad.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
-        "sgd" takes steps of fixed length, which are easily too long.
+        "sgd" has steps of fixed length, which are easily too long.
     n_epochs : int, default 40
         Each visits every record ``n_passes`` times.
     n_negatives : int, default 200
-        Items y' that the records of a visit share; "warp" gives up a record after as many draws.
+        Items y' that the records of a visit share; "warp" skips a record after so many draws.
     visit_size : int, default 8
-        Records of a user that are visited together.
+        Records of a user that are visited together, at most.
     popular : float, default 0.7
-        Share of the items y' drawn by popularity, >= 0 and < 1; weights make up for it.
+        Share of the items y' drawn by popularity, >= 0 and < 1; importance weights correct for it.
     init_scale : float, default 0.02
-        Standard deviation of the first vectors.
+        Standard deviation of the numbers in the first vectors.
     n_passes : int, default 1
-        Visits of a record for each xi-step.
+        How often a record is visited after each xi-step.
     xi : {"auto", "exact", "chebyshev", "sampled"}, default "auto"
-        Sum over items of the xi-step, see :mod:`rerank.latent.kernels.xi`; "auto" samples large catalogues and takes
+        How the xi-step sums over items, see :mod:`rerank.latent.kernels.xi`; "auto" samples large catalogues and uses
         polynomials for users with many records.
     xi_samples : int, default 2000
-        Items of a sample.
+        Items in a sample.
     block_bytes : int, default 2 ** 22
-        Item vectors that are worked on together; they should fit into the cache of a core.
+        Bytes of the item vectors that are used together; they should fit into the cache of a core.
     n_shards : int, optional
-        Shards of users, and blocks of items. Another number gives other random steps, so the default depends on
-        the log alone: up to 4.
+        Shards of users, and blocks of items. The random steps depend on it. Default: up to 4, by the log alone.
     engine : {"local", "ray"}, default "local"
         Threads of this process, or actors of Ray: on the cluster that this process is connected to or that
-        ``RAY_ADDRESS`` names, else on one of its own. Neither changes a bit of the result.
+        ``RAY_ADDRESS`` names, else on a new one. The result has the same bits.
     n_jobs : int, optional
-        Threads, or cores of a Ray that is started; all cores without it.
+        Threads, or cores of a new Ray cluster; default: all cores.
     validation_fraction : float, default 0.0
-        Share of each user's records that is held out to stop early. None are without it, unless ``fit`` is given some.
+        Share of each user's records that is held out to stop early, unless ``fit`` gets a validation part.
     evaluate_every, patience : int, default 5 and 3
-        Epochs between looks at the validation's precision, and looks without a better one before training ends.
+        Epochs between evaluations, and evaluations without a better precision on the validation part before the end.
     validation_k : int, default 10
-        Items that the precision looks at.
+        Items in the top of the list whose precision is measured.
     validation_users : int, default 10000
-        Users that are looked at, drawn at random where the validation part has more, so that a look at a large log is
-        short beside its epochs.
+        Users in an evaluation, drawn at random if there are more: all users of a large log take longer than an epoch.
     checkpoint : path, optional
-        Folder of its own in which ``fit`` writes down where it is. Called again with the same data and options,
-        after its process has died, it goes on from there and ends with the same bits; a run that had ended gives its
-        result at once. Without ``random_state`` the seed is that of the folder.
+        Folder, used for nothing else, in which ``fit`` saves its state. If the process dies, the same call of ``fit``
+        goes on from there and ends with the same bits; if it had ended, it gives the result at once. Without
+        ``random_state`` the seed is that of the folder.
     checkpoint_every : int, default 1
         Epochs between checkpoints.
     random_state : int, RandomState or None
     verbose : int, default 0
-        1 writes a line to standard error at each look.
+        1 writes a line to standard error at each evaluation.
 
     Attributes
     ----------
     user_factors_ : float32 (n_users, n_factors)
-        Users without records, or with none but in the validation part, have the mean of the others.
+        Users without records in training have the mean of the others.
     item_factors_ : float32 (n_items, n_factors)
     alpha_ : float
-        That was used.
+        The penalty that was used.
     n_epochs_ : int
-        At which the factors that were kept were found.
+        The epoch of the factors that were kept.
     history_ : list of dict
-        :class:`rerank.latent.progress.Look` by look.
+        A :class:`rerank.latent.progress.HistoryEntry` for each evaluation.
     stopped_ : str
         "epochs", "validation", "interrupted" or "diverged".
 
@@ -191,92 +178,73 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         ------
         InputError
             For options out of range, a log or a validation part without records or with negative or NaN counts, a
-            checkpoint of another run, which is left as it was, or one that another process is at.
+            checkpoint of another run, which is left as it was, or one that another process uses.
         SolverError
-            Where a vector grew beyond all bounds before the first look (after that, a warning says so), or workers
-            of the engine were lost time and again.
+            If a vector grew beyond all bounds before the first evaluation (after that it is a warning), or workers of
+            the engine were lost again and again.
 
         Notes
         -----
         After an error the model is what it was before.
         """
-        check(self)
+        options.check(self)
         given = learnt = log_of(log)
-        begun = self._afresh(self.checkpoint)
+        seed = drawn_seed(self.random_state)
+        if self.checkpoint is not None and self.random_state is None:
+            seed = seed_in(self.checkpoint, seed)
+        start = nothing_learnt(seed, options.count_in(self, "n_factors"), self.checkpoint)
         if validation is None and self.validation_fraction > 0:
-            share = number_in(self, "validation_fraction")
-            validation, learnt = cut(given, (share,), seed_of(begun.seed, VALIDATION))
-        self._train(begun, learnt, validation, count_in(self, "n_epochs"), self.checkpoint)
+            share = options.number_in(self, "validation_fraction")
+            validation, learnt = cut(given, (share,), seed_of(seed, VALIDATION))
+        self._train(start, learnt, validation, options.count_in(self, "n_epochs"))
         if learnt is not given:
             self._learnt_from(learnt, given)
         return self
 
     def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> LatentRoBiRank:
-        """Go on for some epochs, from the factors as they are, with a log that takes the place of the old one.
+        """Train the current factors for some more epochs on a log, which replaces the old one.
 
-        The log may have more users and items than before, behind those of before. With the same log, epochs add up:
-        one call with 4 leaves the same bits as two calls with 2. Writes no checkpoints.
+        The log may have more users and items than before, after the old ones. With the same log, epochs add up: one
+        call with 4 epochs gives the same bits as two calls with 2. No checkpoints are written.
 
         Raises
         ------
         InputError
-            As in :meth:`fit`; for a log that lacks users or items the model knows, and for another ``n_factors`` or
-            ``n_shards`` than the model was trained with.
+            As in :meth:`fit`; for a log without all users and items that the model knows, and for another
+            ``n_factors`` or ``n_shards`` than the model was trained with.
         SolverError, ConvergenceWarning
             As in :meth:`fit`.
         """
         epochs = whole("n_epochs", n_epochs)
-        check(self)
-        begun = self._afresh()
+        options.check(self)
+        start = nothing_learnt(drawn_seed(self.random_state), options.count_in(self, "n_factors"))
         if hasattr(self, "_factors"):
-            check_still(self, self._factors.V.shape[1], self._n_shards)
-            begun = Begun(self._seed, self._n_shards, self.n_epochs_, self.history_, self._factors)
-        return self._train(begun, log_of(log), validation, epochs)
-
-    def _afresh(self, folder: str | os.PathLike[str] | None = None) -> Begun:
-        seed = drawn_seed(self.random_state)
-        if folder is not None and self.random_state is None:
-            earlier = seed_in(folder)
-            seed = seed if earlier is None else earlier
-        nobody = np.empty((0, count_in(self, "n_factors")), np.float32)
-        nothing = np.empty(0, np.float32)
-        return Begun(seed, None, 0, [], Factors(nobody, nobody, nothing, nothing))
-
-    def _train(
-        self,
-        begun: Begun,
-        log: Log,
-        validation: Any,
-        n_epochs: int,
-        folder: str | os.PathLike[str] | None = None,
-    ) -> LatentRoBiRank:
-        held_out = None if validation is None else log_of(validation, "validation")
-        n_shards = begun.n_shards or count_in(self, "n_shards") or shards_for(log.n_records, log.n_items)
-        check_logs(log, held_out, begun.factors, n_shards)
-        if held_out is not None:
-            n = count_in(self, "validation_users")
-            held_out = some_users(held_out, n, seed_of(begun.seed, VALIDATION, 1))
-        alpha = alpha_for(log) if self.alpha is None else number_in(self, "alpha")
-        settings, plan = settings_of(self, alpha, n_shards, begun.seed), plan_of(self, n_epochs)
-        scale, keeper = number_in(self, "init_scale"), None
-        if folder is not None:
-            run = identity(log, held_out, settings, plan, scale, count_in(self, "n_factors"))
-            keeper = Checkpoint(folder, run)
-        engine = engine_of(self.engine, count_in(self, "n_jobs") or None, advice_for(folder))
-        with nullcontext() if folder is None else alone(folder):
-            found = train(
-                engine, log,
-                # The first vectors have no name here, so that training can let go of them.
-                grown(begun.factors, log.n_users, log.n_items, scale, begun.seed),
-                settings, plan, begun.epoch + 1, held_out, keeper,
-            )  # fmt: skip
-        self._keep(begun, settings, found, log)
+            options.check_still(self, self._factors.V.shape[1], self._n_shards)
+            start = Start(self._seed, self._n_shards, self.n_epochs_, self.history_, self._factors)
+        self._train(start, log_of(log), validation, epochs)
         return self
 
-    def _keep(self, begun: Begun, settings: Settings, found: Progress, log: Log) -> None:
-        complain(found, f"learning_rate={self.learning_rate} is too large for {self.optimizer!r}; lower it.")
-        self._seed, self._n_shards, self.alpha_ = settings.seed, settings.n_shards, settings.alpha
-        self._factors = found.best
-        self.n_epochs_, self.stopped_ = found.best_epoch, found.stopped
-        self.history_ = begun.looks + found.looks
+    def _train(self, start: Start, log: Log, validation: Any, n_epochs: int) -> None:
+        folder = start.checkpoint
+        count, n_shards = partial(options.count_in, self), start.n_shards or options.shards_for(self, log)
+        held_out = None if validation is None else log_of(validation, "validation")
+        check_logs(log, held_out, start.factors, n_shards)
+        if held_out is not None:
+            held_out = some_users(held_out, count("validation_users"), seed_of(start.seed, VALIDATION, 1))
+        settings = options.settings_of(self, options.alpha_for(self, log), n_shards, start.seed)
+        plan, scale, saved = options.plan_of(self, n_epochs), options.number_in(self, "init_scale"), None
+        if folder is not None:
+            saved = Checkpoint(folder, identity(log, held_out, settings, plan, scale, count("n_factors")))
+        engine = engine_of(self.engine, count("n_jobs") or None, advice_for(folder))
+        with nullcontext() if folder is None else locked(folder):
+            found = train(
+                engine, log,
+                # The first vectors have no name here, so that training can free them.
+                extended(start.factors, log.n_users, log.n_items, scale, start.seed),
+                settings, plan, start.epoch + 1, held_out, saved,
+            )  # fmt: skip
+        report_divergence(found, settings)
+        self._seed, self._n_shards, self.alpha_ = start.seed, n_shards, settings.alpha
+        self._factors, self.n_epochs_, self.stopped_ = found.best, found.best_epoch, found.stopped
+        self.history_ = start.history + found.history
         self._learnt_from(log, log)

@@ -1,4 +1,4 @@
-"""Options of the model: their ranges, and what engine and training make of them."""
+"""Options of the model: their ranges, the defaults that depend on the log, and what the shards and training get."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import real, whole
+from rerank.latent.engines import ENGINES
 from rerank.latent.engines.interface import Settings
 from rerank.latent.engines.ray_messages import MOST
 from rerank.latent.log import Log
@@ -19,14 +20,14 @@ CHOICES = {
     "loss": ("robirank", "warp"),
     "optimizer": ("adagrad", "sgd"),
     "xi": ("auto", "exact", "chebyshev", "sampled"),
-    "engine": ("local", "ray"),
+    "engine": tuple(ENGINES),
 }
 COUNTS = (
     "n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes", "evaluate_every",
     "patience", "validation_k", "validation_users", "checkpoint_every",
 )  # fmt: skip
 MAYBE = ("n_shards", "n_jobs")  # None leaves the choice to the model
-# Least value, and the first that is too large.
+# Smallest value, and the smallest that is too large.
 RANGES = {
     "alpha": (0.0, np.inf),
     "learning_rate": (1e-12, np.inf),
@@ -52,11 +53,11 @@ def check(model: Any) -> None:
 
 
 def count_in(model: Any, name: str) -> int:
-    """An option that is a whole number, as int; 0 where it is None and may be."""
+    """An option that is a whole number, as int; 0 if it is None and None is allowed."""
     value = getattr(model, name)
     if value is None and name in MAYBE:
         return 0
-    # Blocks travel in pieces of whole sub-blocks.
+    # A message holds at least one sub-block.
     most, of = (MOST, ", the bytes of a message") if name == "block_bytes" else (None, "")
     return whole(name, value, 1, most, of)
 
@@ -67,20 +68,23 @@ def number_in(model: Any, name: str) -> float:
     return np.nan if value is None and name == "alpha" else real(name, value, *RANGES[name])
 
 
-def shards_for(n_records: int, n_items: int) -> int:
-    """Shards where none are asked for: up to 4, but 50,000 records and 1000 items a shard, so that blocks of items
-    stay a good sample of all.
+def shards_for(model: Any, log: Log) -> int:
+    """``n_shards``; by default up to 4, but at least 50,000 records and 1000 items a shard.
+
+    Blocks with fewer items would be a poor sample of all items.
     """
-    return int(max(1, min(4, n_records // 50_000, n_items // 1000)))
+    return count_in(model, "n_shards") or int(max(1, min(4, log.n_records // 50_000, log.n_items // 1000)))
 
 
-def alpha_for(log: Log) -> float:
-    """The penalty where none is asked for: 5 over the mean number of records of a user, 0.15 at most."""
+def alpha_for(model: Any, log: Log) -> float:
+    """``alpha``; by default 5 over the mean number of records of a user, at most 0.15."""
+    if model.alpha is not None:
+        return number_in(model, "alpha")
     return min(0.15, 5.0 * int((np.diff(log.indptr) > 0).sum()) / log.n_records)
 
 
 def settings_of(model: Any, alpha: float, n_shards: int, seed: int) -> Settings:
-    """What the shards have to know."""
+    """The options that shards need."""
     own: dict[str, Any] = {"alpha": alpha, "n_shards": n_shards, "seed": seed}
     for name in (f.name for f in fields(Settings) if f.name not in own):
         own[name] = (
@@ -104,7 +108,7 @@ def plan_of(model: Any, n_epochs: int) -> Plan:
 
 
 def check_still(model: Any, n_factors: int, n_shards: int | None) -> None:
-    """Raise :class:`InputError` for an option that cannot change any more once the model is trained."""
+    """Raise :class:`InputError` if an option was changed that is fixed by training."""
     for name, was in (("n_factors", n_factors), ("n_shards", n_shards)):
         if count_in(model, name) not in (0, was):
             raise InputError(

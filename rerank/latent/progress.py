@@ -1,4 +1,4 @@
-"""Where training is: what was seen at each look, the best factors so far, and how long to go on."""
+"""The state of training: its history, the best factors so far, and how long it goes on."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rerank.latent.engines.interface import Collected, Factors, Report
 
 
 @dataclass(frozen=True)
-class Look:
-    """What was seen between two looks at the model.
+class HistoryEntry:
+    """What an evaluation during training found, over the epochs since the one before.
 
     Attributes
     ----------
@@ -18,14 +18,14 @@ class Look:
     loss : float
         Mean of log2 A over the records, at their last xi-step; 0 for WARP, which has none.
     xi_error : float or None
-        Relative standard error of A, root mean square; 0 where it is exact or not used (WARP), None where samples were
-        too small to tell.
+        Relative standard error of A, root mean square. 0 if A is exact or not used (WARP), None if the samples were too
+        small to estimate it.
     precision : float or None
-        On the validation part, at the validation's k.
+        Precision@``validation_k`` on the validation part.
     pairs_per_second : float
-        Pairs (y, y') for a second of a thread in the steps.
+        Pairs (y, y') for each second of a thread in the steps.
     xi_share : float
-        Of the threads' time in the xi-step.
+        Share of the xi-step in the threads' time.
     seconds : float
         Wall time since training began.
     """
@@ -54,17 +54,17 @@ class Plan:
     Attributes
     ----------
     epochs : int
-        At most.
+        At most so many.
     every : int
-        Epochs between looks.
+        Epochs between evaluations.
     patience : int
-        Looks without a better precision before training ends; needs a validation part.
+        Evaluations without a better precision before training ends; needs a validation part.
     k : int
         Of the precision.
     verbose : int
-        A line on standard error at each look.
+        1 writes a line to standard error at each evaluation.
     save_every : int
-        Epochs between checkpoints, where there are any.
+        Epochs between checkpoints, if there are any.
     """
 
     epochs: int
@@ -77,20 +77,20 @@ class Plan:
 
 @dataclass(eq=False)
 class Progress:
-    """All that training has to know to go on.
+    """All that is needed to go on with training.
 
     Attributes
     ----------
     factors, epoch
-        The newest that were collected, and after which epoch.
+        The newest collected factors, and their epoch.
     best, best_epoch
-        Those to keep: the best by the validation, else those of the last look.
-    looks : list of dict
-        :class:`Look` by look.
+        The factors to keep: the best on the validation part, else those of the last evaluation.
+    history : list of dict
+        A :class:`HistoryEntry` for each evaluation.
     report : Report
-        Of the epochs since the last look.
-    most, waited
-        Best precision, and looks since then.
+        Of the epochs since the last evaluation.
+    best_precision, waited
+        The best precision, and the number of evaluations since then.
     seconds : float
         Wall time spent.
     stopped : str
@@ -101,33 +101,33 @@ class Progress:
     epoch: int
     best: Factors
     best_epoch: int
-    looks: list[dict[str, Any]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    most: float = -1.0
+    best_precision: float = -1.0
     waited: int = 0
     seconds: float = 0.0
     stopped: str = ""
 
-    def take(self, found: Collected, epoch: int) -> None:
-        """Note what the engine has collected after an epoch."""
+    def update(self, found: Collected, epoch: int) -> None:
+        """Store what the engine collected after an epoch."""
         self.factors, self.epoch = found.factors, epoch
         for report in found.reports:
             self.report += report
         if not (self.report.finite and self.factors.finite):
             self.stopped = "diverged"
 
-    def look(self, precision: float | None, patience: int) -> Look:
-        """Compare the newest factors with the best, and end training after ``patience`` looks in vain."""
+    def evaluated(self, precision: float | None, patience: int) -> HistoryEntry:
+        """Compare the newest factors with the best; after ``patience`` evaluations without a better one, stop."""
         r, self.report = self.report, Report()
         rate = r.pairs / max(r.step_seconds, 1e-9)
         share = r.xi_seconds / max(r.step_seconds + r.xi_seconds, 1e-9)
-        seen = Look(self.epoch, r.loss, r.xi_error, precision, rate, share, self.seconds)
-        self.looks.append(asdict(seen))
-        if precision is None or precision > self.most:
-            self.most, self.waited = precision or 0.0, 0
+        entry = HistoryEntry(self.epoch, r.loss, r.xi_error, precision, rate, share, self.seconds)
+        self.history.append(asdict(entry))
+        if precision is None or precision > self.best_precision:
+            self.best_precision, self.waited = precision or 0.0, 0
             self.best, self.best_epoch = self.factors, self.epoch
         else:
             self.waited += 1
             if self.waited >= patience:
                 self.stopped = "validation"
-        return seen
+        return entry

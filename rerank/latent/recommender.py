@@ -1,4 +1,4 @@
-"""What a fitted model of vectors is for: recommendations, scores, neighbours, and a folder to live in."""
+"""What a trained model offers: recommendations, scores, similar items, and a folder to be saved in."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from rerank.latent.engines.interface import Factors
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log
 from rerank.latent.storage import files
-from rerank.latent.storage.lock import alone
-from rerank.latent.storage.plain import plain
+from rerank.latent.storage.lock import locked
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
 class Recommender:
-    """Methods of a model that keeps ``_factors``, ``_seen`` (the log it was given), ``_held_out`` (users with records
-    there, all of them in the validation part) and the attributes written by :meth:`save`.
+    """The methods of a trained model.
+
+    ``_seen`` is the log that the model was given; ``_held_out`` are the users whose records in it are all in the
+    validation part. :meth:`save` writes these and the other attributes.
     """
 
     _factors: Factors
@@ -46,7 +47,7 @@ class Recommender:
             Rows of the log.
         k : int, default 10
         exclude_seen : bool, default True
-            Leave out what the log holds that the model was given; with ``validation_fraction`` the held-out part, too.
+            Leave out the items that the user has in the log of ``fit``, with those held out by ``validation_fraction``.
 
         Returns
         -------
@@ -58,68 +59,62 @@ class Recommender:
         Raises
         ------
         InputError
-            For users that the model does not know, or ``k`` larger than the catalogue.
+            For users that the model does not know, or ``k`` larger than the number of items.
         """
         check_is_fitted(self, "user_factors_")
-        known = self._known(users, len(self.user_factors_), "users")
+        known = self._checked(users, len(self.user_factors_), "users")
         seen = self._seen if exclude_seen else None
         return top_items(self.score_items, known, k, len(self.item_factors_), seen)
 
     def score_items(self, users: ArrayLike) -> Floats:
         """Scores of all items for some users (n,): float32 (n, n_items), larger is better."""
         check_is_fitted(self, "user_factors_")
-        known = self._known(users, len(self.user_factors_), "users")
+        known = self._checked(users, len(self.user_factors_), "users")
         scores: Floats = self.user_factors_[known] @ self.item_factors_.T
         return scores
 
     def similar_items(self, items: ArrayLike, k: int = 10) -> tuple[Ints, Floats]:
-        """The nearest other items by the cosine of their vectors: items (n, k) and cosines (n, k), best first."""
+        """The other items with the largest cosine of their vectors: items (n, k) and cosines (n, k), best first."""
         check_is_fitted(self, "user_factors_")
         V = self.item_factors_
-        known = self._known(items, len(V), "items")
+        known = self._checked(items, len(V), "items")
         unit = V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), np.float32(1e-12))
         own = Log(np.arange(len(V) + 1, dtype=np.int64), np.arange(len(V), dtype=np.int32), len(V))
         return top_items(lambda some: unit[some] @ unit.T, known, k, len(V), own)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder, whole or not at all; without a pickle.
+        """Write the model to a folder, whole or not at all, without pickle.
 
-        A ``random_state`` that is no number is not kept; the seed that was drawn from it is.
+        A ``random_state`` that is not a number is not saved, but the seed that was drawn from it is.
 
         Raises
         ------
         InputError
-            The folder cannot be written, holds other files but no model, or is being written by someone else.
+            The folder cannot be written, holds other files but no model, or another process writes to it.
         """
         check_is_fitted(self, "user_factors_")
         params = self.get_params()  # type: ignore[attr-defined]
         if not isinstance(params["random_state"], numbers.Integral):
             params["random_state"] = None
         fields = {
-            "params": plain(params),
+            "params": files.plain(params),
             "state": {
                 "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
                 "n_epochs": self.n_epochs_, "alpha": self.alpha_,
             },
-            "history": plain(self.history_),
+            "history": files.plain(self.history_),
         }  # fmt: skip
-        f, log = self._factors, self._seen
         arrays: dict[str, NDArray[Any]] = {
-            "U": f.U,
-            "V": f.V,
-            "GU": f.GU,
-            "GV": f.GV,
-            "log_indptr": log.indptr,
-            "log_items": log.items,
-        }
+            **vars(self._factors), "log_indptr": self._seen.indptr, "log_items": self._seen.items
+        }  # fmt: skip
         if self._held_out.size:
             arrays["held_out"] = self._held_out
-        with alone(folder):
+        with locked(folder):
             files.write(folder, fields, arrays)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` wrote; it can be trained further, and gives the same bits.
+        """Read a model that :meth:`save` wrote; more training gives the same bits as without saving.
 
         Raises
         ------
@@ -138,18 +133,18 @@ class Recommender:
             model.alpha_ = float(state["alpha"])
             model.history_ = list(fields["history"])
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"{folder} holds a model that lacks something; save it again.") from None
-        model._show()
+            raise InputError(f"{folder} holds a model that lacks a field; save it again.") from None
+        model._set_public_factors()
         return model
 
     def _learnt_from(self, learnt: Log, given: Log) -> None:
-        """Note the log that the model was given, and the part of it that it learnt from."""
+        """Store the log that the model was given, and who has no records in the part that it learnt from."""
         self._seen = given
         self._held_out = np.flatnonzero((np.diff(learnt.indptr) == 0) & (np.diff(given.indptr) > 0))
-        self._show()
+        self._set_public_factors()
 
-    def _show(self) -> None:
-        """Set the public factors: those of training, but users it had no records of have the mean of the others."""
+    def _set_public_factors(self) -> None:
+        """Set the public factors. Users without records in training get the mean of the others."""
         known = np.diff(self._seen.indptr) > 0
         known[self._held_out] = False
         self.user_factors_: Floats = self._factors.U
@@ -158,7 +153,7 @@ class Recommender:
             self.user_factors_[~known] = self._factors.U.mean(axis=0, where=known[:, None])
         self.item_factors_: Floats = self._factors.V
 
-    def _known(self, given: ArrayLike, n: int, name: str) -> Ints:
+    def _checked(self, given: ArrayLike, n: int, name: str) -> Ints:
         found = np.asarray(given)
         if found.ndim > 1 or (found.size and found.dtype.kind not in "iu"):
             raise InputError(

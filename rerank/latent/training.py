@@ -1,4 +1,4 @@
-"""The loop around an engine: epochs, validation, checkpoints, and stopping without losing anything."""
+"""The loop around an engine: epochs, evaluations, checkpoints, and an end that loses nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
@@ -17,15 +17,8 @@ from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan, Progress
 
-
-class Keeper(Protocol):
-    """Whoever keeps checkpoints."""
-
-    def resume(self, start: Factors) -> Progress | None:
-        """Where an earlier run came to, if there was one."""
-
-    def keep(self, run: Progress) -> None:
-        """Write down where training is."""
+if TYPE_CHECKING:
+    from rerank.latent.storage.checkpoint import Checkpoint
 
 
 def train(
@@ -36,15 +29,15 @@ def train(
     plan: Plan,
     first: int,
     validation: Log | None,
-    keeper: Keeper | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Progress:
     """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found.
 
-    With a ``keeper`` that knows an earlier run, training goes on from there and ends with the same bits.
+    If ``checkpoint`` holds an earlier run, training goes on from there and ends with the same bits.
     """
-    run = keeper.resume(start) if keeper else None
+    run = checkpoint.resume(start) if checkpoint else None
     run = run or Progress(start, first - 1, start, first - 1)
-    del start  # A sixth of the memory, once there is something better.
+    del start  # Frees a sixth of the memory as soon as there are better factors.
     if run.stopped:
         return run
     began = time.monotonic() - run.seconds
@@ -53,17 +46,17 @@ def train(
     try:
         while not run.stopped:
             epoch = run.epoch + 1
-            while not _due(epoch, first, plan, keeper is not None):
+            while not _due(epoch, first, plan, checkpoint is not None):
                 _epoch(engine, settings, epoch)
                 epoch += 1
             _epoch(engine, settings, epoch)
-            run.factors = run.best  # Those of before make room.
-            run.take(engine.collect(), epoch)
+            run.factors = run.best  # Frees the memory of the older factors before new ones are collected.
+            run.update(engine.collect(), epoch)
             run.seconds = time.monotonic() - began
             if not run.stopped:
-                _look(run, plan, first, log, validation)
-                if keeper:
-                    keeper.keep(run)
+                _evaluate_if_due(run, plan, first, log, validation)
+                if checkpoint:
+                    checkpoint.save(run)
     except KeyboardInterrupt:
         run.stopped = "interrupted"
         _keep_interrupted(engine, run, epoch, validation)
@@ -78,19 +71,19 @@ def _epoch(engine: Engine, settings: Settings, epoch: int) -> None:
         engine.sub_epoch(Step(epoch, t))
 
 
-def _due(epoch: int, first: int, plan: Plan, kept: bool) -> bool:
+def _due(epoch: int, first: int, plan: Plan, saved: bool) -> bool:
     """Whether factors are collected after an epoch."""
     done = epoch - first + 1
-    return done % plan.every == 0 or done >= plan.epochs or (kept and done % plan.save_every == 0)
+    return done % plan.every == 0 or done >= plan.epochs or (saved and done % plan.save_every == 0)
 
 
-def _look(run: Progress, plan: Plan, first: int, log: Log, validation: Log | None) -> None:
+def _evaluate_if_due(run: Progress, plan: Plan, first: int, log: Log, validation: Log | None) -> None:
     done = run.epoch - first + 1
     if done % plan.every and done < plan.epochs:
         return
-    seen = run.look(_precision(run.factors, log, validation, plan.k), plan.patience)
+    entry = run.evaluated(_precision(run.factors, log, validation, plan.k), plan.patience)
     if plan.verbose:
-        print(seen, file=sys.stderr, flush=True)
+        print(entry, file=sys.stderr, flush=True)
     if done >= plan.epochs and not run.stopped:
         run.stopped = "epochs"
 
@@ -99,28 +92,29 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
     if validation is None:
         return None
     scores: Callable[..., object] = lambda users: factors.U[users] @ factors.V.T  # noqa: E731
-    # As many threads as a shard has: otherwise the last bits of a score, and with them where training stops, would
+    # One thread, as in a shard. With more, the last bits of a score, and so the epoch at which training stops, would
     # depend on the machine.
     with threadpool_limits(1, "blas"):
         return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
 
 
 def _keep_interrupted(engine: Engine, run: Progress, epoch: int, validation: Log | None) -> None:
-    """Without a validation, or before its first look, the newest factors are the best there are."""
-    if validation is None or not run.looks:
-        run.take(engine.collect(), epoch)
+    """Without a validation part, or before the first evaluation, keep the newest factors as the best."""
+    if validation is None or not run.history:
+        run.update(engine.collect(), epoch)
         if run.stopped != "diverged":
             run.best, run.best_epoch = run.factors, epoch
 
 
-def complain(found: Progress, advice: str) -> None:
-    """Say that training diverged, if so: an error where there is nothing to keep, else a warning."""
-    if found.stopped != "diverged":
+def report_divergence(run: Progress, settings: Settings) -> None:
+    """If training diverged, raise an error if there is nothing to keep, else warn."""
+    if run.stopped != "diverged":
         return
-    if found.best_epoch == 0:
-        raise SolverError(f"Vectors grew beyond all bounds before the first look: {advice}")
+    advice = f"learning_rate={settings.learning_rate} is too large for {settings.optimizer!r}; lower it."
+    if run.best_epoch == 0:
+        raise SolverError(f"Vectors grew beyond all bounds before the first evaluation: {advice}")
     warnings.warn(
-        f"Vectors grew beyond all bounds; those of epoch {found.best_epoch} are kept: {advice}",
+        f"Vectors grew beyond all bounds; those of epoch {run.best_epoch} are kept: {advice}",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=4,
     )

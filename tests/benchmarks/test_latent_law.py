@@ -65,7 +65,7 @@ def test_the_engine_deals_by_way_of_the_driver_where_the_law_says_so():
     pytest.importorskip("ray")
     from rerank.latent.engines import ray_engine
 
-    assert ray_engine.WORTH == WORTH
+    assert ray_engine.SMALL_MESSAGE == WORTH
 
 
 def test_more_shards_take_less_time_until_the_driver_takes_more():

@@ -1,4 +1,4 @@
-"""Checkpoints: a run whose process died goes on to the same bits, and what is not of the run is refused."""
+"""Checkpoints: a run whose process died goes on to the same bits, and checkpoints of other runs are refused."""
 
 import json
 import os
@@ -35,15 +35,15 @@ def logs():
 
 
 def same(a, b):
-    """Factors, where they were found, and all that was seen on the way but the seconds."""
-    looks = [
-        [{k: v for k, v in look.items() if k in ("epoch", "loss", "xi_error", "precision")} for look in m.history_]
+    """The same factors, epochs and history, but for the seconds."""
+    histories = [
+        [{k: v for k, v in entry.items() if k in ("epoch", "loss", "xi_error", "precision")} for entry in m.history_]
         for m in (a, b)
     ]  # fmt: skip
     return (
         (a._factors.U == b._factors.U).all() and (a._factors.V == b._factors.V).all()
         and (a._factors.GU == b._factors.GU).all() and (a._factors.GV == b._factors.GV).all()
-        and looks[0] == looks[1] and (a.n_epochs_, a.stopped_) == (b.n_epochs_, b.stopped_)
+        and histories[0] == histories[1] and (a.n_epochs_, a.stopped_) == (b.n_epochs_, b.stopped_)
     )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ class Crash(Exception):
 
 
 def crashing(monkeypatch, epoch):
-    """An error in the last sub-epoch of ``epoch``; the patch is taken back by the caller."""
+    """An error in the last sub-epoch of ``epoch``; the caller undoes the patch."""
     run = LocalEngine.sub_epoch
 
     def sub_epoch(self, step):
@@ -78,10 +78,10 @@ def test_a_run_that_died_goes_on_to_the_same_bits(logs, tmp_path, monkeypatch, d
     run = LocalEngine.sub_epoch
     monkeypatch.setattr(LocalEngine, "sub_epoch", lambda self, step: (done.append(step), run(self, step)))
     again = model(tmp_path / "c", checkpoint_every=every, patience=9).fit(*given)
-    kept = [e for e in range(died) if e % every == 0 or e % 2 == 0]  # looks are written down, too
+    kept = [e for e in range(died) if e % every == 0 or e % 2 == 0]  # every evaluation is saved, too
     assert done[0] == (max(kept) + 1, 0)
     assert same(whole, again)
-    if not validated:  # the factors of the last look are kept beside the newest
+    if not validated:  # the factors of the last evaluation are kept beside the newest
         assert best == {1: None, 4: "own", 8: "newest", 9: "newest"}[died]
 
 
@@ -93,7 +93,7 @@ def test_a_checkpoint_changes_nothing_and_a_run_that_ended_is_not_run_again(logs
     assert same(whole, model(tmp_path / "c", n_jobs=1, verbose=1).fit(logs[0]))
 
 
-def test_the_seed_of_the_folder_is_taken_where_none_is_given(logs, tmp_path):
+def test_the_seed_of_the_folder_is_used_if_none_is_given(logs, tmp_path):
     first = model(tmp_path / "c", random_state=None).fit(logs[0])
     assert same(first, model(tmp_path / "c", random_state=None).fit(logs[0]))
     assert not same(first, model(tmp_path / "d", random_state=None).fit(logs[0]))
@@ -116,7 +116,7 @@ def test_ctrl_c_leaves_a_run_that_can_go_on(logs, tmp_path, monkeypatch):
 SCRIPT = """
 import os, signal, sys
 import scipy.sparse as sp
-from rerank.latent import LatentRoBiRank, files
+from rerank.latent import LatentRoBiRank
 from tests.latent.test_checkpoint import OPTIONS
 count = 0
 replace = os.replace
@@ -131,7 +131,7 @@ LatentRoBiRank(**OPTIONS, checkpoint=sys.argv[2]).fit(sp.load_npz(sys.argv[1]))
 """
 
 
-# The first file to be moved is the claim of the folder, then come four arrays and the JSON file of each epoch.
+# The first file to be moved reserves the folder, then come four arrays and the JSON file of each epoch.
 @pytest.mark.parametrize("moved", [1, 6, 13])
 def test_a_process_killed_while_it_writes_leaves_a_whole_checkpoint(logs, tmp_path, moved):
     sp.save_npz(tmp_path / "log.npz", logs[0])
@@ -147,7 +147,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_checkpoint(logs, tmp_pa
         at = files.read(folder, KIND)[0]["at"]
         assert (at and at["epoch"]) == {6: None, 13: 2}[moved]
     assert same(model(None).fit(logs[0]), model(folder).fit(logs[0]))
-    assert not list(folder.glob(".*.npy.part"))
+    assert not list(folder.glob(".*.part"))
 
 
 def contents(folder):
@@ -208,7 +208,7 @@ def spoil(folder, what):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("schema", "schema 2"), ("version", "version='9.9'"), ("format", "no exact-rerank latent checkpoint"),
+        ("schema", "schema 2"), ("version", "version='9.9'"), ("format", "not an exact-rerank latent checkpoint"),
         ("run", "damaged"), ("option", "another version"), ("at", "damaged"), ("json", "no readable"),
         ("array", "not the array"), ("missing", "missing"),
     ],

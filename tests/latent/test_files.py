@@ -1,4 +1,4 @@
-"""Folders of models and checkpoints: what is ours in them, who may write, and what JSON keeps."""
+"""Folders of models and checkpoints: which files are removed, who may write, and what JSON holds."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from rerank.errors import InputError
 from rerank.latent import LatentRoBiRank
 from rerank.latent.storage import files
 from rerank.latent.storage.checkpoint import KIND
-from rerank.latent.storage.lock import NAME, alone
-from rerank.latent.storage.plain import plain
+from rerank.latent.storage.files import plain
+from rerank.latent.storage.lock import NAME, locked
 from tests.cases.latent import clustered_log
 
 ROOT = Path(__file__).parents[2]
@@ -34,12 +34,17 @@ def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
-def test_files_of_others_in_the_folder_are_left_alone(fitted, tmp_path):
+def test_files_of_others_in_the_folder_are_left_locked(fitted, tmp_path):
     fitted.save(tmp_path)
     theirs = {"features.npy", "U.npy", "U-0123.npy", f"X-{DIGITS}.npy", "notes.part", ".other.json.ab.part"}
     for name in theirs:
         (tmp_path / name).write_text("mine")
-    ours = {f"U-{DIGITS}.npy", f".GV-{DIGITS}.npy.part", ".model.json.x1y2.part"}
+    ours = {
+        f"U-{DIGITS}.npy",
+        f".GV-{DIGITS}.npy.part",
+        f".V-{DIGITS}.npy.x1y2.part",
+        ".model.json.x1y2.part",
+    }
     for name in ours:
         (tmp_path / name).write_text("left by a process that died")
     fitted.save(tmp_path)
@@ -97,22 +102,22 @@ def test_a_folder_that_is_held_is_refused_and_left_as_it_was(fitted, tmp_path):
     model(checkpoint=tmp_path / "c").fit(log)
     fitted.save(tmp_path / "m")
     before = names(tmp_path / "c"), names(tmp_path / "m")
-    with alone(tmp_path / "c"), alone(tmp_path / "m"):
+    with locked(tmp_path / "c"), locked(tmp_path / "m"):
         with pytest.raises(InputError, match=f"in use by process {os.getpid()}"):
             model(checkpoint=tmp_path / "c").fit(log)
         with pytest.raises(InputError, match="in use by"):
             fitted.save(tmp_path / "m")
     assert before == (names(tmp_path / "c"), names(tmp_path / "m"))
     fitted.save(tmp_path / "m")
-    with alone(tmp_path / "new"):  # and one that was not there is made
+    with locked(tmp_path / "new"):  # and one that was not there is made
         pass
     assert names(tmp_path / "new") == set()
 
 
 HOLDER = """
 import os, signal, sys
-from rerank.latent.storage.lock import alone
-with alone(sys.argv[1]):
+from rerank.latent.storage.lock import locked
+with locked(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -137,19 +142,19 @@ def test_another_process_keeps_us_out_until_it_is_dead(fitted, tmp_path):
 
 
 def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatch):
-    """The holder lets go between our opening of the file and our lock: ours is then of a file that has no name."""
+    """The holder unlocks after we open the file and before we lock it: our lock is then of a file without a name."""
     import rerank.latent.storage.lock as lock
 
-    take, taken = lock._lock, []
+    take, locks = lock._lock, []
 
     def removed(descriptor):
-        if not taken:
+        if not locks:
             (tmp_path / NAME).unlink()
         take(descriptor)
-        taken.append(os.fstat(descriptor).st_ino)
+        locks.append(os.fstat(descriptor).st_ino)
 
     monkeypatch.setattr(lock, "_lock", removed)
-    with alone(tmp_path):
-        assert len(taken) == 2 and (tmp_path / NAME).stat().st_ino == taken[-1]
-        with pytest.raises(InputError, match="in use"), alone(tmp_path):
+    with locked(tmp_path):
+        assert len(locks) == 2 and (tmp_path / NAME).stat().st_ino == locks[-1]
+        with pytest.raises(InputError, match="in use"), locked(tmp_path):
             pass

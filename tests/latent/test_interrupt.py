@@ -22,8 +22,8 @@ def engine():
     made.close()
 
 
-def test_shards_that_were_handed_out_are_waited_for(engine, monkeypatch):
-    """Ctrl-C before the second shard has its task: the first one is still to end before vectors are collected."""
+def test_shards_that_have_a_task_are_waited_for(engine, monkeypatch):
+    """Ctrl-C before the second shard has its task: the first one ends before vectors are collected."""
     submit, ended = engine._pool.submit, threading.Event()
 
     def slow(shard, step, block):
@@ -47,7 +47,7 @@ def test_shards_that_were_handed_out_are_waited_for(engine, monkeypatch):
 
 
 def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
-    """Ctrl-C while the driver waits: what the shards say later, of divergence above all, is heard."""
+    """Ctrl-C while the driver waits: later reports of the shards count, above all those of divergence."""
     waiting = threading.Event()
 
     def run(shard, step, block):
@@ -77,14 +77,14 @@ def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
     assert engine.collect().report.pairs > 0
 
 
-def test_the_libraries_are_looked_for_once(engine, monkeypatch):
-    """BLAS has one thread while a shard works, but the search through all loaded libraries is made before."""
-    looked, threads = [], []
+def test_the_libraries_are_searched_for_once(engine, monkeypatch):
+    """BLAS has one thread while a shard works, but the search through all loaded libraries comes before."""
+    searched, threads = [], []
     load = threadpoolctl.ThreadpoolController._load_libraries
     monkeypatch.setattr(
         threadpoolctl.ThreadpoolController,
         "_load_libraries",
-        lambda self: (looked.append(self), load(self))[1],
+        lambda self: (searched.append(self), load(self))[1],
     )
 
     def run(shard, step, block):
@@ -93,7 +93,7 @@ def test_the_libraries_are_looked_for_once(engine, monkeypatch):
 
     monkeypatch.setattr(Shard, "run", run)
     with threadpoolctl.threadpool_limits(2, "blas"):
-        looked.clear()
+        searched.clear()
         engine.sub_epoch(Step(1, 0))
-    assert looked == [] and set(threads) == {1}
+    assert searched == [] and set(threads) == {1}
     assert np.isfinite(engine.collect().factors.U).all()

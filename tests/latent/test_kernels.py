@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from rerank.latent.engines.blocks import partition
 from rerank.latent.engines.interface import ItemBlock, Report, Settings, Step
 from rerank.latent.engines.local import LocalEngine
-from rerank.latent.engines.shard import Shard, visit_starts
-from rerank.latent.kernels.competitors import draw_others, odds_of
-from rerank.latent.kernels.products import LANES
-from rerank.latent.kernels.rows import draw, exp2
-from rerank.latent.kernels.steps import robirank
-from rerank.latent.kernels.warp import phi, warp
-from rerank.latent.kernels.xi_kernels import user_sums
+from rerank.latent.engines.shard import Shard
+from rerank.latent.kernels.primitives import LANES, draw, exp2
+from rerank.latent.kernels.steps import draw_others, importance_weights, robirank
+from rerank.latent.kernels.visits import visit_starts
+from rerank.latent.kernels.warp import harmonic, warp
+from rerank.latent.kernels.xi import user_sums
 from rerank.latent.log import log_of
 from tests.cases.latent import gradient, linearised, random_factors, random_log, sigma, sums_over_others
 
@@ -33,7 +32,7 @@ def records_of(shard, order):
 
 @pytest.mark.parametrize(("n_shards", "popular"), [(1, 0.0), (2, 0.6)])
 def test_the_mean_step_is_the_gradient(n_shards, popular):
-    """Steps too small to disturb one another, summed over an epoch, whose draws differ: no constant is left over."""
+    """Steps too small to affect one another, summed over an epoch, whose draws differ; without any free constant."""
     log = random_log(6, 9, 0.4, seed=1)
     start = random_factors(6, 9, 2)
     alpha, rate, repeats = 0.3, 1e-4, 600
@@ -63,7 +62,7 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
 
 
 def give_xi(engine, log, xi, t):
-    """Hand the shards the exact ``xi``, so that only the step is tested."""
+    """Give the shards the exact ``xi``, so that only the step is tested."""
     table = log.toarray() * 0.0
     table[log.nonzero()] = xi
     for users, shard in zip(engine._users, engine._shards):
@@ -77,10 +76,10 @@ def give_xi(engine, log, xi, t):
 
 
 def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, seed):
-    """The kernel's steps of plain SGD, by the derivative of the formula in its docstring."""
+    """The steps of plain SGD, by the derivative of the formula in the docstring of the kernel."""
     state = np.array([seed], dtype=np.uint64)
     B = len(V)
-    odds = odds_of(where, B, popular)
+    weights = importance_weights(where, B, popular)
     for low in starts:
         rows = [r for r in range(low, min(low + size, who.size)) if who[r] == who[low]]
         x, c = who[low], len(rows)
@@ -93,12 +92,12 @@ def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, s
             gV[y] += alpha * (1.5 - B / (B - 1)) * V[y]
             for z in other:
                 t = u @ V[y] - u @ V[z]
-                force = -(n - 1) / np.log(2) * B / (B - 1) * xi[r] / m * odds[z] / (1 + 2.0**t)
+                force = -(n - 1) / np.log(2) * B / (B - 1) * xi[r] / m * weights[z] / (1 + 2.0**t)
                 gU += force * (V[y] - V[z])
                 gV[y] += force * u
                 gV[z] -= force * u
         for z in other:
-            gV[z] += alpha * B / (B - 1) * c / m * odds[z] * V[z]
+            gV[z] += alpha * B / (B - 1) * c / m * weights[z] * V[z]
         U[x] -= rate * gU
         V -= rate * gV
 
@@ -186,7 +185,7 @@ def test_sampled_sums_have_the_error_they_state_and_no_bias():
 
 def test_the_harmonic_number_meets_its_series():
     for k in (1, 2, 31, 32, 33, 1000):
-        assert phi(k) == pytest.approx(sum(1 / i for i in range(1, k + 1)), rel=1e-8)
+        assert harmonic(k) == pytest.approx(sum(1 / i for i in range(1, k + 1)), rel=1e-8)
 
 
 def test_powers_of_two_are_those_of_numpy():
@@ -199,18 +198,18 @@ def test_powers_of_two_are_those_of_numpy():
 
 
 @pytest.mark.parametrize("popular", [0.0, 0.6, 0.95])
-def test_what_a_draw_is_worth_makes_up_for_its_chance(popular):
-    """Items 0 .. 5 with 0 .. 5 records: drawn by the chances that the docstring says, and worth one over them."""
+def test_importance_weights_correct_for_the_chance_of_a_draw(popular):
+    """Items 0 .. 5 with 0 .. 5 records have the chances that the docstring says, and weights inverse to them."""
     where = np.repeat(np.arange(6), np.arange(6)).astype(np.int32)
     state, other = np.array([7], dtype=np.uint64), np.empty(60_000, dtype=np.int64)
     draw_others(where, 6, popular, other, state)
     chance = (1 - popular) / 6 + popular * np.arange(6) / 15
     found = np.bincount(other, minlength=6) / other.size
     np.testing.assert_allclose(found, chance, atol=5 * np.sqrt(0.25 / other.size))
-    np.testing.assert_allclose(odds_of(where, 6, popular) * chance * 6, 1.0, rtol=1e-6)
+    np.testing.assert_allclose(importance_weights(where, 6, popular) * chance * 6, 1.0, rtol=1e-6)
 
 
-def test_draws_are_even():
+def test_draws_are_uniform():
     state = np.array([5], dtype=np.uint64)
     seen = np.bincount([draw(state, 6) for _ in range(6000)], minlength=6)
     # Chi-square with 5 degrees of freedom: 30 is passed once in 70,000 seeds.
@@ -260,7 +259,7 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
 
 @pytest.mark.parametrize(("B", "violators"), [(3, 1), (5, 2), (4, 3)])
 def test_warp_counts_draws_of_other_items(B, violators):
-    """So the mean number of draws is that of the others over the violators, and what (n - 1) / N takes it for."""
+    """So the mean number of draws is the number of others over that of violators, as (n - 1) / N assumes."""
     f, k = np.float32, 20_000
     U, V = np.ones((1, 1), f), np.full((B, 1), -9, f)
     V[0], V[1 : 1 + violators] = 0, 0
@@ -275,7 +274,7 @@ def test_warp_counts_draws_of_other_items(B, violators):
 
 @pytest.mark.parametrize(("m", "known"), [(1, False), (2, None), (3, True), (40, True)])
 def test_a_sample_without_a_spread_has_no_error(m, known):
-    """Of a sample of two, y may be one: then there is a single other item, whose spread nobody knows."""
+    """One of a sample of two may be y: then there is a single other item, and its spread is unknown."""
     log, start = random_log(60, 40, 0.3, seed=5), random_factors(60, 40, 4)
     shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi="sampled", xi_samples=m))
     _, block = one_block(shard)

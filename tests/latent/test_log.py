@@ -1,4 +1,4 @@
-"""Logs: what is accepted, how they are split, and how items are dealt out."""
+"""Logs: which matrices are accepted, how they are split, and how items get their blocks."""
 
 import tracemalloc
 
@@ -96,9 +96,9 @@ def broken(indices, indptr):
     [
         (sp.csr_matrix([[1j, 0]]), "complex128"),
         (sp.coo_array(np.ones(3)), "1 axes"),
-        (broken([0, 9], [0, 1, 2]), "no sound csr"),
-        (broken([0, 9], [0, 1, 2]).T, "no sound csc"),
-        (broken([0, 1], [0, 2, 1]), "no sound csr"),
+        (broken([0, 9], [0, 1, 2]), "not a valid csr"),
+        (broken([0, 9], [0, 1, 2]).T, "not a valid csc"),
+        (broken([0, 1], [0, 2, 1]), "not a valid csr"),
         (sp.csr_matrix([[1.0, np.nan]]), "NaN"),
         (sp.csr_matrix([[1.0, -2.0]]), "negative"),
         (sp.csr_matrix([[np.inf, 1.0]]), "infinite"),
@@ -130,7 +130,7 @@ def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, 
     density=st.sampled_from([0.0, 0.1, 0.6]),
 )
 def test_a_split_is_that_of_a_loop_over_users(seed, fractions, chunk, density):
-    """The records with a user's smallest random numbers come first, however many users are dealt out together."""
+    """The records with a user's smallest random numbers come first, however many users are split together."""
     X = random_log(density=density, seed=seed)
     drawn = np.random.default_rng(seed).random(X.nnz)
     wanted = np.zeros((len(fractions) + 1, *X.shape))
@@ -173,18 +173,18 @@ def test_shares_that_are_none_are_refused(fractions):
     seed=st.integers(0, 99),
     epoch=st.integers(1, 9),
 )
-def test_items_are_dealt_out_once_in_equal_parts(n, blocks, parts, seed, epoch):
-    dealt = partition(n, blocks, parts, seed, epoch)
-    np.testing.assert_array_equal(np.sort(dealt.order), np.arange(n))
-    np.testing.assert_array_equal(dealt.order[dealt.place], np.arange(n))
-    sizes = np.diff(dealt.edges)
+def test_every_item_is_in_one_of_equal_parts(n, blocks, parts, seed, epoch):
+    items = partition(n, blocks, parts, seed, epoch)
+    np.testing.assert_array_equal(np.sort(items.order), np.arange(n))
+    np.testing.assert_array_equal(items.order[items.place], np.arange(n))
+    sizes = np.diff(items.edges)
     assert sizes.max() - sizes.min() <= 1
-    for y, k in enumerate(dealt.part_of()):
-        assert dealt.edges[k] <= dealt.place[y] < dealt.edges[k + 1]
-    assert dealt.bounds(blocks - 1)[1] == n
+    for y, k in enumerate(items.part_of()):
+        assert items.edges[k] <= items.place[y] < items.edges[k + 1]
+    assert items.bounds(blocks - 1)[1] == n
 
 
-def test_an_epoch_deals_the_items_anew_and_the_same_again():
+def test_each_epoch_has_its_own_partition_and_always_the_same():
     first, again, second = (partition(50, 2, 2, 7, epoch).order for epoch in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert (first != second).any()
@@ -195,7 +195,7 @@ def test_any_two_items_meet_equally_often():
     for epoch in range(4000):
         part = partition(7, 1, 3, 0, epoch).part_of()
         sizes = np.bincount(part)
-        # What a pair weighs when it meets: one over the number of the others.
+        # The weight of a pair that meets: one over the number of the others.
         met += (part[:, None] == part) / (sizes[part] - 1.0)[:, None]
     met = met[~np.eye(7, dtype=bool)] / 4000 * 6
     # Each entry is a mean of 4000 numbers with a standard deviation below 3.

@@ -45,7 +45,7 @@ def test_it_finds_the_groups_of_a_clustered_log(logs, loss, optimizer):
     found = evaluate(model.score_items, test, k=5, seen=train).means()
     popular = np.asarray(train.sum(axis=0)).ravel()
     chance = evaluate(lambda users: np.tile(popular, (len(users), 1)), test, k=5, seen=train).means()
-    # A fourth of the items is of a user's group, so knowing the groups is worth about four times popularity.
+    # A fourth of the items is of a user's group, so a model that knows the groups has about four times the precision.
     assert found["precision"] > 2 * chance["precision"]
 
 
@@ -53,7 +53,7 @@ def test_training_lowers_the_loss_it_reports(logs):
     model = small(n_shards=1, block_bytes=2**20, n_epochs=20, evaluate_every=1, alpha=1e-3, xi="exact").fit(
         logs[0]
     )
-    losses = [look["loss"] for look in model.history_]
+    losses = [entry["loss"] for entry in model.history_]
     assert losses[-1] < losses[10] < losses[0]
     again = small(n_shards=1, block_bytes=2**20, n_epochs=19, alpha=1e-3, xi="exact").fit(logs[0])
     A = sums_over_others(logs[0], again.user_factors_.astype(float), again.item_factors_.astype(float))
@@ -159,9 +159,9 @@ def test_folders_of_others_are_left_alone(logs, tmp_path):
         small(n_epochs=1).fit(logs[0]).save(tmp_path / "mine.txt" / "model")
 
 
-def test_validation_ends_training_and_the_best_look_is_kept(logs, capsys):
+def test_validation_ends_training_and_the_best_factors_are_kept(logs, capsys):
     model = small(n_epochs=500, evaluate_every=1, patience=2, validation_k=5, verbose=1).fit(*logs)
-    precisions = [look["precision"] for look in model.history_]
+    precisions = [entry["precision"] for entry in model.history_]
     best = int(np.argmax(precisions))
     assert model.stopped_ == "validation" and len(precisions) == best + 3 < 500
     assert model.n_epochs_ == best + 1
@@ -172,7 +172,7 @@ def test_validation_ends_training_and_the_best_look_is_kept(logs, capsys):
     assert {"loss", "pairs_per_second"} <= set(model.history_[0])
 
 
-def test_a_look_has_one_thread_and_an_error_that_is_not_known_is_said_to_be(logs, monkeypatch, capsys):
+def test_an_evaluation_has_one_thread_and_an_unknown_error_is_called_so(logs, monkeypatch, capsys):
     threads = []
 
     def evaluated(*arguments):
@@ -186,15 +186,15 @@ def test_a_look_has_one_thread_and_an_error_that_is_not_known_is_said_to_be(logs
     assert model.history_[0]["xi_error"] is None and "error not known" in capsys.readouterr().err
 
 
-def test_of_many_users_some_are_looked_at(logs):
+def test_of_many_users_some_are_evaluated(logs):
     train, held_out = logs
     sizes = np.diff(held_out.indptr)
     model = small(n_epochs=2, evaluate_every=2, validation_k=5, validation_users=7).fit(train, held_out)
     kept = some_users(log_of(held_out), 7, seed_of(model._seed, VALIDATION, 1))
-    looked = np.flatnonzero(np.diff(kept.indptr))
-    assert looked.size == 7 and (np.diff(kept.indptr)[looked] == sizes[looked]).all()
+    drawn = np.flatnonzero(np.diff(kept.indptr))
+    assert drawn.size == 7 and (np.diff(kept.indptr)[drawn] == sizes[drawn]).all()
     full = held_out.copy()
-    full.data[np.isin(np.repeat(np.arange(sizes.size), sizes), looked, invert=True)] = 0
+    full.data[np.isin(np.repeat(np.arange(sizes.size), sizes), drawn, invert=True)] = 0
     expected = evaluate(model.score_items, full, k=5, seen=train).means()["precision"]
     assert model.history_[0]["precision"] == pytest.approx(expected)
     assert same(model, small(n_epochs=2).fit(train))
@@ -241,7 +241,7 @@ def test_what_was_held_out_is_not_recommended_either(logs, tmp_path):
 
 
 def interrupting(monkeypatch, epoch):
-    """Ctrl-C in the last sub-epoch of ``epoch``, after the work is handed out."""
+    """Ctrl-C in the last sub-epoch of ``epoch``, after its work."""
     run = LocalEngine.sub_epoch
 
     def sub_epoch(self, step):
@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_what_was_found(logs, monkeypatch):
     assert stopped.stopped_ == "interrupted" and stopped.n_epochs_ == 3 and same(whole, stopped)
 
 
-def test_ctrl_c_with_validation_keeps_the_best_look(logs, monkeypatch):
+def test_ctrl_c_with_validation_keeps_the_best_factors(logs, monkeypatch):
     interrupting(monkeypatch, 6)
     stopped = small(n_epochs=50, evaluate_every=2, learning_rate=0.01).fit(*logs)
     assert stopped.stopped_ == "interrupted" and stopped.n_epochs_ in (2, 4)
@@ -277,7 +277,7 @@ def test_divergence_is_an_error_at_once_and_a_warning_later(logs):
 
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_divergence_in_the_last_epoch_is_seen(logs, epochs):
-    """One visit of each user an epoch: nobody looks at the vectors that the last one leaves."""
+    """Each user has one visit an epoch, and vectors are not checked after it."""
     model = small(
         optimizer="sgd", learning_rate=1e30 if epochs == 1 else 1e16, n_epochs=epochs, visit_size=99
     )
@@ -294,7 +294,7 @@ def test_divergence_before_ctrl_c_is_seen(logs, monkeypatch):
 
 @pytest.mark.parametrize("spoilt", ["U", "V", "GU", "GV"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_collected_is_looked_over(spoilt, value):
+def test_collected_factors_are_checked(spoilt, value):
     factors = random_factors(5, 7, 3)
     assert factors.finite and random_factors(0, 7, 3).finite
     getattr(factors, spoilt).flat[-1] = value

@@ -1,11 +1,11 @@
-"""The loop in random order that the steps are compared with, and the log that both are timed on."""
+"""The loop in random order that the steps are compared with, and the log on which both are timed."""
 
 import numpy as np
 import pytest
 
 from benchmarks.latent.log import drawn_log, read, shape, write
 from benchmarks.latent.naive import naive
-from rerank.latent.kernels.rows import draw
+from rerank.latent.kernels.primitives import draw
 from tests.cases.latent import random_factors
 
 

@@ -1,4 +1,4 @@
-"""The Ray engine on two cores: the local engine's bits, whatever is killed and whoever interrupts."""
+"""The Ray engine on two cores: the local engine's bits, also after lost workers and interruptions."""
 
 import os
 import signal
@@ -54,25 +54,25 @@ def fitted(engine, logs, **options):
     return LatentRoBiRank(**{**OPTIONS, "engine": engine, **options}).fit(*logs)
 
 
-# Items are dealt out anew from shard to shard, or by way of the driver where that would be many small messages.
-@pytest.mark.parametrize(("p", "loss", "worth"), [(1, "robirank", 1e9), (2, "warp", 1e9), (4, "robirank", 0)])
-def test_the_bits_of_the_local_engine(logs, engines, monkeypatch, p, loss, worth):
-    monkeypatch.setattr(ray_engine, "WORTH", worth)
+# New blocks are sent from shard to shard, or through the driver if the messages would be small.
+@pytest.mark.parametrize(("p", "loss", "small"), [(1, "robirank", 1e9), (2, "warp", 1e9), (4, "robirank", 0)])
+def test_the_bits_of_the_local_engine(logs, engines, monkeypatch, p, loss, small):
+    monkeypatch.setattr(ray_engine, "SMALL_MESSAGE", small)
     options = dict(n_shards=p, loss=loss, patience=9)
     assert same(fitted("local", logs, **options), fitted("ray", logs, **options))
     assert engines[0].n_lost == 0 and ray.is_initialized()
 
 
 def killing(monkeypatch, at, kill):
-    """``kill`` an actor of the engine while the shards are busy with the step ``at``; each time it is handed out."""
-    hand_out = ray_engine.RayEngine._hand_out
+    """``kill`` an actor of the engine while the shards work on a step of ``at``, each time it is submitted."""
+    submit = ray_engine.RayEngine._submit
 
-    def handing_out(self, step, renew):
-        hand_out(self, step, renew)
+    def submitting(self, step, renew):
+        submit(self, step, renew)
         if step in at:
             kill(self._actors[len(self._actors) - 1], step)
 
-    monkeypatch.setattr(ray_engine.RayEngine, "_hand_out", handing_out)
+    monkeypatch.setattr(ray_engine.RayEngine, "_submit", submitting)
 
 
 def test_workers_that_are_killed_in_an_epoch_change_no_bit(logs, engines, monkeypatch):
@@ -96,7 +96,7 @@ def test_workers_that_are_killed_in_an_epoch_change_no_bit(logs, engines, monkey
     assert same(whole, found)
 
 
-def test_workers_lost_time_and_again_end_the_run_and_another_engine_goes_on(
+def test_workers_lost_again_and_again_end_the_run_and_another_engine_goes_on(
     logs, engines, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(ray_engine, "LOSSES", 2)
@@ -111,16 +111,16 @@ def test_workers_lost_time_and_again_end_the_run_and_another_engine_goes_on(
 
 
 def test_ctrl_c_between_the_calls_to_two_shards_keeps_whole_steps(logs, monkeypatch):
-    in_hand, count = ray_engine.in_hand, []
+    block_of, count = ray_engine.block_of, []
 
     def interrupted(q, step, p):
         if (q, step) == (1, (3, 1)):
             count.append(step)
             if len(count) == 1:  # the first shard has its pieces, the second not
                 raise KeyboardInterrupt
-        return in_hand(q, step, p)
+        return block_of(q, step, p)
 
-    monkeypatch.setattr(ray_engine, "in_hand", interrupted)
+    monkeypatch.setattr(ray_engine, "block_of", interrupted)
     stopped = fitted("ray", logs[:1], n_epochs=50, evaluate_every=10)
     assert len(count) > 1 and stopped.stopped_ == "interrupted"
     whole = fitted("local", logs[:1], n_epochs=3)
@@ -129,7 +129,7 @@ def test_ctrl_c_between_the_calls_to_two_shards_keeps_whole_steps(logs, monkeypa
 
 
 def test_the_fifth_loss_is_the_last(monkeypatch):
-    """As the pages say: after five losses in a row there is an error."""
+    """As the documentation says: after five losses in a row there is an error."""
     engine = ray_engine.RayEngine()
     monkeypatch.setattr(ray_cluster, "quiet", lambda on: None)
     for _ in range(4):
@@ -139,8 +139,8 @@ def test_the_fifth_loss_is_the_last(monkeypatch):
         engine._lost(ConnectionError())
 
 
-def room(cores, share):
-    """Actors that fit, one after the other, each where there is room."""
+def fitting(cores, share):
+    """How many actors fit, placed one after the other."""
     left, placed = [round(c * 10_000) for c in cores], 0
     for c in left:
         while c >= share:
@@ -151,12 +151,12 @@ def room(cores, share):
 
 @settings(max_examples=60, deadline=None)
 @given(cores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0, 7.25]), max_size=4), n=st.integers(1, 12))
-def test_shares_of_a_core_leave_room_for_all_on_machines_of_any_size(cores, n):
+def test_shares_of_a_core_are_enough_for_all_on_machines_of_any_size(cores, n):
     share = round(ray_cluster.share_for(cores, n) * 10_000)
     if share:
-        assert room(cores, share) >= n
-    assert share == 10_000 or room(cores, share + 1) < n
-    # All cores in one heap would say 2/3 for three shards on two machines, and the third would wait forever.
+        assert fitting(cores, share) >= n
+    assert share == 10_000 or fitting(cores, share + 1) < n
+    # Adding up the cores would give 2/3 for three shards on two machines, and the third would wait forever.
     assert ray_cluster.share_for([1.0, 1.0], 3) == 0.5
 
 

@@ -1,4 +1,4 @@
-"""The actor of the Ray engine without Ray: messages, steps that come twice or too early, a ring driven by hand."""
+"""The actor of the Ray engine without Ray: messages, calls that come twice or too early, a ring of shards."""
 
 import weakref
 
@@ -13,9 +13,16 @@ from rerank.latent.engines import ray_messages
 from rerank.latent.engines.blocks import partition, shards_of
 from rerank.latent.engines.interface import Report, Settings, Step
 from rerank.latent.engines.local import LocalEngine
-from rerank.latent.engines.ray_messages import in_hand, moving, pieces_of, rows_of, shares, slices
-from rerank.latent.engines.ray_shard import OutOfStepError, RayShard
-from rerank.latent.engines.shard import dealt
+from rerank.latent.engines.ray_messages import (
+    OutOfStepError,
+    block_of,
+    moving,
+    pieces_of,
+    rows_of,
+    shares,
+    slices,
+)
+from rerank.latent.engines.ray_shard import RayShard
 from rerank.latent.log import log_of
 from tests.cases.latent import clustered_log, random_factors
 
@@ -37,7 +44,7 @@ def test_pieces_are_whole_sub_blocks_and_messages_are_short(n, d, p, cache, most
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ray_messages, "MOST", most)
         pieces = pieces_of(n, d, s)
-    items = dealt(n, d, s, epoch)
+    items = s.partition(n, d, epoch)
     assert [k for piece in pieces for k in range(*piece)] == list(range(items.n_parts))
     for b in range(p):
         rows = [rows_of(items, b, piece) for piece in pieces]
@@ -53,15 +60,11 @@ def test_pieces_are_whole_sub_blocks_and_messages_are_short(n, d, p, cache, most
 def test_the_million_song_log_travels_in_messages_of_64_mb():
     for factor, p in ((1, 2), (1, 32), (4, 2)):
         n, d, s = 386_133 * factor, 100, Settings(n_shards=p)
-        items = partition(n, p, dealt_parts(n, d, s), 0, 1)
+        items = s.partition(n, d, 1)
         for piece in pieces_of(n, d, s):
             rows = rows_of(items, 0, piece)
             assert 4 * d * (rows.stop - rows.start) <= 2**26
         assert 4 * d * n / p**2 / shares(n, d, p) <= 2**25
-
-
-def dealt_parts(n, d, s):
-    return ray_messages.parts_for(n, s.n_shards, d, s.block_bytes)
 
 
 @pytest.mark.parametrize(("p", "parts"), [(1, 4), (2, 2), (4, 1)])
@@ -76,7 +79,7 @@ def test_rows_that_move_are_those_of_both_blocks(p, parts):
 
 
 class Ring:
-    """The driver of a few shards in this process: the same calls, one after the other, each made ``times`` over."""
+    """The driver of a few shards in this process: the same calls, one after the other, each made ``times`` times."""
 
     def __init__(self, start, s, times=1):
         self.users, self.start, self.s, self.times = shards_of(N_USERS, s.n_shards, s.seed), start, s, times
@@ -101,17 +104,17 @@ class Ring:
             if before is None:
                 self.blocks = {b: self.home(1, b) for b in range(p)}
             elif step.epoch > before.epoch:
-                self.deal(step, before)
+                self.new_blocks(step, before)
             self.work(step)
             before = step
 
-    def deal(self, step, before):
+    def new_blocks(self, step, before):
         p = self.s.n_shards
-        rows = [self.call(shard.deal, step.epoch) for shard in self.shards]
+        rows = [self.call(shard.scatter, step.epoch) for shard in self.shards]
         rows = [given if isinstance(given[0], tuple) else (given,) for given in rows]
         each = len(rows[0]) // p
         for q, shard in enumerate(self.shards):
-            b = in_hand(q, step, p)
+            b = block_of(q, step, p)
             mine = [part for given in rows for part in given[b * each : (b + 1) * each]]
             self.call(shard.gather, step, before, *mine)
         self.blocks = dict.fromkeys(range(p), (None,))
@@ -119,7 +122,7 @@ class Ring:
     def work(self, step):
         blocks = {}
         for q, shard in enumerate(self.shards):
-            b = in_hand(q, step, len(self.shards))
+            b = block_of(q, step, len(self.shards))
             *first, last = self.blocks[b]
             for k, piece in enumerate(first):
                 self.call(shard.bring, step, k, piece)
@@ -130,7 +133,7 @@ class Ring:
         self.blocks = blocks
 
     def home(self, epoch, b):
-        items = dealt(N_ITEMS, D, self.s, epoch)
+        items = self.s.partition(N_ITEMS, D, epoch)
         mine = items.order[slice(*items.bounds(b))]
         rows = [mine[rows_of(items, b, piece)] for piece in self.shards[0].pieces]
         return [frozen((self.start.V[some], self.start.GV[some])) for some in rows]
@@ -148,7 +151,7 @@ def frozen(found):
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("most", [2**26, 4 * D * 4])
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
-def test_a_ring_by_hand_gives_the_bits_of_the_local_engine(p, most, times, monkeypatch):
+def test_a_ring_in_this_process_gives_the_bits_of_the_local_engine(p, most, times, monkeypatch):
     """Also in many short messages, and with every call made twice."""
     monkeypatch.setattr(ray_messages, "MOST", most)
     start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
@@ -166,8 +169,8 @@ def test_a_ring_by_hand_gives_the_bits_of_the_local_engine(p, most, times, monke
         *parts, GU = shard.users(slice(0, 2), slice(2, N_USERS))
         np.testing.assert_array_equal(np.concatenate(parts), wanted.factors.U[users])
         np.testing.assert_array_equal(GU, wanted.factors.GU[users])
-        b, *pieces = shard.hand()
-        items = dealt(N_ITEMS, D, s, 3)
+        b, *pieces = shard.current()
+        items = s.partition(N_ITEMS, D, 3)
         mine = items.order[slice(*items.bounds(b))]
         np.testing.assert_array_equal(np.concatenate([V for V, _ in pieces]), wanted.factors.V[mine])
         np.testing.assert_array_equal(np.concatenate([GV for _, GV in pieces]), wanted.factors.GV[mine])
@@ -180,7 +183,7 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     ring = Ring(start, s)
     ring.epochs(1)
     shard = ring.shards[0]
-    before = frozen(shard.users(slice(0, N_USERS))), frozen(shard.hand())
+    before = frozen(shard.users(slice(0, N_USERS))), frozen(shard.current())
     for step, k in ((Step(2, 0), 0), (Step(1, 0), 0), (Step(2, 0), 1)):
         with pytest.raises(OutOfStepError):
             shard.run(step, k, True)
@@ -195,24 +198,24 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
-def test_rows_that_were_dealt_are_kept_until_the_next_visit_and_no_longer(p):
-    """Until then the call may come again, whether or not the shard has its new block."""
+def test_rows_for_new_blocks_are_kept_until_the_next_visit_and_no_longer(p):
+    """Until then the call may come again, before and after the shard has its new block."""
     start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
     ring = Ring(start, s)
     ring.epochs(1)
     step, before = Step(2, 0), Step(1, p - 1)
-    first = [frozen(shard.deal(2)) for shard in ring.shards]
-    ring.deal(step, before)
-    again = [frozen(shard.deal(2)) for shard in ring.shards]
+    first = [frozen(shard.scatter(2)) for shard in ring.shards]
+    ring.new_blocks(step, before)
+    again = [frozen(shard.scatter(2)) for shard in ring.shards]
     for a, b in zip(first, again):
         for x, y in zip(flat(a), flat(b)):
             np.testing.assert_array_equal(x, y)
-    dealt_rows = [weakref.ref(flat(shard.deal(2))[0]) for shard in ring.shards]
+    sent_rows = [weakref.ref(flat(shard.scatter(2))[0]) for shard in ring.shards]
     ring.work(step)
-    assert all(rows() is None for rows in dealt_rows)
+    assert all(rows() is None for rows in sent_rows)
     for shard in ring.shards:
         with pytest.raises(OutOfStepError):
-            shard.deal(2)
+            shard.scatter(2)
 
 
 def flat(found):
@@ -241,13 +244,13 @@ def failing(error):
 
 def test_without_ray_the_error_says_what_to_install(monkeypatch):
     missing = failing(ModuleNotFoundError("No module named 'ray'", name="ray"))
-    monkeypatch.setattr("rerank.latent.start.importlib.import_module", missing)
+    monkeypatch.setattr("rerank.latent.engines.importlib.import_module", missing)
     with pytest.raises(InputError, match=r"exact-rerank\[ray\]"):
         LatentRoBiRank(engine="ray").fit(clustered_log())
 
 
-def test_a_ray_that_is_damaged_speaks_for_itself(monkeypatch):
+def test_the_error_of_a_damaged_ray_is_not_replaced(monkeypatch):
     damaged = failing(ImportError("libray.so: cannot open", name="ray._raylet"))
-    monkeypatch.setattr("rerank.latent.start.importlib.import_module", damaged)
+    monkeypatch.setattr("rerank.latent.engines.importlib.import_module", damaged)
     with pytest.raises(ImportError, match="libray"):
         LatentRoBiRank(engine="ray").fit(clustered_log())

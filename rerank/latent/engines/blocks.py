@@ -1,8 +1,8 @@
-"""Who works on what: users are split once, items in random equal blocks that are drawn anew each epoch.
+"""Which shard works on which users and items: users are split once, items into random equal blocks in every epoch.
 
-Sub-block k of ``B_k`` items pairs an item y with the items y' of the same sub-block only.  A pair shares sub-block k
-with probability ``B_k (B_k - 1) / (n (n - 1))``, whatever the pair, so that ``(n - 1)`` times the mean over the
-others of the sub-block has the sum over all others as its expectation, whatever the sizes.
+Sub-block k has ``B_k`` items and pairs an item y only with items y' of the same sub-block.  Any two items share
+sub-block k with probability ``B_k (B_k - 1) / (n (n - 1))``.  So ``(n - 1)`` times the mean over the others of the
+sub-block has the sum over all others as its expectation, whatever the sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-# What a draw is for; the last word of its seed, so that no two purposes share numbers.
+# Purposes of random numbers. The purpose is part of the seed, so no two purposes share numbers.
 USERS, ITEMS, START, STEPS, VALIDATION = range(5)
 
 
@@ -25,14 +25,14 @@ def seed_of(seed: int, *tag: int) -> int:
 
 
 def shards_of(n_users: int, n_shards: int, seed: int) -> list[Ints]:
-    """Users of each shard: random, of equal number but for one, in an order that is random too."""
+    """The users of each shard, in random order; the sizes differ by at most one."""
     order = np.random.default_rng(seed_of(seed, USERS)).permutation(n_users)
     return np.array_split(order, n_shards)
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The items of one epoch, dealt out.
+    """The items of one epoch, in blocks of sub-blocks.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Partition:
     place : int32 (n_items,)
         Position of each item.
     edges : int64 (n_blocks * n_parts + 1,)
-        Sub-block k holds the positions ``edges[k] .. edges[k + 1]``; block q the sub-blocks ``q n_parts ..``.
+        Sub-block k holds the positions ``edges[k] .. edges[k + 1] - 1``; block q begins with sub-block ``q n_parts``.
     n_blocks, n_parts : int
-        Blocks travel from shard to shard; their parts fit into the cache.
+        Blocks, and sub-blocks of a block. Blocks go from shard to shard; a sub-block fits into the cache.
     """
 
     order: NDArray[np.int32]
@@ -56,6 +56,10 @@ class Partition:
         """First position of a block, and that of the next."""
         return int(self.edges[block * self.n_parts]), int(self.edges[(block + 1) * self.n_parts])
 
+    def items_of(self, block: int) -> NDArray[np.int32]:
+        """Items of a block, by position."""
+        return self.order[slice(*self.bounds(block))]
+
     def part_of(self) -> NDArray[np.int32]:
         """Sub-block of each item, int32 (n_items,)."""
         parts = np.arange(self.edges.size - 1, dtype=np.int32)
@@ -63,7 +67,7 @@ class Partition:
 
 
 def partition(n_items: int, n_blocks: int, n_parts: int, seed: int, epoch: int) -> Partition:
-    """Deal out the items for an epoch."""
+    """A random partition of the items for an epoch."""
     order = np.random.default_rng(seed_of(seed, ITEMS, epoch)).permutation(n_items).astype(np.int32)
     place = np.empty(n_items, dtype=np.int32)
     place[order] = np.arange(n_items, dtype=np.int32)
@@ -73,6 +77,6 @@ def partition(n_items: int, n_blocks: int, n_parts: int, seed: int, epoch: int) 
 
 
 def parts_for(n_items: int, n_blocks: int, n_factors: int, block_bytes: int) -> int:
-    """Sub-blocks of a block, so that the vectors of one take ``block_bytes`` at most and two items at least."""
+    """Sub-blocks of a block, so that the vectors of one take at most ``block_bytes``, but at least two items each."""
     wanted = -(-n_items * n_factors * 4 // (n_blocks * block_bytes))
     return int(max(1, min(wanted, n_items // (2 * n_blocks))))

@@ -1,26 +1,26 @@
 """What trains a model, and what every engine promises.
 
-An engine holds shards of users and passes blocks of items round among them.  It answers four calls:
+An engine holds shards of users and passes blocks of items from shard to shard.  It answers four calls:
 
 ``prepare(log, start, settings)``
-    Cut the users into ``settings.n_shards`` shards; each keeps its users' vectors and records until the end.
+    Split the users into ``settings.n_shards`` shards; each keeps its users' vectors and records until the end.
 ``xi_step(step)``
-    Every shard renews ``xi`` of its records in the block in hand.
+    Every shard renews ``xi`` of its records in its current block.
 ``sub_epoch(step)``
-    Every shard visits its records in the block in hand, ``settings.n_passes`` times.
+    Every shard visits its records in its current block, ``settings.n_passes`` times.
 ``collect()``
-    The factors as they are, users and items in their own order, and what the shards reported since the last call.
+    The current factors, users and items in their own order, and the reports of the shards since the last call.
 
-A step is tagged (epoch, sub-epoch); steps come in order, each with its ``sub_epoch``.  In sub-epoch t of p, shard q has
-block ``(q + t) mod p`` in hand; where the epoch is a new one, the items are dealt out anew before anything else.
-No two shards ever share a row.  All randomness comes from (seed, epoch, sub-epoch, shard, sub-block) through
-``blocks.seed_of``, all arithmetic is in ``shard.Shard``, and BLAS has one
-thread
-wherever a shard works, so that engines give the same bits for the same seed and number of shards.  ``xi_step`` writes
-``xi`` and nothing else, so it may be repeated; ``sub_epoch`` moves the vectors, so an engine that may lose an answer
-has to keep the tag of what was done last.  Nothing but the factors goes over from an epoch to the next, so an engine
-that is prepared with what was collected after epoch e and goes on with epoch e + 1 gives the bits of one that was
-never stopped.
+A step is tagged (epoch, sub-epoch). Steps come in order, each with its ``sub_epoch``.  In sub-epoch t of p, the current
+block of shard q is ``(q + t) mod p``; before the first step of an epoch the items get a new partition.  No two shards
+ever share a row.
+
+Engines give the same bits for the same seed and number of shards: all random numbers come from (seed, epoch, sub-epoch,
+shard, sub-block) through ``blocks.seed_of``, all arithmetic is in ``shard.Shard``, and BLAS has one thread wherever a
+shard works.  ``xi_step`` writes only ``xi``, so it may be repeated.  ``sub_epoch`` changes the vectors, so an engine
+that may lose an answer has to remember the tag of the last completed step.  An epoch passes nothing but the factors to
+the next.  So an engine that is prepared with what was collected after epoch e and goes on with epoch e + 1 gives the
+bits of an engine that was never stopped.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.latent.engines.blocks import Partition, partition, parts_for
 from rerank.latent.log import Log
 
 Floats = NDArray[np.float32]
 
 
 class Step(NamedTuple):
-    """Where training is: epochs from 1, sub-epochs from 0."""
+    """Where training is: epochs count from 1, sub-epochs from 0."""
 
     epoch: int
     sub_epoch: int
@@ -45,7 +46,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a shard has to know; the options of the same names of :class:`rerank.latent.LatentRoBiRank`."""
+    """What a shard needs to know; the options of the same names of :class:`rerank.latent.LatentRoBiRank`."""
 
     n_shards: int = 1
     loss: str = "robirank"
@@ -66,31 +67,32 @@ class Settings:
         """Learning rate of an epoch, from 1."""
         return self.learning_rate / (1.0 + (epoch - 1) / self.decay)
 
+    def partition(self, n_items: int, n_factors: int, epoch: int) -> Partition:
+        """The blocks of an epoch; every shard and the driver compute the same."""
+        parts = parts_for(n_items, self.n_shards, n_factors, self.block_bytes)
+        return partition(n_items, self.n_shards, parts, self.seed, epoch)
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Vectors of users ``U`` (n_users, d) and items ``V`` (n_items, d), and the squares of AdaGrad (n,); float32."""
+    """Vectors of users ``U`` (n_users, d) and items ``V`` (n_items, d), and AdaGrad's sums of squares (n,); float32."""
 
     U: Floats
     V: Floats
     GU: Floats
     GV: Floats
 
-    def copy(self) -> Factors:
-        """The same numbers in memory of their own."""
-        return Factors(self.U.copy(), self.V.copy(), self.GU.copy(), self.GV.copy())
-
     @property
     def finite(self) -> bool:
         """Whether all numbers are finite."""
-        # NaN is the least and the largest of whatever it is among; no array of as many truths is made.
+        # The minimum and maximum of numbers with a NaN are NaN, and they need no boolean array of the same length.
         ends = [end for M in (self.U, self.V, self.GU, self.GV) if M.size for end in (M.min(), M.max())]
         return bool(np.isfinite(ends).all())
 
 
 @dataclass(frozen=True, eq=False)
 class ItemBlock:
-    """Items that travel: number ``index`` of its epoch, ``V`` (B, d) and ``GV`` (B,) by position."""
+    """Item vectors that go from shard to shard: block ``index`` of its epoch, ``V`` (B, d) and ``GV`` (B,)."""
 
     epoch: int
     index: int
@@ -100,20 +102,20 @@ class ItemBlock:
 
 @dataclass(eq=False)
 class Report:
-    """Sums over records or pairs, which add up over shards and steps.
+    """Sums over records or pairs; reports of shards and steps can be added.
 
     Attributes
     ----------
     pairs : int
         Pairs (y, y') used by the steps.
     finite : bool
-        False as soon as a visit found its user's vector not to be; where the last visits went, only the factors tell.
+        False once a user's vector was not finite before a visit. Vectors are not checked after their last visit.
     logs, records : float
         Sum of log2 A over the records of the xi-step, and their number.
-    errors, looked : float
-        Sum of squared relative errors of A over ``looked`` records, of which the error is known.
+    errors, n_errors : float
+        Sum of squared relative errors of A over the records whose error was estimated, and their number.
     step_seconds, xi_seconds : float
-        Of the threads' own time.
+        CPU time of the threads.
     """
 
     pairs: int = 0
@@ -121,7 +123,7 @@ class Report:
     logs: float = 0.0
     records: float = 0.0
     errors: float = 0.0
-    looked: float = 0.0
+    n_errors: float = 0.0
     step_seconds: float = 0.0
     xi_seconds: float = 0.0
 
@@ -136,18 +138,18 @@ class Report:
 
     @property
     def xi_error(self) -> float | None:
-        """Root mean square of the relative standard error of A; 1/A is too large by its square, in the mean.
+        """Root mean square of the relative standard error of A. On average 1/A is too large by the square of it.
 
-        None where there was an xi-step and its error is not known: samples of a single other item have none.
+        None if there was an xi-step but its error is unknown, because samples had only one other item.
         """
-        if not self.looked:
+        if not self.n_errors:
             return None if self.records else 0.0
-        return float(np.sqrt(self.errors / self.looked))
+        return float(np.sqrt(self.errors / self.n_errors))
 
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """An answer of :meth:`Engine.collect`; ``reports`` are the epochs' since the last one, in order."""
+    """An answer of :meth:`Engine.collect`; ``reports`` are those of the epochs since the last call, in order."""
 
     factors: Factors
     reports: tuple[Report, ...] = ()
@@ -159,19 +161,19 @@ class Collected:
 
 
 class Engine(Protocol):
-    """The four calls, as the module describes them."""
+    """The four calls, as the module describes them, and the end."""
 
     def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
-        """Cut the users into shards."""
+        """Split the users into shards."""
 
     def xi_step(self, step: Step) -> None:
-        """Renew ``xi`` for the blocks in hand."""
+        """Renew ``xi`` in the current blocks."""
 
     def sub_epoch(self, step: Step) -> None:
-        """Visit the records in the blocks in hand."""
+        """Visit the records in the current blocks."""
 
     def collect(self) -> Collected:
-        """Factors in their own order, and the epochs' reports since the last call."""
+        """Factors in their own order, and the reports since the last call."""
 
     def close(self) -> None:
         """Free what the engine holds."""

@@ -1,4 +1,4 @@
-"""The engine of one machine: a thread a shard, in memory."""
+"""The engine of one machine: a thread for each shard."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from threadpoolctl import ThreadpoolController
 
 from rerank.latent.engines.blocks import shards_of
 from rerank.latent.engines.interface import Collected, Factors, ItemBlock, Report, Settings, Step
-from rerank.latent.engines.shard import Shard, dealt
+from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
 
 class LocalEngine:
-    """Shards on threads; the kernels hold no lock of the interpreter.
+    """Shards on threads; the compiled steps release the interpreter lock.
 
     Parameters
     ----------
     n_jobs : int or None
-        Threads; None for one a core.  Changes no bit of the result.
+        Threads; None for one on each core.  Changes no bit of the result.
+    advice : str
+        Not used, as threads are not lost.
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
+    def __init__(self, n_jobs: int | None = None, advice: str = "") -> None:
         self.n_jobs = n_jobs or os.cpu_count() or 1
         self._reports: dict[int, Report] = {}
         self._blocks: list[ItemBlock] = []
         self._tasks: deque[tuple[int, Future[Report]]] = deque()
-        self._at_work = False
+        self._running = False
 
     def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
-        """Cut users into shards."""
+        """Split the users into shards."""
         self._settings = settings
         self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
         self._V, self._GV = start.V, start.GV
@@ -41,25 +43,25 @@ class LocalEngine:
             Shard(q, log.of(users), start.U[users], start.GU[users], settings)
             for q, users in enumerate(self._users)
         ]
-        self._blas = ThreadpoolController()  # looks for the libraries once
-        self._start()
+        self._blas = ThreadpoolController()  # searches for the libraries once
+        self._start_threads()
 
     def xi_step(self, step: Step) -> None:
-        """Renew ``xi`` for the blocks in hand."""
-        self._everywhere(step, Shard.xi_step)
+        """Renew ``xi`` in the current blocks."""
+        self._on_all(step, Shard.xi_step)
 
     def sub_epoch(self, step: Step) -> None:
-        """Visit the records in the blocks in hand."""
-        self._everywhere(step, Shard.run)
+        """Visit the records in the current blocks."""
+        self._on_all(step, Shard.run)
 
     def collect(self) -> Collected:
-        """Factors in their own order; after an interruption, as soon as the shards are through."""
-        if self._at_work:
-            # Ctrl-C may come between the start of a task and its being noted, so that all threads are waited for.
+        """Factors in their own order; after an interruption, once all shards have ended their step."""
+        if self._running:
+            # Ctrl-C may come after a task is submitted and before it is stored in _tasks, so wait for all threads.
             self._pool.shutdown()
-            self._take_reports()
-            self._start()
-            self._at_work = False
+            self._add_reports()
+            self._start_threads()
+            self._running = False
         self._gather()
         U = np.empty((sum(map(len, self._users)), self._V.shape[1]), dtype=np.float32)
         GU = np.empty(U.shape[0], dtype=np.float32)
@@ -74,48 +76,47 @@ class LocalEngine:
         self._shards = []
         self._blocks = []
 
-    def _everywhere(self, step: Step, work: Callable[[Shard, Step, ItemBlock], Report]) -> None:
+    def _on_all(self, step: Step, work: Callable[[Shard, Step, ItemBlock], Report]) -> None:
         if not self._blocks or self._blocks[0].epoch != step.epoch:
             self._gather()
-            self._deal(step.epoch)
+            self._cut_blocks(step.epoch)
         p = len(self._shards)
-        self._at_work = True
+        self._running = True
         with self._blas.limit(limits=1, user_api="blas"):
             for q, shard in enumerate(self._shards):
                 block = self._blocks[(q + step.sub_epoch) % p]
                 self._tasks.append((step.epoch, self._pool.submit(work, shard, step, block)))
-            self._take_reports()
-        self._at_work = False
+            self._add_reports()
+        self._running = False
 
-    def _start(self) -> None:
+    def _start_threads(self) -> None:
         self._pool = ThreadPoolExecutor(min(self.n_jobs, self._settings.n_shards))
 
-    def _take_reports(self) -> None:
-        """Wait for the tasks in turn, and add up their reports."""
+    def _add_reports(self) -> None:
+        """Wait for the tasks one after the other, and add up their reports."""
         while self._tasks:
             epoch, task = self._tasks[0]
             self._reports[epoch] = self._reports.get(epoch, Report()) + task.result()
             self._tasks.popleft()
 
-    def _deal(self, epoch: int) -> None:
-        self._items = dealt(self._V.shape[0], self._V.shape[1], self._settings, epoch)
+    def _cut_blocks(self, epoch: int) -> None:
+        """Copy the item vectors into the blocks of a new epoch."""
+        self._items = self._settings.partition(self._V.shape[0], self._V.shape[1], epoch)
         blocks = []
         for q in range(self._settings.n_shards):
-            low, high = self._items.bounds(q)
-            mine = self._items.order[low:high]
+            mine = self._items.items_of(q)
             blocks.append(ItemBlock(epoch, q, self._V[mine], self._GV[mine]))
-        # While blocks are out, what they were cut from would only take room.
+        # The blocks hold all numbers now, so free the memory of the arrays.
         nothing = np.empty((0, 0), dtype=np.float32)
         self._blocks, self._V, self._GV = blocks, nothing, nothing
 
     def _gather(self) -> None:
-        """Bring the blocks home, to arrays of their own: those of before may have been given away."""
+        """Copy the blocks into new arrays: a caller may hold the old ones."""
         if not self._blocks:
             return
         n, d = self._items.order.size, self._blocks[0].V.shape[1]
         V, GV = np.empty((n, d), dtype=np.float32), np.empty(n, dtype=np.float32)
         for block in self._blocks:
-            low, high = self._items.bounds(block.index)
-            mine = self._items.order[low:high]
+            mine = self._items.items_of(block.index)
             V[mine], GV[mine] = block.V, block.GV
         self._V, self._GV, self._blocks = V, GV, []

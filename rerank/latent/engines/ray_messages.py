@@ -1,7 +1,7 @@
-"""How vectors are cut for the way from machine to machine: messages of 64 MB at most.
+"""How vectors are cut into messages of at most 64 MB between machines.
 
-A block travels in pieces of whole sub-blocks, each sent as soon as it has been visited, so that most of a block is on
-its way while the rest of it is worked on.
+A block is sent in pieces of whole sub-blocks, each as soon as it has been visited, so most of a block is sent while the
+shard still works on the rest.
 """
 
 from __future__ import annotations
@@ -17,18 +17,22 @@ from rerank.latent.engines.blocks import Partition, parts_for
 from rerank.latent.engines.interface import Factors, Floats, Settings, Step
 
 MOST = 2**26  # bytes of a message
-PIECES = 4  # of a block, where it has as many sub-blocks: a fourth of its way is then not hidden by work
+PIECES = 4  # of a block with as many sub-blocks: then work hides all of the transfer but a fourth
 
 Rows = tuple[Floats, Floats]  # V (n, d) and GV (n,)
 
 
-def in_hand(shard: int, step: Step, n_shards: int) -> int:
-    """The block that a shard has in a step."""
+class OutOfStepError(Exception):
+    """A call came for a step whose block the shard does not have."""
+
+
+def block_of(shard: int, step: Step, n_shards: int) -> int:
+    """The block that a shard works on in a step."""
     return (shard + step.sub_epoch) % n_shards
 
 
 def pieces_of(n_items: int, n_factors: int, settings: Settings) -> list[tuple[int, int]]:
-    """First and last sub-block of each piece of a block, counted from its own first one."""
+    """First sub-block of each piece of a block, and the one behind its last; counted from the first of the block."""
     parts = parts_for(n_items, settings.n_shards, n_factors, settings.block_bytes)
     part_bytes = 4 * n_factors * -(-n_items // (parts * settings.n_shards))
     fit = max(1, MOST // part_bytes)
@@ -38,29 +42,29 @@ def pieces_of(n_items: int, n_factors: int, settings: Settings) -> list[tuple[in
 
 
 def rows_of(items: Partition, block: int, piece: tuple[int, int]) -> slice:
-    """Rows of a block that make up a piece."""
+    """The rows of a block that are in a piece."""
     first = block * items.n_parts
     low, high = items.edges[first + piece[0]], items.edges[first + piece[1]]
     return slice(int(low - items.edges[first]), int(high - items.edges[first]))
 
 
 def slices(n_rows: int, row_bytes: int) -> list[slice]:
-    """Rows cut into messages; one at least."""
+    """Rows cut into messages; at least one."""
     most = max(1, MOST // row_bytes)
     return [slice(low, min(low + most, n_rows)) for low in range(0, max(n_rows, 1), most)]
 
 
 def shares(n_items: int, n_factors: int, n_shards: int) -> int:
-    """Messages for the rows that go from one block to another when items are dealt anew.
+    """Messages for the rows that go from a block of an epoch to a block of the next.
 
-    Their number is random, with this mean; twice the mean is out of reach where it is of many rows.
+    The number of these rows is random. It is almost never above twice its mean if the mean is large.
     """
     mean = 4 * n_factors * n_items / n_shards**2
     return max(1, int(np.ceil(2 * mean / MOST)))
 
 
 def moving(old: Partition, new: Partition, source: int, target: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Rows of the old block ``source`` that go to the new block ``target``, and their rows there."""
+    """Rows of the old block ``source`` that are in the new block ``target``, and their rows there."""
     low, high = new.bounds(target)
     places = old.place[new.order[low:high]]
     first, last = old.bounds(source)
@@ -69,11 +73,11 @@ def moving(old: Partition, new: Partition, source: int, target: int) -> tuple[ND
 
 
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Slices as one array of its own; what comes out of an object store cannot be written to."""
+    """Slices as one new array; what comes out of an object store is read-only."""
     return np.concatenate(parts) if len(parts) > 1 else parts[0].copy()
 
 
 def cut_users(factors: Factors, users: NDArray[np.int64]) -> list[Floats]:
-    """``U`` of some users in messages, and ``GU`` last."""
+    """``U`` of some users in messages, and ``GU`` in the last."""
     U = factors.U[users]
     return [*(U[some] for some in slices(len(U), 4 * U.shape[1])), factors.GU[users]]

@@ -1,38 +1,29 @@
-"""A shard of users: their vectors and records, and all that is done with them."""
+"""A shard of users: their vectors and records, and the arithmetic of a step."""
 
 from __future__ import annotations
 
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rerank.latent.engines import visits
-from rerank.latent.engines.blocks import STEPS, Partition, partition, parts_for, seed_of
+from rerank.latent.engines.blocks import STEPS, seed_of
 from rerank.latent.engines.interface import Floats, ItemBlock, Report, Settings, Step
+from rerank.latent.kernels import visits
 from rerank.latent.kernels.steps import robirank
 from rerank.latent.kernels.warp import warp
 from rerank.latent.kernels.xi import renew
 from rerank.latent.log import Log
 
-WINDOW = 1024
-
-
-def dealt(n_items: int, n_factors: int, settings: Settings, epoch: int) -> Partition:
-    """The items of an epoch, the same for whoever asks."""
-    parts = parts_for(n_items, settings.n_shards, n_factors, settings.block_bytes)
-    return partition(n_items, settings.n_shards, parts, settings.seed, epoch)
-
 
 class Shard:
-    """Users that stay, for item blocks that come and go.
+    """The users of a shard, who stay in it, and the steps on item blocks that are passed to it.
 
     Parameters
     ----------
     index : int
-        Of this shard.
+        Number of the shard.
     log : Log
-        Records of its users, whose rows are in the order of ``U``.
+        Records of its users, in the order of the rows of ``U``.
     U, GU : float32 (n, d) and (n,)
         Changed in place.
     settings : Settings
@@ -48,12 +39,12 @@ class Shard:
         self.finite = True
 
     def _arrange(self, epoch: int, block: int) -> None:
-        """Put the records of a block, and no others, in the order of an epoch; ``xi`` is as it is at first."""
+        """Sort the records of a block into the order of an epoch, and set ``xi`` to its first value."""
         if (epoch, block) == self.at:
             return
         log = self.log
         if epoch != self.at[0]:
-            self.items = dealt(log.n_items, self.U.shape[1], self.settings, epoch)
+            self.items = self.settings.partition(log.n_items, self.U.shape[1], epoch)
             self.part_of = self.items.part_of()
         n_parts = self.items.n_parts
         low = block * n_parts
@@ -84,18 +75,19 @@ class Shard:
         cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
         cursor[slice(*parts)] = self.ends[:-1]
         sums = renew(
-            self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1, self.settings, cursor, self.xi
+            self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1,
+            (self.settings.xi, self.settings.xi_samples), cursor, self.xi,
         )  # fmt: skip
         return Report(
-            logs=sums[0], errors=sums[1], records=sums[2], looked=sums[3],
+            logs=sums[0], errors=sums[1], records=sums[2], n_errors=sums[3],
             xi_seconds=time.thread_time() - began,
         )  # fmt: skip
 
     def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
         """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares.
 
-        With ``parts = (first, last)`` only these sub-blocks, counted from the block's own first one: what is done in
-        several calls has the same bits as what is done in one.
+        With ``parts = (first, end)`` only these sub-blocks, counted from the first of the block. Several calls give the
+        same bits as one.
         """
         began = time.thread_time()
         self._arrange(step.epoch, block.index)
@@ -122,26 +114,9 @@ class Shard:
         who = self.who[records]
         return int(
             step(
-                who, self.where[records], self.xi[records], visit_starts(who, s.visit_size, rng),
+                who, self.where[records], self.xi[records], visits.visit_starts(who, s.visit_size, rng),
                 self.U, self.GU, V, GV,
                 self.log.n_items, np.float32(s.rate(epoch)), np.float32(s.alpha), s.optimizer == "adagrad",
                 s.visit_size, s.n_negatives, s.popular, np.uint64(rng.integers(2**63)),
             )
         )  # fmt: skip
-
-
-def visit_starts(who: NDArray[np.int32], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """First record of each visit; a user with more than ``size`` records has several.
-
-    The order is random among every ``WINDOW`` visits: far enough to part the visits of a user, near enough that rows
-    of users, which are in random order themselves, are read from memory one after the other.
-    """
-    begins = np.flatnonzero(np.diff(who, prepend=-1))
-    lengths = np.diff(begins, append=who.size)
-    visits_of = -(-lengths // size)
-    starts = np.repeat(begins, visits_of)
-    within = np.arange(starts.size) - np.repeat(np.cumsum(visits_of) - visits_of, visits_of)
-    starts += within * size
-    for low in range(0, starts.size, WINDOW):
-        rng.shuffle(starts[low : low + WINDOW])
-    return starts

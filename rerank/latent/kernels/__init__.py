@@ -1,1 +1,1 @@
-"""Compiled steps on blocks of users and items."""
+"""The compiled steps of training: they take arrays and numbers, and know neither models nor logs."""

@@ -6,16 +6,24 @@ lowers
     sum_{(x, y) in Omega} xi_xy / ln 2 sum_{y' != y} s(f_xy - f_xy')
         + alpha/2 sum_{(x, y) in Omega} (|U_x|^2 + |V_y|^2 / 2 + mean_{y' != y} |V_y'|^2).
 
-Every record weighs down the rows it touches, so a user with ``n_x`` records has the penalty ``alpha/2 n_x |U_x|^2``.
-An item has one for its own records, and one for all: the halves spare items that many chose, see decision 0077.
-A visit takes up to ``size`` records of one user, ``c`` say, draws ``m`` items y' of the sub-block for them all, and
-steps with the gradient of
+Every record adds a penalty on the rows it uses, so a user with ``n_x`` records has the penalty ``alpha/2 n_x |U_x|^2``.
+An item has a penalty for its own records and one for all records. The factor 1/2 lowers the penalty of items that many
+users chose, see decision 0077.
+
+A visit takes up to ``size`` records of one user, say ``c``. It draws ``m`` items y' of the sub-block, which all these
+records share, and steps along the gradient of
 
     sum_i w xi_i / m sum_j o_j s(f_i - f_j) + alpha/2 (c |U_x|^2 + (3/2 - b) sum_i |V_i|^2 + b c/m sum_j o_j |V_j|^2),
 
-``w = (n - 1) / ln 2 * b`` and ``b = B / (B - 1)`` for a sub-block of ``B`` items: where y' = y the pair cancels, and
-weighs down y once more; ``o_j`` makes up for how y' is drawn, see :mod:`rerank.latent.kernels.competitors`.  Over an
-epoch, steps that are too small to disturb one another sum up to the gradient above in expectation.
+``w = (n - 1) / ln 2 * b`` and ``b = B / (B - 1)`` for a sub-block of ``B`` items. A draw y' = y adds nothing to the
+loss, but its penalty falls on y; ``b`` and ``3/2 - b`` correct for both.
+
+A share ``p`` of the items y' is drawn by popularity, as the items of random records of the sub-block; the others are
+drawn uniformly from its ``B`` items. If item j has ``n_j`` records there, its draws have the importance weight
+``o_j = 1 / (1 - p + p n_j B / sum n)``, which is 1 / (B times the chance of a draw). So the mean of ``o_j h_j`` over
+draws has the uniform mean of ``h`` as its expectation.
+
+Over an epoch, steps that are too small to affect one another add up to the gradient of the objective in expectation.
 """
 
 from __future__ import annotations
@@ -26,14 +34,21 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.latent.kernels.competitors import draw_others, odds_of
-from rerank.latent.kernels.rows import FAST, dot, exp2, floats
+from rerank.latent.kernels.primitives import (
+    FAST,
+    ONE,
+    ZERO,
+    below,
+    dot,
+    exp2,
+    floats,
+    random_bits,
+    step_length,
+)
 
 LN2 = math.log(2.0)
-LIMIT = np.float32(60.0)  # of a score: 2^60 squared is still a float32
-TINY = np.float32(1e-12)
-ONE = np.float32(1.0)
-ZERO = np.float32(0.0)
+LIMIT = np.float32(60.0)  # of a score: 2^60 squared fits into a float32
+_LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -49,8 +64,8 @@ def robirank(
     Returns
     -------
     int
-        Pairs (y, y') used, or -1 as soon as the vector of a user who is to be visited is too long or not finite.  What
-        the visits left behind is not looked at again.
+        Pairs (y, y') used, or -1 as soon as the vector of the next user is too long or not finite. Vectors are not
+        checked after their last visit.
     """
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed
@@ -60,10 +75,10 @@ def robirank(
     other, E, O, b = np.empty(m, dtype=np.int64), floats(m), floats(m), floats(m)
     length = floats(max(m, size))
     B = V.shape[0]
-    again = np.float32(B / (B - 1))
-    weight = np.float32((n - 1) / LN2 / m) * again
-    own = alpha * (np.float32(1.5) - again)
-    odds = odds_of(where, B, popular)
+    correction = np.float32(B / (B - 1))  # b of the module
+    weight = np.float32((n - 1) / LN2 / m) * correction
+    own = alpha * (np.float32(1.5) - correction)
+    weights = importance_weights(where, B, popular)
     pairs = 0
     for s in range(starts.size):
         low = starts[s]
@@ -81,20 +96,20 @@ def robirank(
             c += 1
         _powers(u, V, mine[:c], e)
         for j in range(m):
-            O[j] = odds[other[j]] * E[j]
+            O[j] = weights[other[j]] * E[j]
             b[j] = ZERO
         for i in range(c):
-            a[i] = _forces(weight * xi[low + i], e[i], E, O, b)
+            a[i] = _pair_gradients(weight * xi[low + i], e[i], E, O, b)
         for k in range(d):
             g[k] = alpha * np.float32(c) * u[k]
-        _pull(a, V, mine[:c], g)
-        _pull(b, V, other, g)
+        _add_rows(a, V, mine[:c], g)
+        _add_rows(b, V, other, g)
         for i in range(c):
             e[i] = own
-        _move(u, square, a, e, mine[:c], V, GV, rate, adaptive, length)
+        _step_rows(u, square, a, e, mine[:c], V, GV, rate, adaptive, length)
         for j in range(m):
-            O[j] = alpha * again * np.float32(c) / np.float32(m) * odds[other[j]]
-        _move(u, square, b, O, other, V, GV, rate, adaptive, length)
+            O[j] = alpha * correction * np.float32(c) / np.float32(m) * weights[other[j]]
+        _step_rows(u, square, b, O, other, V, GV, rate, adaptive, length)
         r = step_length(rate, adaptive, dot(g, g) / np.float32(d), GU, x)
         for k in range(d):
             U[x, k] -= r * g[k]
@@ -102,9 +117,32 @@ def robirank(
     return pairs
 
 
+@njit(cache=True, nogil=True)
+def importance_weights(where: Any, B: int, popular: float) -> Any:
+    """``o_j`` of the module, float32 (B,), for records whose items are ``where``."""
+    weights = np.zeros(B, dtype=np.float32)
+    for r in range(where.size):
+        weights[where[r]] += np.float32(1.0)
+    even = B / where.size
+    for y in range(B):
+        weights[y] = 1.0 / (1.0 - popular + popular * weights[y] * even)
+    return weights
+
+
+@njit(cache=True, nogil=True)
+def draw_others(where: Any, B: int, popular: float, other: Any, state: Any) -> None:
+    """Fill ``other`` with items: the low half of 64 random bits decides how one is drawn, the high half which one."""
+    share = np.uint64(popular * 2.0**32)
+    for j in range(other.size):
+        z = random_bits(state)
+        by_record = where[below(z, where.size)]  # read in any case: a branch would be slower
+        evenly = below(z, B)
+        other[j] = by_record if z & _LOW_HALF < share else evenly
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _powers(u: Any, V: Any, items: Any, E: Any) -> None:
-    """``E_j = 2^f_j`` of the scores of some items, cut at ``LIMIT``."""
+    """``E_j = 2^f_j`` for the scores of some items, clipped to -LIMIT .. LIMIT."""
     for j in range(items.size):
         y = items[j]
         f = ZERO
@@ -115,8 +153,8 @@ def _powers(u: Any, V: Any, items: Any, E: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _forces(weight: Any, e: Any, E: Any, O: Any, b: Any) -> Any:
-    """Derivative by ``f_i``; those by ``f_j`` are added to ``b``.  ``-s'(f_i - f_j) = E_j / (E_j + e_i)``."""
+def _pair_gradients(weight: Any, e: Any, E: Any, O: Any, b: Any) -> Any:
+    """The derivative by ``f_i``; those by ``f_j`` are added to ``b``. ``-s'(f_i - f_j) = E_j / (E_j + e_i)``."""
     total = ZERO
     for j in range(E.size):
         g = weight * (O[j] / (E[j] + e))
@@ -126,7 +164,7 @@ def _forces(weight: Any, e: Any, E: Any, O: Any, b: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _pull(b: Any, V: Any, items: Any, g: Any) -> None:
+def _add_rows(b: Any, V: Any, items: Any, g: Any) -> None:
     """``g += sum_j b_j V_j``."""
     for j in range(items.size):
         y = items[j]
@@ -135,10 +173,10 @@ def _pull(b: Any, V: Any, items: Any, g: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _move(
+def _step_rows(
     u: Any, square: Any, b: Any, alpha: Any, items: Any, V: Any, GV: Any, rate: Any, adaptive: bool, r: Any
 ) -> None:
-    """Rows of items go down their gradients ``b_j u + alpha_j V_j``; ``r`` is for step lengths."""
+    """Step rows of items along their gradients ``b_j u + alpha_j V_j``; ``r`` (len(items),) is a workspace."""
     for j in range(items.size):
         r[j] = step_length(rate, adaptive, b[j] * b[j] * square, GV, items[j])
     for j in range(items.size):
@@ -147,16 +185,3 @@ def _move(
         move = r[j] * b[j]
         for k in range(u.size):
             V[y, k] = keep * V[y, k] - move * u[k]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def step_length(rate: Any, adaptive: bool, square: Any, G: Any, i: int) -> Any:
-    """Step length of row i, whose gradient has the mean square ``square``.
-
-    With AdaGrad [DuchiHazanSinger2011] taken by rows, ``G`` sums the squares, so that the root mean square of a
-    step is ``rate`` at most; without it every step has length ``rate``.
-    """
-    if not adaptive:
-        return rate
-    G[i] += square
-    return rate / np.sqrt(G[i] + TINY)

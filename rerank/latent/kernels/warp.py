@@ -1,16 +1,16 @@
-"""Stochastic steps of the objective of Weston et al. [YunRamanVishwanathan2014, eq. 17], as their WARP takes them.
+"""Stochastic steps of the objective of Weston et al. [YunRamanVishwanathan2014, eq. 17], with WARP's sampling.
 
 For a record (x, y), items y' are drawn from the others of the sub-block until one comes within a margin,
-``f_xy' > f_xy - 1``.  After ``N`` draws the rank of y is taken as ``(n - 1) / N``, and the step goes down the gradient
-of
+``f_xy' > f_xy - 1``.  After ``N`` draws the rank of y is estimated as ``(n - 1) / N``, and the step follows the
+gradient of
 
     Phi(floor((n - 1) / N)) (1 - f_xy + f_xy') + alpha/2 (|U_x|^2 + |V_y|^2 + |V_y'|^2),
 
 ``Phi(k) = 1 + 1/2 + ... + 1/k``.
 
-After ``m`` draws in vain the record is left [WestonBengioUsunier2011, alg. 1].  The 1 of the margin is not in eq. 17,
-whose indicator has no gradient.  That the rank is a guess from few draws makes these steps a heuristic: they are the
-gradient of no objective.
+After ``m`` draws without such an item the record is skipped [WestonBengioUsunier2011, alg. 1].  The margin of 1 is not
+in eq. 17, whose indicator has no gradient.  The rank is estimated from few draws, so these steps are a heuristic: they
+are the gradient of no objective.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.latent.kernels.rows import FAST, dot, draw, shrink_and_add
-from rerank.latent.kernels.steps import ONE, ZERO, step_length
+from rerank.latent.kernels.primitives import FAST, ONE, ZERO, dot, draw, shrink_and_add, step_length
 
 
 @njit(cache=True, nogil=True)
-def phi(k: int) -> float:
-    """Harmonic number, to 1e-9 from the asymptotic series where it is long [Euler]."""
+def harmonic(k: int) -> float:
+    """Harmonic number; for k >= 32 the asymptotic series [Euler], whose error is below 1e-9."""
     if k < 32:
         total = 0.0
         for i in range(1, k + 1):
@@ -62,7 +61,7 @@ def warp(
             pairs += tries
             if z < 0:
                 continue
-            force = np.float32(phi(max((n - 1) // tries, 1)))
+            force = np.float32(harmonic(max((n - 1) // tries, 1)))
             for k in range(d):
                 g[k] = alpha * u[k] + force * (V[z, k] - V[y, k])
             r = step_length(rate, adaptive, force * force * square / np.float32(d), GV, y)
@@ -76,11 +75,11 @@ def warp(
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _violator(u: Any, V: Any, y: int, m: int, state: Any) -> Any:
-    """An item within the margin and the draws it took; -1 where ``m`` were not enough."""
+    """An item within the margin, and the number of draws; item -1 if ``m`` draws found none."""
     mine = dot(u, V[y]) - ONE
     for tries in range(1, m + 1):
         z = draw(state, V.shape[0] - 1)
-        z += z >= y  # y itself is no draw
+        z += z >= y  # never y itself
         if dot(u, V[z]) > mine:
             return z, tries
     return -1, m

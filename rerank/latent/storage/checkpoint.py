@@ -1,10 +1,9 @@
-"""Checkpoints: where training is, in a folder, for a run that goes on after its process has died.
+"""Checkpoints: the state of training in a folder, so that a run can go on after its process has died.
 
-A checkpoint belongs to one run: the same log and validation part, the same options, seed and version of this package.
-Anything else is refused before a single byte is written.  What may differ is how the run is carried out: engine,
-threads, messages.  The folder is claimed when the run begins and written as models are, see
-:mod:`rerank.latent.storage.files`, so that it holds one whole checkpoint at any time.  Whoever trains holds it, see
-:mod:`rerank.latent.storage.lock`.
+A checkpoint belongs to one run, with the same log and validation part, options, seed and version of this package.  A
+different run is refused before anything is written.  Only engine, threads and verbosity may differ.  The folder is
+reserved when the run begins, is written as models are (:mod:`rerank.latent.storage.files`), and is locked while a
+process trains (:mod:`rerank.latent.storage.lock`).
 """
 
 from __future__ import annotations
@@ -21,21 +20,25 @@ from rerank.latent.engines.interface import Factors, Report, Settings
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan, Progress
 from rerank.latent.storage import files
-from rerank.latent.storage.plain import plain
 
-VECTORS = tuple(f.name for f in fields(Factors))
+_VECTORS = tuple(f.name for f in fields(Factors))
 KIND = files.Kind(
     "checkpoint.json", "checkpoint", 1, "fit(checkpoint=...) wrote", "delete the folder to begin anew",
-    (*VECTORS, *(f"best_{name}" for name in VECTORS)),
+    (*_VECTORS, *(f"best_{name}" for name in _VECTORS)),
 )  # fmt: skip
-NUMBERS = ("epoch", "best_epoch", "most", "waited", "seconds", "stopped", "looks")
-LOGS = {"log": "another log", "validation": "another validation part"}
+# Names in the file, and those of the attributes of Progress and of Report where they differ.
+_PROGRESS = {
+    "epoch": "epoch", "best_epoch": "best_epoch", "most": "best_precision", "waited": "waited", "seconds": "seconds",
+    "stopped": "stopped", "looks": "history",
+}  # fmt: skip
+_REPORT = {"looked" if f.name == "n_errors" else f.name: f.name for f in fields(Report)}
+_LOGS = {"log": "another log", "validation": "another validation part"}
 
 
 def identity(
     log: Log, validation: Log | None, settings: Settings, plan: Plan, init_scale: float, n_factors: int
 ) -> dict[str, Any]:
-    """All that decides the bits of a run, by name; logs by their digest."""
+    """Everything that decides the bits of a run, by name; logs by their digest."""
     return {
         "version": __version__,
         "log": _digest(log),
@@ -54,10 +57,10 @@ def _digest(log: Log) -> str:
     return f"{log.n_users} x {log.n_items} {files.digest_of(log.indptr, log.items)}"
 
 
-def seed_in(folder: str | os.PathLike[str]) -> int | None:
-    """The seed of the run that a folder belongs to, or None where there is none yet."""
+def seed_in(folder: str | os.PathLike[str], otherwise: int) -> int:
+    """The seed of the run whose checkpoint a folder holds, or ``otherwise`` if it holds none."""
     if not (Path(folder) / KIND.name).exists():
-        return None
+        return otherwise
     try:
         return int(files.read_fields(folder, KIND)["run"]["seed"])
     except (KeyError, TypeError, ValueError) as error:
@@ -72,18 +75,18 @@ class Checkpoint:
     Parameters
     ----------
     folder : path
-        Of its own; made where it does not exist.
+        For this run alone; made unless it exists.
     run : mapping
-        What :func:`identity` says of the run.
+        The :func:`identity` of the run.
     """
 
     def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
-        self.run = plain(dict(run))
-        self._whole: set[str] = set()
+        self.run = files.plain(run)
+        self._written: set[str] = set()
 
     def resume(self, start: Factors) -> Progress | None:
-        """Where the run came to, or None where it has not begun; claims the folder.
+        """The state of an earlier process of the run, or None if there is none; reserves the folder.
 
         Raises
         ------
@@ -92,7 +95,7 @@ class Checkpoint:
             written.  It is left as it was.
         """
         if not (self.folder / KIND.name).exists():
-            self._whole = files.write(self.folder, {"run": self.run, "at": None}, {}, KIND)
+            self._written = files.write(self.folder, {"run": self.run, "at": None}, {}, KIND)
             return None
         self._compare(files.read_fields(self.folder, KIND).get("run"))
         found, arrays = files.read(self.folder, KIND)
@@ -104,17 +107,18 @@ class Checkpoint:
             raise InputError(f"{self.folder / KIND.name} is damaged; {KIND.remedy}.") from None
         return run
 
-    def keep(self, run: Progress) -> None:
-        """Replace the checkpoint; one that cannot be written leaves the old one."""
+    def save(self, run: Progress) -> None:
+        """Replace the checkpoint; if that fails the old one stays."""
         arrays = _named(run.factors, "")
-        best = "start" if not run.looks else "newest"
-        if run.looks and run.best is not run.factors:
+        best = "start" if not run.history else "newest"
+        if run.history and run.best is not run.factors:
             best = "own"
             arrays |= _named(run.best, "best_")
-        at = {name: getattr(run, name) for name in NUMBERS}
-        at |= {"best": best, "report": vars(run.report)}
-        self._whole = files.write(
-            self.folder, {"run": self.run, "at": plain(at)}, arrays, KIND, whole=self._whole
+        at = {name: getattr(run, attribute) for name, attribute in _PROGRESS.items()}
+        at["best"] = best
+        at["report"] = {name: getattr(run.report, attribute) for name, attribute in _REPORT.items()}
+        self._written = files.write(
+            self.folder, {"run": self.run, "at": files.plain(at)}, arrays, KIND, self._written
         )
 
     def _compare(self, other: Any) -> None:
@@ -124,21 +128,22 @@ class Checkpoint:
         for name, mine in self.run.items():
             if other.get(name) == mine:
                 continue
-            what = LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
+            what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
             raise InputError(
                 f"{place} is of a run with {what}; give that again to go on with it, or another folder."
             )
 
 
 def _named(factors: Factors, prefix: str) -> dict[str, Any]:
-    return {prefix + name: getattr(factors, name) for name in VECTORS}
+    return {prefix + name: getattr(factors, name) for name in _VECTORS}
 
 
 def _progress(at: Mapping[str, Any], arrays: Mapping[str, Any], start: Factors) -> Progress:
     def read(prefix: str) -> Factors:
-        return Factors(**{name: arrays[prefix + name] for name in VECTORS})
+        return Factors(**{name: arrays[prefix + name] for name in _VECTORS})
 
     newest = read("")
     best = {"start": lambda: start, "newest": lambda: newest, "own": lambda: read("best_")}[at["best"]]()
-    numbers = {name: at[name] for name in NUMBERS}
-    return Progress(factors=newest, best=best, report=Report(**at["report"]), **numbers)
+    report = Report(**{attribute: at["report"][name] for name, attribute in _REPORT.items()})
+    numbers = {attribute: at[name] for name, attribute in _PROGRESS.items()}
+    return Progress(factors=newest, best=best, report=report, **numbers)

@@ -1,14 +1,15 @@
-"""Models and checkpoints on the disk: a folder with a JSON file and arrays as npy files, and never a pickle.
+"""Models and checkpoints on disk: a folder with a JSON file and arrays as npy files, without pickle.
 
-The JSON file names the array files, their shapes and digests.  Array files carry their digest in their name and
-are written first; the JSON file is moved over the old one last.  So a folder holds one whole model at any time, the old
-one or the new one, whatever happens in between.
+The JSON file names the array files, their shapes and digests.  Array files have their digest in their name and are
+written first; the JSON file replaces the old one last.  So the folder holds one whole model at any time, the old one or
+the new one, even if the process dies while it writes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -20,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.atomic import writing
-from rerank.latent.storage.lock import made
+from rerank.io.atomic import writing, writing_bytes
+from rerank.latent.storage.lock import make_folder
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,13 @@ class Kind:
     Attributes
     ----------
     name : str
-        Of the JSON file.
+        Name of the JSON file.
     noun : str
-        In sentences.
+        What error messages call it.
     schema : int
         Version of the fields.
     source, remedy : str
-        Who writes such a folder, and what to do about a damaged one.
+        For error messages: who writes such a folder, and what to do about a damaged one.
     arrays : tuple of str
         Names of all arrays that it may hold.
     """
@@ -51,7 +52,7 @@ class Kind:
 
     @property
     def format(self) -> str:
-        """As the JSON file states it."""
+        """The value of "format" in the JSON file."""
         return f"exact-rerank latent {self.noun}"
 
 
@@ -66,36 +67,36 @@ def write(
     fields: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     kind: Kind = MODEL,
-    whole: Collection[str] = (),
+    written: Collection[str] = (),
 ) -> set[str]:
-    """Write a model, in place of the one that the folder holds; see :func:`rerank.latent.storage.lock.alone`.
+    """Write a model in place of the one in the folder. The caller holds :func:`rerank.latent.storage.lock.locked`.
 
     Parameters
     ----------
     folder : path
-        Made where it does not exist.
+        Made unless it exists.
     fields : mapping
-        Whatever JSON can hold.
+        Values that JSON can hold.
     arrays : mapping of str to array
     kind : Kind
-    whole : collection of str
-        Files that are known to be there and whole; they are not written again.
+    written : collection of str
+        Array files that an earlier call wrote; they are not written again.
 
     Returns
     -------
     set of str
-        The array files that the folder holds now.
+        The array files that the folder now holds.
 
     Raises
     ------
     InputError
         The folder cannot be made or written, or holds files but no model.
     """
-    home = made(folder)
-    # What a process leaves that is killed while it writes has a name that begins with a dot.
+    home = make_folder(folder)
+    # A process that is killed while it writes leaves files whose names begin with a dot.
     if not (home / kind.name).exists() and any(path.name[0] != "." for path in home.iterdir()):
         raise InputError(f"{home} holds files but no {kind.noun}; choose a folder of its own.")
-    described = {name: _write_array(home, name, array, whole) for name, array in arrays.items()}
+    described = {name: _write_array(home, name, array, written) for name, array in arrays.items()}
     document = {"format": kind.format, "schema": kind.schema, **fields, "arrays": described}
     try:
         with writing(home / kind.name) as file:
@@ -108,9 +109,9 @@ def write(
 
 
 def _clean(home: Path, kind: Kind, kept: Collection[str]) -> None:
-    """Remove arrays that are no longer named, and what a process left that was killed while it wrote; nothing else."""
+    """Remove arrays that the JSON file no longer names, and what a killed process left; nothing else."""
     array = rf"({'|'.join(kind.arrays)})-[0-9a-f]{{16}}\.npy"
-    ours = re.compile(rf"{array}|\.{array}\.part|\.{re.escape(kind.name)}\..*\.part")
+    ours = re.compile(rf"{array}|\.({array}|{re.escape(kind.name)})(\..*)?\.part")
     for path in home.iterdir():
         if ours.fullmatch(path.name) and path.name not in kept:
             path.unlink(missing_ok=True)
@@ -120,23 +121,31 @@ def _cannot_write(target: Path, error: OSError) -> InputError:
     return InputError(f"Cannot write {target}: {error.strerror}; choose another path.")
 
 
-def _write_array(home: Path, name: str, array: NDArray[Any], whole: Collection[str]) -> dict[str, Any]:
+def _write_array(home: Path, name: str, array: NDArray[Any], written: Collection[str]) -> dict[str, Any]:
     digest = digest_of(array)
     target = home / f"{name}-{digest[:16]}.npy"
     entry = {"file": target.name, "sha256": digest, "shape": list(array.shape), "dtype": str(array.dtype)}
-    if target.name in whole:
+    if target.name in written:
         return entry
-    part = home / f".{target.name}.part"
     try:
-        with open(part, "wb") as file:
+        with writing_bytes(target) as file:
             np.save(file, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise _cannot_write(target, error) from None
     return entry
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: NumPy's numbers and paths as Python's, NaN and infinity as None, at any depth."""
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def digest_of(*arrays: NDArray[Any]) -> str:
@@ -148,7 +157,7 @@ def digest_of(*arrays: NDArray[Any]) -> str:
 
 
 def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str, Any]:
-    """The JSON file alone; errors as :func:`read`."""
+    """The fields of the JSON file, without arrays; errors as :func:`read`."""
     path = Path(folder) / kind.name
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
@@ -157,7 +166,7 @@ def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str,
             f"{folder} holds no readable {kind.name}; give a folder that {kind.source}."
         ) from None
     if not isinstance(fields, dict) or fields.get("format") != kind.format:
-        raise InputError(f"{path} is no {kind.format}; give a folder that {kind.source}.")
+        raise InputError(f"{path} is not an {kind.format}; give a folder that {kind.source}.")
     if fields.get("schema") != kind.schema:
         raise InputError(
             f"{path} has schema {fields.get('schema')!r}, this version reads {kind.schema}; "
@@ -186,7 +195,7 @@ def read(
 
 
 def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any]:
-    # A name from a file is not trusted to stay inside the folder.
+    # Use the last part alone: a name read from a file could lead out of the folder.
     path = home / Path(entry["file"]).name
     try:
         array = np.load(path, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""One process at a time in a folder."""
+"""A lock, so that one process at a time writes to a folder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rerank.errors import InputError
 NAME = ".lock"
 
 
-def made(folder: str | os.PathLike[str]) -> Path:
-    """A folder, made where it does not exist.
+def make_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder unless it exists.
 
     Raises
     ------
     InputError
-        It cannot be made.
+        The folder cannot be made.
     """
     home = Path(folder)
     try:
@@ -30,25 +30,25 @@ def made(folder: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def alone(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold a folder for as long as the block lasts; it is made where it does not exist.
+def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Lock a folder while the block runs; it is made unless it exists.
 
-    The system lets go of the lock when the process ends, however it ends, so that a lock is never stale.
+    The system releases the lock when the process ends, however it ends, so a lock is never stale.
 
     Raises
     ------
     InputError
-        The folder cannot be made, or someone else holds it.
+        The folder cannot be made, or another process has locked it.
     """
-    home = made(folder)
+    home = make_folder(folder)
     try:
-        descriptor = _locked(home / NAME)
+        descriptor = _open_locked(home / NAME)
     except BlockingIOError:
         raise InputError(
             f"{home} is in use by {_holder(home / NAME)}; wait until it has ended, or choose another folder."
         ) from None
     except OSError:
-        descriptor = None  # Nothing can be written here, which is said as soon as someone tries.
+        descriptor = None  # The folder cannot be written to; the first write says so.
     try:
         yield
     finally:
@@ -58,12 +58,12 @@ def alone(folder: str | os.PathLike[str]) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _locked(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _lock(descriptor)
-            # Its last holder may have removed the file after it was opened here: then it keeps nobody out.
+            # The last holder may have removed the file after it was opened here; such a lock keeps nobody out.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     os.ftruncate(descriptor, 0)
@@ -81,7 +81,7 @@ if sys.platform == "win32":
         import msvcrt
 
         try:
-            # Far behind the text, which others read: a lock keeps readers out as well.
+            # Lock bytes far behind the text: a lock keeps out readers, and others read the text.
             os.lseek(descriptor, 2**30, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
             os.lseek(descriptor, 0, os.SEEK_SET)
