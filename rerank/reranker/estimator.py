@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rerank.io.arrays import check_matrix
 from rerank.reranker.clock import Clock
 from rerank.reranker.fit import fit
+from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.ranking import RankingMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
 
 
-class Reranker(RankingMixin, BaseEstimator):
+class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     """Fits a rank statistic of the top of a list exactly, with a proved bound on how much better it could be.
 
     Parameters
@@ -194,55 +195,6 @@ class Reranker(RankingMixin, BaseEstimator):
         used = np.flatnonzero(self.coef_)
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
-
-    # -- models and files ---------------------------------------------------------------------------------------------
-
-    def build_model(self, **choices: Any) -> Any:
-        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
-        ``big_m``, ...).
-        """
-        from rerank.reranker.solve.program import build_model
-
-        return build_model(self._fitted().known_problem(), self.formulation, **choices)
-
-    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
-        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator;
-        returns both paths.
-        """
-        from rerank.reranker.files.export import export
-
-        return export(self._fitted(), self.formulation, path, choices)
-
-    def load_solution(
-        self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any
-    ) -> Reranker:
-        """Use the weights of another solver's solution file, polished and recomputed exactly.
-
-        Parameters
-        ----------
-        path : path
-            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
-        dialect : str, optional
-            Which of them wrote it; recognised where omitted.
-
-        Raises
-        ------
-        CertificateError
-            Where the solution's objective cannot be restored from its weights.
-        """
-        from rerank.reranker.files.export import load_solution
-
-        return self._adopt(load_solution(self._fitted(), self.formulation, path, dialect, choices))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that ranking and verifying need as JSON, without pickle."""
-        from rerank.reranker.files.document import save
-
-        save(self._fitted(), path)
-
-    def _fitted(self) -> FittedState:
-        check_is_fitted(self, "result_")
-        return self.state_
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:

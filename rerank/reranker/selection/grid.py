@@ -15,7 +15,7 @@ from sklearn.model_selection import ParameterGrid
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.state import FittedState
-from rerank.statistics import AUC, parse
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
 def _default(base: Reranker) -> dict[str, list[Any]]:
     """The part of ``GRID`` that means something for this reranker."""
     grid = dict(GRID)
-    if isinstance(parse(base.stat), AUC):
+    if parse(base.stat).counts_pairs:
         # The expected AUC of a thinned list is that of the list itself: there is nothing to vary.
         del grid["thinning"]
     if base.formulation == "resolved_rank" and base.solver != "search":

@@ -20,7 +20,7 @@ from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.selection.folds import Indices, Split
 from rerank.reranker.settings import check
 from rerank.reranker.training import Data, checked
-from rerank.statistics import Custom, parse
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -89,9 +89,9 @@ def refuse_fixed_length(base: Reranker, data: Data) -> None:
     InputError
     """
     statistic = parse(base.stat)
-    if data.qid is None and isinstance(statistic, Custom) and not callable(statistic.a):
+    if data.qid is None and statistic.length is not None:
         raise InputError(
-            f"stat holds {len(statistic.a)} coefficients for a list of that length, and folds of its rows are shorter; "
+            f"stat holds {statistic.length} coefficients for a list of that length, and folds of its rows are shorter; "
             "give a function of (rank, length) or a statistic by name."
         )
 

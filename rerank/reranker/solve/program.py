@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem
 from rerank.reranker.solve.margin import check_epsilon, default_epsilon
-from rerank.statistics import AUC, RankStatistic
+from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
     from formulations.compile import Program
@@ -41,7 +41,7 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
             f"Unknown formulation {name!r}; did you mean {nearest(str(name), FORMULATIONS)!r}? "
             f"Known: {', '.join(FORMULATIONS)}."
         )
-    if name in ("auc", "pairwise") and not isinstance(statistic, AUC):
+    if name in ("auc", "pairwise") and not statistic.counts_pairs:
         raise InputError(
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
             "formulation='subrank' or 'mixed'."
@@ -50,7 +50,7 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
 
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
     """Whether the program's optimum is the problem's, so that its bound bounds the value."""
-    return name == "mixed" or (name in ("auc", "pairwise") and isinstance(statistic, AUC))
+    return name == "mixed" or (name in ("auc", "pairwise") and statistic.counts_pairs)
 
 
 def largest_difference(problem: Problem) -> float:

@@ -1,0 +1,65 @@
+"""What a fitted reranker does with programs and files: build, export, read back, save."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from rerank.reranker.state import FittedState
+
+
+class ProgramsMixin:
+    """Programs and files of a fitted state, for a class with ``formulation`` and ``state_``."""
+
+    formulation: str
+    state_: FittedState
+
+    def build_model(self, **choices: Any) -> Any:
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
+        ``big_m``, ...).
+        """
+        from rerank.reranker.solve.program import build_model
+
+        return build_model(self._fitted().known_problem(), self.formulation, **choices)
+
+    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator;
+        returns both paths.
+        """
+        from rerank.reranker.files.export import export
+
+        return export(self._fitted(), self.formulation, path, choices)
+
+    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Any:
+        """Use the weights of another solver's solution file, polished and recomputed exactly.
+
+        Parameters
+        ----------
+        path : path
+            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
+        dialect : str, optional
+            Which of them wrote it; recognised where omitted.
+
+        Raises
+        ------
+        CertificateError
+            Where the solution's objective cannot be restored from its weights.
+        """
+        from rerank.reranker.files.export import load_solution
+
+        return self._adopt(load_solution(self._fitted(), self.formulation, path, dialect, choices))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that ranking and verifying need as JSON, without pickle."""
+        from rerank.reranker.files.document import save
+
+        save(self._fitted(), path)
+
+    def _fitted(self) -> FittedState:
+        check_is_fitted(self, "result_")
+        return self.state_
+
+    def _adopt(self, state: FittedState) -> Any:
+        raise NotImplementedError
