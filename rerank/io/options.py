@@ -71,17 +71,25 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> str:
 def drawn_seed(random_state: Any) -> int:
     """A seed from 0 to 2^31 - 2, drawn from a ``random_state`` in the sense of scikit-learn.
 
+    That is a ``RandomState``, a whole number as its seed, or None for NumPy's global one.
+
     Raises
     ------
     InputError
-        scikit-learn does not accept the ``random_state``.
+        The ``random_state`` is none of these.
     """
-    from sklearn.utils import check_random_state
-
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except (TypeError, ValueError):
-        raise _no_seed(random_state, "a numpy.random.RandomState") from None
+    # What scikit-learn's check_random_state does, without an import of scikit-learn.
+    state = random_state
+    if state is None:
+        state = np.random
+    elif isinstance(state, Integral):
+        try:
+            state = np.random.RandomState(int(state))
+        except ValueError:
+            raise _no_seed(random_state, "a numpy.random.RandomState") from None
+    if state is not np.random and not isinstance(state, np.random.RandomState):
+        raise _no_seed(random_state, "a numpy.random.RandomState")
+    return int(state.randint(2**31 - 1))
 
 
 def generator(random_state: Any) -> np.random.Generator:
