@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix
-from rerank.io.options import source
+from rerank.io.options import real, source
 from rerank.ranks.lists import Floats, rows_by_list
 from rerank.ranks.positions import Indices
 
@@ -68,14 +67,14 @@ class Merged:
     Attributes
     ----------
     rows : int array
-        The rows kept, ascending: the first of each group and every row without a twin.
+        The rows kept, ascending: the first of each group and every row that equals no other.
     counts : int array
         How many rows each kept row stands for.
     groups : list of int arrays
         The groups that were merged.
     conflicts : list of int arrays
-        Groups of equal rows with different labels.  They are all kept: no weights can tell them apart, and which
-        label to believe is not for a program to decide.
+        Groups of equal rows with different labels.  They are all kept: no weights can tell them apart, and the data
+        do not say which label is right.
     """
 
     rows: Indices
@@ -135,8 +134,8 @@ def perturb_rows(
 
     Each column of a group of m equal rows is spread evenly over ``2 * size`` of the column's range, in an order of
     its own and without leaving the range.  So the rows differ by at least epsilon in *every* column that is not
-    constant, and can be told apart under any support.  A smaller move would do harm: a difference below epsilon is
-    counted lost by Subrank and is infeasible for ResolvedRank.
+    constant, and can be told apart under any support.  A smaller move would make things worse: a difference below
+    epsilon is counted lost by Subrank and is infeasible for ResolvedRank.
 
     Parameters
     ----------
@@ -153,7 +152,7 @@ def perturb_rows(
     Returns
     -------
     float64 array (n, d)
-        Rows without a twin are unchanged.
+        Rows that equal no other row are unchanged.
 
     Raises
     ------
@@ -188,16 +187,14 @@ def perturb_rows(
 
 
 def _spread(largest: int, size: float | None, epsilon: float) -> float:
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise InputError(f"The margin epsilon is {epsilon}; it must be a positive number.")
-    least = epsilon * (largest - 1) / 2
+    least = real("The margin epsilon", epsilon, 0.0, positive=True) * (largest - 1) / 2
     size = least if size is None else size
     if not least <= size <= 0.5:
         raise InputError(
             f"A size of {size:g} of the range was asked for; {largest} equal rows need at least {least:.6g} for their "
             f"scores to differ by {epsilon:g}, and at most 0.5 stays in the range; merge them if that is too much."
         )
-    # A hair above the least spacing, so that rounding to doubles does not take it below epsilon.
+    # Slightly above the least spacing, so that rounding to doubles does not take it below epsilon.
     return min(size * (1 + 1e-9), 0.5)
 
 

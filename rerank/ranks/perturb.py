@@ -1,4 +1,4 @@
-r"""Equal rows, and small moves of weights or rows that break ties.
+r"""Equal rows, and small changes of weights or rows that break ties.
 
 Rows that agree on every feature with a weight have equal scores whatever those weights are.  Lemma 2 of
 [RudinWang2018] moves weights so that all other ties break and no strict order changes; its hypothesis must be read
@@ -53,8 +53,8 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
 
     the result is ``w + delta u`` for some ``0 < delta < eta``, divided by its largest entry if that leaves the box
     ``|w_j| <= 1`` or if ``max|w_j|`` was exactly 1.  It is returned only after an exact check that it keeps what it
-    should and breaks every tie.  Where rounding to doubles swallows so short a step, longer ones are put to the
-    same check.
+    should and breaks every tie.  Where so short a step is lost in rounding to doubles, longer ones are tried and
+    checked in the same way.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
     eta = min(_safe_step(weights, data, scores[order]), smallest)
     rng = source(random_state)
     for draw in range(DRAWS):
-        # eta is safe for rows anywhere in the box. Where rounding to doubles swallows it, a longer step may do no
-        # harm to the rows at hand; the exact check decides.
+        # eta is safe for rows anywhere in the box. Where it is lost in rounding to doubles, a longer step may still
+        # keep the order of the given rows; the exact check decides.
         longest = min(eta * 4.0 ** max(0, draw - LEMMA_DRAWS), smallest)
         direction = rng.standard_normal(support.size)
         moved = weights.copy()

@@ -1,4 +1,4 @@
-"""Exact numbers: doubles as integers over a common denominator, long sums, and rounding to a chosen side."""
+"""Exact numbers: doubles as integers over a common denominator, sums, rounding to a chosen side, and closeness."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def common_denominator(values: Sequence[Fraction]) -> tuple[list[int], int]:
 def exact_sum(terms: Iterable[Fraction]) -> Fraction:
     """Sum of many fractions, reduced once at the end.
 
-    Added in pairs of pairs: adding one by one would reduce an ever longer fraction at every step, which for some
-    thousand lists with a scale of their own takes minutes instead of a fraction of a second.
+    The terms are added in pairs, then the pairs in pairs, and so on.  Adding one by one would reduce an ever longer
+    fraction at every step, which takes minutes for some thousand lists with different scales.
     """
     level = [(term.numerator, term.denominator) for term in terms] or [(0, 1)]
     while len(level) > 1:
@@ -88,9 +88,9 @@ def from_text(text: str) -> Fraction:
 
 
 CLOSED = 1e-9
-"""A gap below this, in units of the value where that is above 1, is closed: statistics that differ, differ by more."""
+"""The largest gap that counts as closed: two different values of a statistic differ by far more."""
 
 
 def is_closed(gap: float, value: float) -> bool:
-    """Whether a gap counts as closed: at most ``CLOSED``, in units of the value where that is above 1."""
+    """Whether a gap is at most ``CLOSED``, or ``CLOSED`` times the value where that is above 1 in size."""
     return gap <= CLOSED * max(1.0, abs(value))

@@ -123,7 +123,7 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
     ``raw = sum_t (g_(t) - g_(t-1)) * V_t`` over the list's distinct positive gains, with ``V_t`` the sum of
     ``a`` over the items of gain at least ``g_(t)``.  AUC: the offset is what the pairs inside the relevant
     items add, the scale the (gain-weighted) number of pairs.  nDCG: the scale is the ideal DCG.  All others:
-    0 and 1.
+    0 and 1.  The constant of a problem's list has the other sign: what the tail adds, minus this offset.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.lists import gains, number_lists, rows_by_list
 
 ids = st.one_of(
     st.lists(st.integers(-3, 3)),
@@ -39,3 +39,13 @@ def test_without_ids_there_is_one_list():
     assert [(name, rows.tolist()) for name, rows in rows_by_list(None, 3)] == [(0, [0, 1, 2])]
     with pytest.raises(InputError, match="3 rows and qid has shape"):
         list(rows_by_list([1, 2], 3))
+
+
+def test_gains():
+    assert gains([0, 1, 2, 3]).tolist() == [0, 1, 3, 7] and gains([0, 1, 2.5], "linear").tolist() == [
+        0,
+        1,
+        2.5,
+    ]
+    assert gains([True, False]).tolist() == [1, 0] and gains([1.5]).tolist() == [2**1.5 - 1]
+    assert gains([60]).tolist() == [2.0**60 - 1]
