@@ -5,7 +5,7 @@ A conditional linear rank statistic [RudinWang2018, eq. 1] pays every relevant i
     CLRS = sum over relevant items i of a_{rank(i)},      0 <= a_1 <= a_2 <= ... <= a_n,
 
 where rank 1 is the bottom and rank n the top of a list of n items.  A statistic here is that sequence and a
-name.  Who holds which rank, and what happens to equal scores, is told in :mod:`rerank.ranks`.
+name.  Who holds which rank, and what happens to equal scores, is defined in :mod:`rerank.ranks`.
 
 >>> from rerank.statistics import DCG, parse
 >>> parse("dcg@10") == DCG(at=10)

@@ -23,7 +23,7 @@ STATISTICS: tuple[type[RankStatistic], ...] = (
 
 _BY_NAME = {name: kind for kind in STATISTICS for name in (kind.stem, *kind.aliases)}
 
-# Average precision and its kin pay an item by where the other relevant items stand: no a_l does that.
+# Average precision and the like pay an item by the places of other relevant items, which no a_l does.
 _NOT_BY_RANK = "is not a conditional linear rank statistic (it looks beyond each item's own rank)"
 _REFUSED = {
     "map": f"average precision {_NOT_BY_RANK}; fit mrr or dcg@10 and measure average_precision afterwards.",
