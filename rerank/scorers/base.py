@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
-from rerank.scorers.data import Floats, RankingData, groups_of, weights_of
+from rerank.io.options import real, whole
+from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Path:
     coefs: Floats
     objectives: Floats
     gaps: Floats
-    n_iters: NDArray[np.int64]
+    n_iters: Ints
 
 
 class LinearRanker(BaseEstimator):
@@ -57,6 +58,8 @@ class LinearRanker(BaseEstimator):
 
     takes_grades: ClassVar[bool] = False
     alpha: float
+    tol: float
+    max_iter: Any  # int, or None where the default depends on other parameters
     warm_start: bool
 
     @abstractmethod
@@ -65,8 +68,10 @@ class LinearRanker(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise :class:`InputError` for parameters out of range."""
-        if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise InputError(f"alpha is {self.alpha!r}; it must be a number > 0.")
+        real("alpha", self.alpha, 0, positive=True)
+        real("tol", self.tol, 0, positive=True)
+        if self.max_iter is not None:
+            whole("max_iter", self.max_iter)
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -172,7 +177,7 @@ class LinearRanker(BaseEstimator):
             advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
             warnings.warn(
                 f"{type(self).__name__} stopped after {found.n_iter} iterations before "
-                f"tol={getattr(self, 'tol', None)} was reached. {advice}",
+                f"tol={self.tol} was reached. {advice}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InputError
+from rerank.io.options import real
 from rerank.scorers.data import RankingData, groups_of, weights_of
 from rerank.scorers.ranksvm.pairs import by_utility, list_weights
 
@@ -42,7 +42,7 @@ def c_of_alpha(alpha: float, n_pairs: float = 1.0) -> float:
     Raises
     ------
     InputError
-        Unless both numbers are > 0.
+        Unless both numbers are finite and > 0.
     """
     return _half_inverse("alpha", alpha, n_pairs)
 
@@ -53,12 +53,10 @@ def alpha_of_c(C: float, n_pairs: float = 1.0) -> float:
     Raises
     ------
     InputError
-        Unless both numbers are > 0.
+        Unless both numbers are finite and > 0.
     """
     return _half_inverse("C", C, n_pairs)
 
 
 def _half_inverse(name: str, value: float, n_pairs: float) -> float:
-    if not (value > 0 and n_pairs > 0):
-        raise InputError(f"{name} is {value!r} and n_pairs is {n_pairs!r}; both must be numbers > 0.")
-    return 1 / (2 * value * n_pairs)
+    return 1 / (2 * real(name, value, 0, positive=True) * real("n_pairs", n_pairs, 0, positive=True))

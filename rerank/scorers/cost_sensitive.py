@@ -14,11 +14,10 @@ from sklearn.svm import LinearSVC
 from rerank.errors import InputError
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.linalg.lbfgs import check_limits
 
 
 class _CostSensitive(LinearRanker):
-    """A classifier of scikit-learn; rows are weighted, lists are not looked at, the intercept is dropped."""
+    """A classifier of scikit-learn: rows are weighted, lists are ignored, the intercept is dropped."""
 
     _penalises_intercept: ClassVar[bool] = False
     positive_cost: float | str
@@ -51,7 +50,6 @@ class _CostSensitive(LinearRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_limits(self.tol, self.max_iter)
         cost = self.positive_cost
         known = cost == "balanced" if isinstance(cost, str) else np.isfinite(cost) and cost > 0
         if not known:
@@ -61,7 +59,7 @@ class _CostSensitive(LinearRanker):
         relevant, cost = self._costs(data)
         classifier = self._classifier(alpha, start)
         with warnings.catch_warnings():
-            # The base says in its own words what to raise.
+            # The base class warns with advice of its own.
             warnings.simplefilter("ignore", ConvergenceWarning)
             classifier.fit(data.X, relevant, sample_weight=cost)
         w = np.asarray(classifier.coef_, dtype=np.float64).ravel()
@@ -74,8 +72,7 @@ class _CostSensitive(LinearRanker):
 
     def _costs(self, data: RankingData) -> tuple[Any, Floats]:
         """Which rows are relevant, and each row's weight times the cost of its class."""
-        counts = data.weight > 0
-        relevant = data.y > data.y[counts].min()
+        relevant = data.relevant
         above, below = float(data.weight[relevant].sum()), float(data.weight[~relevant].sum())
         if above == 0:
             raise InputError(
@@ -90,8 +87,8 @@ class CostSensitiveLogistic(_CostSensitive):
     """Logistic regression in which a relevant row costs more; scikit-learn's ``LogisticRegression`` (L-BFGS).
 
     Minimises ``alpha/2 |w|^2 + sum_i a_i c_i log(1 + exp(-z_i (w.x_i + b)))`` with row weights ``a``, ``z_i = 1`` and
-    ``c_i = positive_cost`` for relevant rows, ``z_i = -1`` and ``c_i = 1`` for the others.  The intercept ``b``, which
-    orders nothing, is not kept.
+    ``c_i = positive_cost`` for relevant rows, ``z_i = -1`` and ``c_i = 1`` for the others.  The intercept ``b``
+    does not change the order and is not kept.
 
     Parameters
     ----------
@@ -129,7 +126,7 @@ class CostSensitiveSVM(_CostSensitive):
     """Linear support vector machine in which a relevant row costs more; ``LinearSVC`` in the primal (liblinear).
 
     Minimises ``alpha/2 (|w|^2 + b^2) + sum_i a_i c_i max(0, 1 - z_i (w.x_i + b))^2``, symbols as for
-    :class:`CostSensitiveLogistic`; liblinear penalises the intercept too.  It makes a float64 copy of ``X`` and knows
+    :class:`CostSensitiveLogistic`; liblinear penalises the intercept too.  It makes a float64 copy of ``X`` and has
     no warm start.
 
     Parameters

@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.ranks.lists import number_lists
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class RankingData:
 
     X: Any
     y: Floats
-    group: NDArray[np.int64]
+    group: Ints
     weight: Floats
 
     @property
@@ -41,12 +42,12 @@ class RankingData:
         return int(self.group.max()) + 1 if self.group.size else 0
 
     @cached_property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """Rows sorted by list, in the given order within each."""
         return np.argsort(self.group, kind="stable").astype(np.int64)
 
     @cached_property
-    def start(self) -> NDArray[np.int64]:
+    def start(self) -> Ints:
         """Where each list begins in ``order``; one entry more than there are lists."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=self.n_groups))]).astype(
             np.int64
@@ -57,8 +58,34 @@ class RankingData:
         """Rows above the smallest label of a row that has weight."""
         return self.y > self.y[self.weight > 0].min()
 
+    def sides(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """Relevant rows, and others, of the lists that hold both, sorted by list; rows of weight 0 are left out.
 
-def groups_of(qid: Any, n: int) -> NDArray[np.int64]:
+        Returns
+        -------
+        two pairs of int64 arrays
+            Positions of the rows in the data, and the list of each: 0 to the number of such lists - 1.
+
+        Raises
+        ------
+        InputError
+            If no list holds both.
+        """
+        counts = self.weight > 0
+        kinds = counts & self.relevant, counts & ~self.relevant
+        held = [np.bincount(self.group[rows], minlength=self.n_groups) > 0 for rows in kinds]
+        both = held[0] & held[1]
+        if not both.any():
+            raise InputError(
+                "No list holds both a relevant and another row with a weight > 0; there is no pair to learn from, so "
+                "check qid, y and sample_weight."
+            )
+        number, rows = np.cumsum(both) - 1, self.order[both[self.group[self.order]]]
+        relevant, others = (rows[kind[rows]] for kind in kinds)
+        return (relevant, number[self.group[relevant]]), (others, number[self.group[others]])
+
+
+def groups_of(qid: Any, n: int) -> Ints:
     """Number the lists in order of first appearance; one list without ``qid``.
 
     Raises

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.io.options import real
 from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.linalg.lbfgs import Loss, check_limits, minimise
+from rerank.scorers.data import Floats, Ints, RankingData
+from rerank.scorers.linalg.lbfgs import Loss, minimise
 
 
 class PNormPush(LinearRanker):
@@ -68,9 +66,7 @@ class PNormPush(LinearRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_limits(self.tol, self.max_iter)
-        if not (np.isfinite(self._power) and self._power >= 1):
-            raise InputError(f"p is {self._power!r}; it must be a number, at least 1.")
+        real("p", self._power, 1)
 
     @property
     def _power(self) -> float:
@@ -123,9 +119,9 @@ class Side:
         Logarithm of the row's share of the weight of its side of the list.
     """
 
-    rows: NDArray[np.int64]
-    home: NDArray[np.int64]
-    start: NDArray[np.int64]
+    rows: Ints
+    home: Ints
+    start: Ints
     share: Floats
 
     def log_sums(self, exponents: Floats) -> tuple[Floats, Floats]:
@@ -137,33 +133,12 @@ class Side:
 
 
 def sides_of(data: RankingData) -> tuple[Side, Side]:
-    """Relevant rows and the others.
-
-    Raises
-    ------
-    InputError
-        If no list has both with a weight > 0.
-    """
-    counts = data.weight > 0
-    relevant = counts & (data.y > data.y[counts].min())
-    has = [
-        np.bincount(data.group[rows], minlength=data.n_groups) > 0 for rows in (relevant, counts & ~relevant)
-    ]
-    both = has[0] & has[1]
-    if not both.any():
-        raise InputError(
-            "No list holds both a relevant and another row with a weight > 0; there is no pair to learn from, so check "
-            "qid, y and sample_weight."
-        )
-    name = np.cumsum(both) - 1
-    kept = both[data.group]
-    first, second = (_side(data, rows & kept, name) for rows in (relevant, counts & ~relevant))
+    """Relevant rows and the others; errors as :meth:`RankingData.sides`."""
+    first, second = (_side(data, rows, home) for rows, home in data.sides())
     return first, second
 
 
-def _side(data: RankingData, chosen: NDArray[np.bool_], name: NDArray[Any]) -> Side:
-    rows = data.order[chosen[data.order]]
-    home = name[data.group[rows]].astype(np.int64)
+def _side(data: RankingData, rows: Ints, home: Ints) -> Side:
     start = np.flatnonzero(np.diff(home, prepend=-1)).astype(np.int64)
     sums = np.add.reduceat(data.weight[rows], start)
     return Side(rows, home, start, np.log(data.weight[rows] / sums[home]))

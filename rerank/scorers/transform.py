@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.errors import InputError
+from rerank.io.options import one_of, real, whole
 from rerank.scorers.data import Floats
 
 KINDS = ("signed_log", "ranks", "quantile_bins")
@@ -94,12 +94,9 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         return X.asformat(form) if form else X
 
     def _check_parameters(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"kind is {self.kind!r}; it must be one of {', '.join(map(repr, KINDS))}.")
-        if not (np.isfinite(self.offset) and self.offset > 0):
-            raise InputError(f"offset is {self.offset!r}; it must be a number > 0.")
-        if self.n_bins < 2:
-            raise InputError(f"n_bins is {self.n_bins!r}; it must be a whole number, at least 2.")
+        one_of("kind", self.kind, KINDS)
+        real("offset", self.offset, 0, positive=True)
+        whole("n_bins", self.n_bins, 2)
 
     def _bins(self, values: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Distinct inner quantiles, and the number of them at or below each place."""

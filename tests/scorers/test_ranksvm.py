@@ -167,7 +167,7 @@ def test_conversions():
     assert count_pairs(y, qid) == 2
     assert count_pairs(y, qid, weight) == 4
     assert alpha_of_c(c_of_alpha(0.3, 17), 17) == pytest.approx(0.3)
-    with pytest.raises(InputError, match="must be numbers > 0"):
+    with pytest.raises(InputError, match="alpha is 0.0; it must be a number, above 0"):
         c_of_alpha(0.0)
 
 

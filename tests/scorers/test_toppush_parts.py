@@ -11,18 +11,15 @@ from scipy.sparse import csr_matrix
 
 from rerank.scorers import TopPush
 from rerank.scorers.data import RankingData
+from rerank.scorers.toppush.answer import certificate_of
 from rerank.scorers.toppush.cuts import qp
-from rerank.scorers.toppush.cuts.gram import factor, gram_of
-from rerank.scorers.toppush.cuts.hull import certificate_of
-from rerank.scorers.toppush.cuts.limited import LimitedMetric
-from rerank.scorers.toppush.cuts.metric import FeatureMetric
+from rerank.scorers.toppush.cuts.metric import FeatureMetric, LimitedMetric, RowMetric
 from rerank.scorers.toppush.cuts.newton import minimise
 from rerank.scorers.toppush.cuts.pool import Pool
-from rerank.scorers.toppush.cuts.row_metric import RowMetric
+from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.losses import LOSSES
+from rerank.scorers.toppush.multipliers.accelerated import descend, project, shift
 from rerank.scorers.toppush.multipliers.augmented import Augmented
-from rerank.scorers.toppush.multipliers.dual import descend
-from rerank.scorers.toppush.multipliers.projection import project, shift
 from rerank.scorers.toppush.prepare import problem_of
 from rerank.scorers.toppush.problem import relative_gap
 from rerank.scorers.toppush.threshold import MaxThreshold, TopThreshold
@@ -156,7 +153,7 @@ def test_every_form_closes_the_gap(form, loss):
 def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
     p = problem(120, 4, lists=2, threshold="topk", k=3)
     found = Augmented(p, 0.05, np.zeros(4), np.zeros(p.negatives.shape[0])).run(1e-8, 300)
-    a, beta = found[1], found[2]
+    a, beta = found.a, found.beta
     bound = p.dual(a, p.feasible(a, beta), 0.05)
     rough = beta * (1 + 1e-7 * np.random.default_rng(0).standard_normal(beta.size))
     assert p.dual(a, rough, 0.05) == -np.inf
@@ -186,8 +183,8 @@ def test_a_bound_above_the_value_is_rounding_or_no_proof():
 def test_the_gram_of_the_positives_is_taken_anew_where_differences_wore_it():
     p = problem(60, 3)
     rng = np.random.default_rng(0)
-    gram, n = gram_of(p), p.share.size
-    assert gram is gram_of(p)
+    gram, n = p.gram, p.share.size
+    assert gram is p.gram
     for size in (1.0, 1e-3, 1e12, 1e-6, 0.0):
         D = size * rng.random(n)
         X = np.asarray(p.positives)
@@ -203,9 +200,9 @@ def test_a_matrix_that_rounding_left_indefinite_is_factored_all_the_same():
         factor(-np.eye(2))
 
 
-def test_crowds_of_active_negatives_are_handed_over(monkeypatch):
-    monkeypatch.setattr("rerank.scorers.toppush.cuts.model.CROWD", 10)
-    monkeypatch.setattr("rerank.scorers.toppush.cuts.newton.CROWD", 10)
+def test_many_active_cuts_are_handed_to_the_multipliers(monkeypatch):
+    monkeypatch.setattr("rerank.scorers.toppush.answer.MANY_ACTIVE", 10)
+    monkeypatch.setattr("rerank.scorers.toppush.cuts.newton.MANY_ACTIVE", 10)
     called = []
     run = Augmented.run
     monkeypatch.setattr(Augmented, "run", lambda self, *a: called.append(1) or run(self, *a))
@@ -262,7 +259,7 @@ def test_the_accelerated_method_descends_to_the_same_optimum(lists):
     assert slow.met
     assert p.primal(slow.w, 1.0) == pytest.approx(p.primal(fast.w, 1.0), rel=1e-6)
     assert relative_gap(p.primal(slow.w, 1.0), p.dual(slow.a, slow.beta, 1.0)) <= 1.01e-6
-    again = descend(p, 1.0, 1e-6, 20_000, "gap", (slow.a, slow.beta))
+    again = descend(p, 1.0, 1e-6, 20_000, "gap", slow)
     assert again.n_iter < slow.n_iter
 
 
@@ -341,8 +338,8 @@ def test_degenerate_exactly_when_a_linear_program_says_so(seed, shift):
 def test_a_certificate_that_proves_nothing_is_refused():
     p = problem()
     n = p.negatives.shape[0]
-    assert certificate_of(p, 60, np.zeros(n)) is None
-    assert certificate_of(p, 60, np.ones(n)) is None
+    assert certificate_of(p, np.zeros(n)) is None
+    assert certificate_of(p, np.ones(n)) is None
 
 
 def test_topk_agrees_with_a_smooth_solver():

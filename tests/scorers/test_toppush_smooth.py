@@ -12,8 +12,7 @@ from rerank.scorers.toppush.cuts.newton import minimise
 from rerank.scorers.toppush.losses import LOSSES
 from rerank.scorers.toppush.multipliers import smooth_hessian
 from rerank.scorers.toppush.multipliers.augmented import Augmented
-from rerank.scorers.toppush.multipliers.envelope import Envelope
-from rerank.scorers.toppush.multipliers.level_kernel import levels
+from rerank.scorers.toppush.multipliers.envelope import Envelope, levels
 from rerank.scorers.toppush.multipliers.smooth_hessian import SmoothHessian
 from rerank.scorers.toppush.problem import relative_gap
 from tests.scorers.test_toppush import clear, naive
@@ -24,16 +23,16 @@ THRESHOLDS = [("max", None), ("topk", 3), ("quantile", 0.4)]
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.booleans(), st.floats(1e-3, 50))
-def test_levels_share_out_the_pull(seed, n, capped, pull):
+def test_levels_share_out_the_mass(seed, n, capped, mass):
     rng = np.random.default_rng(seed)
     v = rng.integers(-3, 4, n) / 2 + (seed % 2) * rng.random(n)
     cap = rng.random(n) + 0.01
     cap /= cap.sum() * (rng.random() if n > 1 and seed % 3 else 1)
     theta, parts = rng.standard_normal(1), np.zeros((1, 4))
-    levels(np.array([0, n]), v, cap if capped else np.zeros(0), np.array([pull]), theta, parts)
-    most = pull * cap if capped else np.full(n, np.inf)
+    levels(np.array([0, n]), v, cap if capped else np.zeros(0), np.array([mass]), theta, parts)
+    most = mass * cap if capped else np.full(n, np.inf)
     b = np.clip(v - theta[0], 0, most)
-    assert b.sum() == pytest.approx(pull, rel=1e-9)
+    assert b.sum() == pytest.approx(mass, rel=1e-9)
     full = v - theta[0] >= most * (1 - 1e-12)
     if not np.isclose(v - theta[0], most, rtol=1e-9).any() and not np.isclose(v, theta[0], atol=1e-12).any():
         held = cap[full] if capped else cap[:0]
@@ -41,7 +40,7 @@ def test_levels_share_out_the_pull(seed, n, capped, pull):
         np.testing.assert_allclose(parts[0], wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_a_list_that_nothing_pulls_has_a_level():
+def test_a_list_without_mass_has_a_level():
     theta, parts = np.zeros(1), np.zeros((1, 4))
     levels(np.array([0, 3]), np.array([1.0, 5, 4]), np.full(3, 0.5), np.zeros(1), theta, parts)
     # The slope in A at 0 is the mean of the two largest.
@@ -51,12 +50,12 @@ def test_a_list_that_nothing_pulls_has_a_level():
 def feasible(p, rng):
     """A random dual point of the problem."""
     a = rng.random(p.share.size)
-    pull = p.per_list(p.share * a)
+    mass = p.per_list(p.share * a)
     scores = rng.standard_normal(p.negatives.shape[0])
     vertices = [p.threshold.above(scores * s, np.full(p.n_lists, -np.inf), 1).toarray() for s in (1, -1)]
     mix = rng.random()
     b = sum(
-        m * next(r for r in v if r[p.negative_list == g].any()) * pull[g]
+        m * next(r for r in v if r[p.negative_list == g].any()) * mass[g]
         for m, v in zip((mix, 1 - mix), vertices, strict=True)
         for g in range(p.n_lists)
     )
@@ -108,12 +107,12 @@ def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists):
         np.testing.assert_allclose(hessian.times(v), slow, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("direct, worth", [(2500, 0), (0, 0), (0, 10**9)])
+@pytest.mark.parametrize("direct, whole", [(2500, 0), (0, 0), (0, 10**9)])
 @pytest.mark.parametrize("store", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("lists", [1, 3])
-def test_newton_steps_solve_their_system(direct, worth, store, lists, monkeypatch):
+def test_newton_steps_solve_their_system(direct, whole, store, lists, monkeypatch):
     monkeypatch.setattr(smooth_hessian, "DIRECT", direct)
-    monkeypatch.setattr(smooth_hessian, "WORTH", worth)
+    monkeypatch.setattr(smooth_hessian, "WHOLE", whole)
     monkeypatch.setattr(smooth_hessian, "LEFT", 1e-20)
     p = problem(70, lists=lists, threshold="topk", k=4, X=store(clear(70, 4)[0]))
     rng = np.random.default_rng(3)
@@ -131,14 +130,14 @@ def test_multipliers_and_cuts_find_one_optimum(threshold, k, loss, lists):
     p = problem(90, 5, lists=lists, loss=loss, threshold=threshold, k=k)
     cuts = minimise(p, 0.05, 1e-8, 500, None)
     method = Augmented(p, 0.05, np.zeros(5), np.zeros(p.negatives.shape[0]))
-    w, a, beta, gap, _ = method.run(1e-8, 500)
-    assert gap <= 1e-8
-    assert relative_gap(p.primal(w, 0.05), p.dual(a, beta, 0.05)) <= 1.01e-8
-    assert p.primal(w, 0.05) == pytest.approx(p.primal(cuts.w, 0.05), rel=3e-8)
-    np.testing.assert_allclose(w, cuts.w, atol=1e-3)
+    found = method.run(1e-8, 500)
+    assert found.met and found.gap <= 1e-8
+    assert relative_gap(p.primal(found.w, 0.05), p.dual(found.a, found.beta, 0.05)) <= 1.01e-8
+    assert p.primal(found.w, 0.05) == pytest.approx(p.primal(cuts.w, 0.05), rel=3e-8)
+    np.testing.assert_allclose(found.w, cuts.w, atol=1e-3)
 
 
-def test_a_crowd_below_a_mean_converges():
+def test_a_mean_over_most_negatives_converges():
     rng = np.random.default_rng(0)
     X = csr_matrix(np.round(rng.standard_normal((4000, 40)), 1) * (rng.random((4000, 40)) < 0.3))
     y = (X[:, 0].toarray().ravel() + rng.standard_normal(4000) > 2).astype(float)

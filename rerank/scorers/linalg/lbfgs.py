@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from rerank.errors import InputError
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
 from rerank.scorers.linalg.products import Products
@@ -18,14 +17,6 @@ Loss = Callable[[Floats], tuple[float, Floats]]
 
 MEMORY = 20  # pairs of steps that L-BFGS keeps
 ROUNDING = 1e-15  # relative fall of the objective below which float64 sees no progress
-
-
-def check_limits(tol: float, max_iter: int) -> None:
-    """Raise :class:`InputError` for a tolerance or a number of iterations out of range."""
-    if not (np.isfinite(tol) and tol > 0):
-        raise InputError(f"tol is {tol!r}; it must be a number > 0.")
-    if max_iter < 1:
-        raise InputError(f"max_iter is {max_iter!r}; it must be a whole number, at least 1.")
 
 
 def minimise(

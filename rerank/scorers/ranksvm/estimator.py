@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from rerank.errors import InputError
+from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import RankingData
 from rerank.scorers.ranksvm.bundle import bundle
@@ -92,14 +92,8 @@ class RankSVM(LinearRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.loss not in LOSSES:
-            raise InputError(f"loss is {self.loss!r}; choose one of {', '.join(LOSSES)}.")
-        if self.average not in AVERAGES:
-            raise InputError(f"average is {self.average!r}; choose one of {', '.join(AVERAGES)}.")
-        if not self.tol > 0:
-            raise InputError(f"tol is {self.tol!r}; it must be a number > 0.")
-        if not self.max_iter >= 1:
-            raise InputError(f"max_iter is {self.max_iter!r}; it must be a whole number >= 1.")
+        one_of("loss", self.loss, LOSSES)
+        one_of("average", self.average, AVERAGES)
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> PairData:
         data = super()._data(X, y, qid, sample_weight)

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rerank.errors import InputError
+from rerank.io.options import one_of, whole
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.linalg.lbfgs import Loss, check_limits, minimise
+from rerank.scorers.linalg.lbfgs import Loss, minimise
 from rerank.scorers.robirank.lists import GainLists, gain_lists
 
 
@@ -86,11 +86,8 @@ class RoBiRank(LinearRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_limits(self.tol, self.max_iter)
-        if self.gains not in ("exponential", "linear"):
-            raise InputError(f"gains is {self.gains!r}; it must be 'exponential' or 'linear'.")
-        if self.n_init < 1:
-            raise InputError(f"n_init is {self.n_init!r}; it must be a whole number, at least 1.")
+        one_of("gains", self.gains, ("exponential", "linear"))
+        whole("n_init", self.n_init)
 
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         loss = loss_of(gain_lists(data, self.gains), data.y.size)

@@ -1,1 +1,1 @@
-"""TopPush: the estimator, its solvers and certificates."""
+"""TopPush: the problem, what may be found of it, and which of two methods solves it."""

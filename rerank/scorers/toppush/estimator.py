@@ -7,9 +7,11 @@ import warnings
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import RankingData
-from rerank.scorers.toppush.losses import loss_of
+from rerank.scorers.toppush.answer import Answer
+from rerank.scorers.toppush.losses import LOSSES
 from rerank.scorers.toppush.prepare import problem_of
 from rerank.scorers.toppush.problem import TopPushProblem
 from rerank.scorers.toppush.solve import Settings, solve
@@ -102,16 +104,10 @@ class TopPush(LinearRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        loss_of(self.loss)
+        one_of("loss", self.loss, LOSSES)
+        one_of("solver", self.solver, MAX_ITER)
+        one_of("stop", self.stop, ("gap", "authors"))
         check_threshold(self.threshold, self.k)
-        if self.solver not in MAX_ITER:
-            raise InputError(f"solver is {self.solver!r}; choose newton or accelerated.")
-        if self.stop not in ("gap", "authors"):
-            raise InputError(f"stop is {self.stop!r}; choose gap or authors.")
-        if not (np.isfinite(self.tol) and self.tol > 0):
-            raise InputError(f"tol is {self.tol!r}; it must be a number > 0.")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise InputError(f"max_iter is {self.max_iter!r}; it must be at least 1.")
         if self.solver == "newton" and self.stop == "authors":
             raise InputError(
                 "stop='authors' is the rule of solver='accelerated'; choose that solver or stop='gap'."
@@ -123,10 +119,10 @@ class TopPush(LinearRanker):
             )
 
     def _problem(self, data: RankingData) -> TopPushProblem:
-        """The rows split once for all alphas of a path."""
+        """The problem of these rows, made once for all alphas of a path."""
         held = self._prepared
         if held is None or held[0] is not data:
-            held = (data, problem_of(data, loss_of(self.loss), self.threshold, self.k))
+            held = (data, problem_of(data, LOSSES[self.loss], self.threshold, self.k))
             self._prepared = held
         return held[1]
 
@@ -136,24 +132,24 @@ class TopPush(LinearRanker):
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         problem = self._problem(data)
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
-        settings = Settings(self.solver, float(self.tol), max_iter, self.stop)
-        found = solve(problem, alpha, settings, start, data.y.size)
-        if found.hull is not None:
+        found = solve(problem, Settings(alpha, self.solver, float(self.tol), max_iter, self.stop), start)
+        answer: Answer = found.state
+        if answer.hull is not None:
             warnings.warn(
                 "The weights are 0, which is optimal for every alpha: no weights lift the positives above the "
                 f"negatives on average (certificate_). Other features may change that; {self._instead()}.",
                 UserWarning,
                 stacklevel=3,
             )
-        self.degenerate_ = found.hull is not None
-        self.certificate_ = found.hull
+        self.degenerate_ = answer.hull is not None
+        self.certificate_ = answer.hull
         self.dual_coef_ = np.zeros(data.y.size)
-        self.dual_coef_[problem.positive_rows] = problem.share * found.a
-        self.dual_coef_[problem.negative_rows] = -found.beta
-        return found.solution
+        self.dual_coef_[problem.positive_rows] = problem.share * answer.a
+        self.dual_coef_[problem.negative_rows] = -problem.feasible(answer.a, answer.beta)
+        return found
 
     def _instead(self) -> str:
-        """What asks for less than a problem that zero weights solve."""
+        """Advice: a problem that zero weights do not solve."""
         if self.threshold != "max":
             return "a larger k asks for less"
         return (

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
-
-from rerank.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ class Exponential:
     """``l(z) = exp(z)``; ``l*(a) = a log a - a`` for ``a >= 0``."""
 
     def value(self, z: Any) -> Any:
-        """``l(z)``; infinite where it overflows, which a line search takes as too far."""
+        """``l(z)``; infinite where it overflows, so that a line search shortens the step."""
         with np.errstate(over="ignore"):
             return np.exp(z)
 
@@ -84,16 +79,3 @@ LOSSES: dict[str, Loss] = {
     "logistic": Logistic(),
     "exponential": Exponential(),
 }
-
-
-def loss_of(name: str) -> Loss:
-    """The loss of that name.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    if name not in LOSSES:
-        raise InputError(f"loss is {name!r}; choose one of {', '.join(LOSSES)}.")
-    return LOSSES[name]

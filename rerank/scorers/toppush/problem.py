@@ -1,4 +1,4 @@
-"""The problem of TopPush, its value and the bound that a dual point proves; knows nothing of how it is solved.
+"""The problem of TopPush, its value, and the bound that a dual point proves; no method is known here.
 
 With lists g, positives i of share ``c_i = weight_i / sum of weights of the positives`` and thresholds ``t_g``
 (:mod:`rerank.scorers.toppush.threshold`)::
@@ -21,17 +21,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.scorers.data import Floats, Ints
+from rerank.scorers.toppush.gram import Gram, dense
 from rerank.scorers.toppush.losses import Loss
 from rerank.scorers.toppush.threshold import Threshold
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-# Sums and caps of multipliers hold up to this share, what rounding does to sums of many terms.
+# Sums and caps of multipliers may be off by this share: rounding of sums of many terms.
 ROUNDING = 1e-11
-# A bound above the value by more than this share is no rounding.
+# A bound above the value by more than this share is an error, not rounding.
 BEYOND = 1e-9
 
 
@@ -52,13 +50,14 @@ class TopPushProblem:
         Weights of the positives.
     threshold : Threshold
     loss : Loss
-    n_features : int
+    n_rows, n_features : int
+        Of the data.
     columns : int64 array, optional
         Which features the columns of the rows are; all of them without it.
     centre : float64 (d,)
         What was subtracted from every row: only differences inside a list count.
     workspace : dict
-        What a solver wants to find again at another alpha.
+        What a method keeps for the next alpha.
     """
 
     positives: Any
@@ -70,6 +69,7 @@ class TopPushProblem:
     weight: Floats
     threshold: Threshold
     loss: Loss
+    n_rows: int
     n_features: int
     columns: Ints | None
     centre: Floats
@@ -90,6 +90,16 @@ class TopPushProblem:
         """``P(0) = l(0)``."""
         return float(self.loss.value(np.zeros(1))[0])
 
+    @cached_property
+    def gram(self) -> Gram:
+        """``X' diag(D) X`` of the positives."""
+        return Gram(self.positives)
+
+    @cached_property
+    def products(self) -> Floats:
+        """Inner products of the positives (m, m)."""
+        return dense(self.positives @ self.positives.T)
+
     def full(self, v: Floats) -> Floats:
         """A vector over the columns as one over all features."""
         if self.columns is None:
@@ -107,7 +117,7 @@ class TopPushProblem:
         return self.value(w, self.positives @ w, np.asarray(self.negatives @ w), alpha)
 
     def value(self, w: Floats, up: Floats, down: Floats, alpha: float) -> float:
-        """``P(w)`` from the scores of the positives and of the negatives, where they are at hand."""
+        """``P(w)`` from the scores ``up`` (m,) of the positives and ``down`` (n,) of the negatives."""
         z = self.threshold.values(down)[self.list_of] - up
         return float(alpha / 2 * (w @ w) + self.share @ self.loss.value(z))
 
@@ -116,24 +126,27 @@ class TopPushProblem:
         return weighted_sum(self.positives, self.share * a) - weighted_sum(self.negatives, beta)
 
     def feasible(self, a: Floats, beta: Floats) -> Floats:
-        """The multipliers scaled and moved between their caps so that (a, beta) is a dual point, where that is near."""
-        pull = self.per_list(self.share * a)
+        """Multipliers near ``beta`` that make (a, beta) a dual point, if there are any near it.
+
+        They are scaled to the sum of their list and moved between their caps.
+        """
+        mass = self.per_list(self.share * a)
         got = np.bincount(self.negative_list, beta, self.n_lists)
-        most = pull[self.negative_list] * self.threshold.caps()
-        beta = np.clip(beta * (pull / np.where(got > 0, got, 1))[self.negative_list], 0, most)
-        room = most - beta
-        missing = pull - np.bincount(self.negative_list, beta, self.n_lists)
-        spare = np.bincount(self.negative_list, room, self.n_lists)
-        # Never more than the room there is: where that does not do, the point was not near.
-        part = np.where(missing > ROUNDING * pull, np.minimum(missing / np.where(spare > 0, spare, 1), 1), 0)
-        return np.asarray(beta + part[self.negative_list] * room)
+        most = mass[self.negative_list] * self.threshold.caps()
+        beta = np.clip(beta * (mass / np.where(got > 0, got, 1))[self.negative_list], 0, most)
+        slack = most - beta
+        missing = mass - np.bincount(self.negative_list, beta, self.n_lists)
+        spare = np.bincount(self.negative_list, slack, self.n_lists)
+        # Never more than the slack: if that is not enough, the point was not near.
+        part = np.where(missing > ROUNDING * mass, np.minimum(missing / np.where(spare > 0, spare, 1), 1), 0)
+        return np.asarray(beta + part[self.negative_list] * slack)
 
     def dual(self, a: Floats, beta: Floats, alpha: float) -> float:
         """``D(a, beta)``; minus infinity if the point is not feasible."""
-        pull = self.per_list(self.share * a)
+        mass = self.per_list(self.share * a)
         got = np.bincount(self.negative_list, beta, self.n_lists)
-        most = pull[self.negative_list] * self.threshold.caps()
-        off = np.abs(got - pull) > ROUNDING * pull
+        most = mass[self.negative_list] * self.threshold.caps()
+        off = np.abs(got - mass) > ROUNDING * mass
         if off.any() or (beta < 0).any() or (beta > most * (1 + ROUNDING)).any():
             return -np.inf
         nu = self.residual(a, beta)
@@ -141,7 +154,7 @@ class TopPushProblem:
 
 
 def weighted_sum(X: Any, values: Floats) -> Floats:
-    """``X' values`` (d,); rows of value 0 are not read where they are most."""
+    """``X' values`` (d,); if most values are 0, their rows are not read."""
     some = np.flatnonzero(values)
     if 4 * some.size < values.size:
         X, values = X[some], values[some]
@@ -151,8 +164,8 @@ def weighted_sum(X: Any, values: Floats) -> Floats:
 def relative_gap(primal: float, dual: float) -> float:
     """``(primal - dual) / dual``, at least ``(primal - optimum) / optimum``; infinite where nothing is proved.
 
-    Rounding may lift a bound above the value it bounds: then the gap is at least as large as that, and a bound far
-    above proves nothing.
+    Rounding may lift a bound above the value it bounds.  The gap is then at least that excess, and a bound far above
+    the value proves nothing.
     """
     if not dual > 0 or dual > primal * (1 + BEYOND):
         return float("inf")

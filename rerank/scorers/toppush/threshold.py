@@ -2,7 +2,7 @@
 
 Both are support functions, ``t_g(s) = max { p.s : p in P_g }`` with
 ``P_g = { p : 0 <= p_j <= cap_j, sum_j p_j = 1 }`` over the negatives j of list g.  A point of ``P_g`` that attains
-the maximum is called a vertex here: its row ``sum_j p_j x_j`` cuts off ``t_g >= row.w``, and enough of such cuts
+the maximum is called a vertex here.  Its row ``sum_j p_j x_j`` gives the cut ``t_g >= row.w``; all cuts together
 describe the threshold completely.
 """
 
@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import njit
 from scipy.sparse import csr_matrix
 
 from rerank.errors import InputError
-from rerank.scorers.toppush.means_kernel import top_means
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from rerank.io.options import one_of, real
+from rerank.scorers.data import Floats, Ints
 
 DEFAULT_K = {"topk": 10.0, "quantile": 0.05}
 
@@ -82,7 +80,7 @@ class TopThreshold:
             rows, p = self._vertex(scores, 0)
             return np.array([p @ scores[rows]])
         found = np.empty(self.k.size)
-        top_means(self.start, self.weight, self.k, scores, found)
+        _top_means(self.start, self.weight, self.k, scores, found)
         return found
 
     def caps(self) -> Floats:
@@ -114,6 +112,25 @@ class TopThreshold:
         return rows[some], p[some] / p.sum()
 
 
+@njit(cache=True, nogil=True)
+def _top_means(start: Any, weight: Any, k: Any, scores: Any, found: Any) -> None:
+    """For each list g the mean of its ``k_g`` largest scores into ``found``, a row of weight v counted v times."""
+    for g in range(k.size):
+        held = scores[start[g] : start[g + 1]]
+        order = np.argsort(-held)
+        left = k[g]
+        total = 0.0
+        applied = 0.0
+        for i in order:
+            part = min(weight[start[g] + i], left)
+            total += part * held[i]
+            applied += part
+            left -= part
+            if left <= 0.0:
+                break
+        found[g] = total / applied
+
+
 Threshold = MaxThreshold | TopThreshold
 
 
@@ -134,11 +151,12 @@ def threshold_of(name: str, k: float | None, start: Ints, weight: Floats) -> Thr
 
 def check_threshold(name: str, k: float | None) -> None:
     """Raise :class:`InputError` unless ``name`` is known and ``k`` suits it."""
-    if name not in ("max", *DEFAULT_K):
-        raise InputError(f"threshold is {name!r}; choose max, topk or quantile.")
-    if name == "max" and k is not None:
+    one_of("threshold", name, ("max", *DEFAULT_K))
+    if k is None:
+        return
+    if name == "max":
         raise InputError(f"k is {k!r} but threshold='max' has none; leave k out or choose topk or quantile.")
-    if name == "topk" and k is not None and not (np.isfinite(k) and k >= 1):
-        raise InputError(f"k is {k!r}; threshold='topk' needs a number of negatives >= 1.")
-    if name == "quantile" and k is not None and not 0 < k <= 1:
+    if name == "topk":
+        real("k", k, 1)
+    elif not 0 < k <= 1:
         raise InputError(f"k is {k!r}; threshold='quantile' needs a share of the negatives in (0, 1].")

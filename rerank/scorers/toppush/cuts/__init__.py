@@ -1,1 +1,1 @@
-"""TopPush against the largest negative: cutting planes."""
+"""Newton steps under cuts, for the largest negative as threshold; knows nothing of the other room."""

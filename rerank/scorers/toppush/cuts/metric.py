@@ -1,4 +1,4 @@
-"""The curvature of TopPush's mean loss, and its form over the features; two other forms have homes of their own.
+"""The curvature of TopPush's mean loss in three forms: over features, over positives, or learnt from past steps.
 
 At given second derivatives ``D_i`` the loss has, in the weights w and the thresholds t_g, the Hessian::
 
@@ -17,18 +17,20 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rerank.scorers.toppush.cuts.gram import factor, gram_of
-from rerank.scorers.toppush.cuts.pool import Pool, dense
+from rerank.scorers.data import Floats
+from rerank.scorers.toppush.cuts.pool import Pool
+from rerank.scorers.toppush.gram import dense, factor
 from rerank.scorers.toppush.problem import TopPushProblem
 
-Floats = NDArray[np.float64]
-
-# Where no positive of a list is curved, its threshold gets this share of the curvature at 0; where the curvature
-# dies out exponentially it keeps what it has, down to the smaller share.
+# The threshold of a list whose positives have no curvature gets FLAT times the curvature at 0.  A curvature that
+# decreases exponentially is kept down to FAINT times that at 0.
 FLAT, FAINT = 1e-3, 1e-12
+# Steps that LimitedMetric keeps.
+MEMORY = 20
+# Directions over which the curvature is assumed to be spread as long as no step is known.
+DIRECTIONS = 10
 
 
 class Metric(ABC):
@@ -46,14 +48,14 @@ class Metric(ABC):
         self.S = np.where(held > 0, np.maximum(held, FAINT * self.ordinary), FLAT * self.ordinary)
         place = (D / self.S[p.list_of], (p.list_of, np.arange(D.size)))
         self.average = csr_matrix(place, shape=(p.n_lists, D.size))
-        # Of one list it has hardly a column without an entry, so a product with it is quicker dense.
+        # One list fills nearly all of its columns, so a dense product is quicker.
         alone = p.n_lists == 1
         self.mean: Any = (p.positives.T @ self.average.data)[None, :] if alone else self.average @ p.positives
         self.forget()
         self._factor()
 
     def forget(self) -> None:
-        """Start K afresh: the pool has changed other than at its end."""
+        """Compute K anew at the next call: the pool has changed other than at its end."""
         self._K = np.zeros((0, 0))
 
     def gram(self, pool: Pool) -> Floats:
@@ -74,11 +76,11 @@ class Metric(ABC):
 
     def rows_sum(self, pool: Pool, q: Floats) -> Floats:
         """``sum_u q_u n_u`` (d,)."""
-        pull = np.bincount(pool.lists, q, self.problem.n_lists)
-        return np.asarray(pool.rows.T @ q - self.mean.T @ pull)
+        mass = np.bincount(pool.lists, q, self.problem.n_lists)
+        return np.asarray(pool.rows.T @ q - self.mean.T @ mass)
 
     def learn(self, step: Floats, scores: Floats) -> None:  # noqa: B027 - two of three forms have nothing to learn
-        """Note a step and the change of the positives' scores; only the form made of past steps needs it."""
+        """Take note of a step and of the change of the positives' scores; only the third form uses it."""
 
     @abstractmethod
     def solve(self, v: Floats) -> Floats:
@@ -95,13 +97,9 @@ class Metric(ABC):
 class FeatureMetric(Metric):
     """H itself (d, d), for few features."""
 
-    def __init__(self, problem: TopPushProblem, alpha: float) -> None:
-        super().__init__(problem, alpha)
-        self._gram = gram_of(problem)
-
     def _factor(self) -> None:
         mean = dense(self.mean)
-        H = self._gram.at(self.D) - (mean.T * self.S) @ mean
+        H = self.problem.gram.at(self.D) - (mean.T * self.S) @ mean
         H.flat[:: H.shape[0] + 1] += self.alpha
         self._L = factor(H)
         self._mean = mean
@@ -118,7 +116,119 @@ class FeatureMetric(Metric):
         return np.asarray(self._T.T @ T)
 
 
-def inner_products(metric: Metric, pool: Pool, k: int, to_mean: Floats) -> Floats:
+class RowMetric(Metric):
+    """By way of the inner products of the positives, for more features than positives.
+
+    ``H^-1 = (I - Y'(alpha I + YY')^-1 Y) / alpha`` with ``Y = F'X`` and ``FF' = D - sum_g D e_g e_g' D / S_g``.
+
+    ``F = D^1/2 (I - sum_g tau_g r_g r_g')``, where ``r_g`` holds the square roots of D in list g and 0 elsewhere,
+    ``h_g = |r_g|^2`` and ``tau_g = (1 - (1 - h_g / S_g)^1/2) / h_g``; ``h_g < S_g`` only where S is at its floor.
+    """
+
+    def _factor(self) -> None:
+        self._on = np.flatnonzero(self.D)
+        self._root = np.sqrt(self.D[self._on])
+        g = self.problem.list_of[self._on]
+        held = self.problem.per_list(self.D)
+        self._lists = g
+        share = held / self.S
+        self._tau = ((1 - np.sqrt(np.maximum(1 - share, 0))) / np.where(held > 0, held, 1))[g]
+        self._mean_across = self.average @ self.problem.products
+        G = self._centred(self._centred(self.problem.products[np.ix_(self._on, self._on)]).T)
+        G.flat[:: G.shape[0] + 1] += self.alpha
+        self._L = factor(G)
+        self._Z = np.zeros((G.shape[0], 0))
+
+    def _centred(self, M: Floats) -> Floats:
+        """``F'M`` over the curved positives, for M (m_on,) or (m_on, k)."""
+        scaled = (M.T * self._root).T
+        sums = self._sums(scaled)
+        return np.asarray(scaled - ((sums[self._lists]).T * (self._root * self._tau)).T)
+
+    def _sums(self, scaled: Floats) -> Floats:
+        member = csr_matrix(
+            (self._root, (self._lists, np.arange(self._on.size))), shape=(self.problem.n_lists, self._on.size)
+        )
+        return np.asarray(member @ scaled)
+
+    def solve(self, v: Floats) -> Floats:
+        """``H^-1 v``."""
+        y = self._centred((self.problem.positives @ v)[self._on])
+        x = np.zeros(self.D.size)
+        x[self._on] = self._back(scipy.linalg.cho_solve((self._L, True), y, check_finite=False))
+        return np.asarray(v - self.problem.positives.T @ x) / self.alpha
+
+    def _back(self, y: Floats) -> Floats:
+        """``F y``."""
+        return np.asarray(self._root * (y - self._root * self._tau * self._sums(y)[self._lists]))
+
+    def _block(self, pool: Pool, k: int) -> Floats:
+        every = pool.across()
+        across = every[k:] - self._mean_across[pool.lists[k:]]
+        Z = scipy.linalg.solve_triangular(
+            self._L, self._centred(across[:, self._on].T), lower=True, check_finite=False
+        )
+        self._Z = Z if k == 0 else np.hstack([self._Z, Z])
+        return (_inner_products(self, pool, k, (self.average @ every.T).T) - self._Z.T @ Z) / self.alpha
+
+
+class LimitedMetric(Metric):
+    """Learnt from past steps, for many features and many positives.
+
+    ``H^-1 ~ I / gamma + W C W'`` with ``W = [S, Y / gamma]`` of the last steps S and their products ``Y = HS``: the
+    compact form of Byrd, Nocedal and Schnabel, "Representations of quasi-Newton matrices and their use in limited
+    memory methods", Mathematical Programming 63, 1994, equation (3.1).  The products are exact and cost one pass over
+    the rows, because the change of the scores is known.
+    """
+
+    def __init__(self, problem: TopPushProblem, alpha: float) -> None:
+        super().__init__(problem, alpha)
+        d = problem.positives.shape[1]
+        self._steps = np.zeros((0, d))
+        self._products = np.zeros((0, d))
+
+    def learn(self, step: Floats, scores: Floats) -> None:
+        """Keep a step (d,) and its product with H; ``scores`` (m,) are the positives' scores under the step."""
+        p = self.problem
+        by_list = p.per_list(self.D * scores) / self.S
+        product = self.alpha * step + p.positives.T @ (self.D * (scores - by_list[p.list_of]))
+        size = np.sqrt(step @ step)
+        if size > 0:
+            self._steps = np.vstack([self._steps, step / size])[-MEMORY:]
+            self._products = np.vstack([self._products, product / size])[-MEMORY:]
+
+    def _factor(self) -> None:
+        self._V = np.zeros((0, 0))
+        S, Y = self._steps, self._products
+        k = len(S)
+        if k == 0:
+            X = self.problem.positives
+            squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
+            self._gamma = self.alpha + float(self.D @ np.asarray(squares).ravel()) / DIRECTIONS
+            self._W, self._C = np.zeros((0, S.shape[1])), np.zeros((0, 0))
+            return
+        self._gamma = float((Y[-1] @ Y[-1]) / (S[-1] @ Y[-1]))
+        SY = S @ Y.T
+        R = np.triu(SY)
+        Ri = scipy.linalg.solve_triangular(R, np.eye(k), check_finite=False)
+        middle = np.diag(np.diag(SY)) + (Y @ Y.T) / self._gamma
+        self._C = np.block([[Ri.T @ middle @ Ri, -Ri.T], [-Ri, np.zeros((k, k))]])
+        self._W = np.vstack([S, Y / self._gamma])
+
+    def solve(self, v: Floats) -> Floats:
+        """``H^-1 v``."""
+        return np.asarray(v / self._gamma + self._W.T @ (self._C @ (self._W @ v)))
+
+    def _block(self, pool: Pool, k: int) -> Floats:
+        new = pool.rows[k:] @ self._W.T - (self.mean @ self._W.T)[pool.lists[k:]]
+        self._V = new if k == 0 else np.vstack([self._V, new])
+        return np.asarray(
+            _inner_products(self, pool, k, dense(pool.rows @ self.mean.T)) / self._gamma
+            + self._V @ self._C @ new.T
+        )
+
+
+def _inner_products(metric: Metric, pool: Pool, k: int, to_mean: Floats) -> Floats:
     """``n_u.n_v`` for all vertices u and those v from k on; ``to_mean`` (all, G) holds ``b_u.mean_g``."""
     lists = pool.lists[k:]
     among = dense(metric.mean @ metric.mean.T)

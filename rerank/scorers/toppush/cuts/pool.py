@@ -1,4 +1,4 @@
-"""The vertices of the thresholds seen so far that the Newton method works with."""
+"""The vertices of the thresholds that the Newton method has found and kept."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from rerank.scorers.toppush.cuts.gram_kernel import inner
+from rerank.scorers.data import Floats
+from rerank.scorers.toppush.gram import dense, inner
 from rerank.scorers.toppush.problem import TopPushProblem
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Pool:
@@ -36,7 +34,7 @@ class Pool:
         self._names: list[bytes] = []
         self._known: set[bytes] = set()
         self._gram = np.zeros((0, 0))
-        self._room: Floats | None = None
+        self._scatter = np.zeros(0)
         self._across = np.zeros((0, problem.positives.shape[0]))
 
     @property
@@ -45,27 +43,27 @@ class Pool:
         return len(self._names)
 
     def add(self, vertices: Any) -> int:
-        """Take in what is new among the rows of ``vertices``; how many that is."""
+        """Add the rows of ``vertices`` that are new; how many there are."""
         names = [_name(vertices, i) for i in range(vertices.shape[0])]
         new = [i for i, name in enumerate(names) if name not in self._known]
         if not new:
             return 0
-        taken = vertices[new]
-        alone = taken.nnz == len(new) and (taken.data == 1).all()
-        rows = self.problem.negatives[taken.indices] if alone else taken @ self.problem.negatives
-        self.vertices = vstack([self.vertices, taken], format="csr")
+        added = vertices[new]
+        alone = added.nnz == len(new) and (added.data == 1).all()
+        rows = self.problem.negatives[added.indices] if alone else added @ self.problem.negatives
+        self.vertices = vstack([self.vertices, added], format="csr")
         self.rows = (
             vstack([self.rows, rows], format="csr") if issparse(rows) else np.concatenate([self.rows, rows])
         )
         self.lists = np.concatenate(
-            [self.lists, self.problem.negative_list[taken.indices[taken.indptr[:-1]]]]
+            [self.lists, self.problem.negative_list[added.indices[added.indptr[:-1]]]]
         )
         self._names += [names[i] for i in new]
         self._known |= set(self._names[-len(new) :])
         return len(new)
 
     def keep(self, which: NDArray[np.bool_]) -> None:
-        """Forget the others."""
+        """Drop the others."""
         kept = np.flatnonzero(which)
         self.vertices, self.rows, self.lists = self.vertices[kept], self.rows[kept], self.lists[kept]
         self._names = [self._names[i] for i in kept]
@@ -87,10 +85,10 @@ class Pool:
         X = self.rows
         if not issparse(X):
             return np.asarray(X @ X[k:].T)
-        if self._room is None:
-            self._room = np.zeros(X.shape[1])
+        if self._scatter.size != X.shape[1]:
+            self._scatter = np.zeros(X.shape[1])
         found = np.empty((X.shape[0], X.shape[0] - k))
-        inner(X.indptr, X.indices, X.data, k, self._room, found)
+        inner(X.indptr, X.indices, X.data, k, self._scatter, found)
         return found
 
     def across(self) -> Floats:
@@ -103,11 +101,6 @@ class Pool:
     def spread(self, q: Floats) -> Floats:
         """Multipliers of the negatives (n,) from those of the vertices (k,)."""
         return np.asarray(self.vertices.T @ q)
-
-
-def dense(M: Any) -> Floats:
-    """A product of two sparse matrices, or of dense ones, as an array."""
-    return np.asarray(M.toarray() if issparse(M) else M)
 
 
 def _name(vertices: Any, i: int) -> bytes:

@@ -1,1 +1,1 @@
-"""TopPush against thresholds that average negatives: multipliers."""
+"""Methods that improve multipliers of all negatives at once, for any threshold and many active cuts."""

@@ -1,10 +1,10 @@
-"""Augmented Lagrangian for TopPush: for every threshold, many features, and crowds of negatives at the threshold.
+"""Augmented Lagrangian for TopPush: for every threshold, many features, and many negatives at the threshold.
 
 Multipliers ``beta`` of the negatives smooth the threshold (:mod:`.envelope`); ``phi(w) = alpha / 2 |w|^2 +
 psi(Xw)`` is minimised by Newton steps, its maximiser b becomes the new beta, and so on: the proximal point method on
 the dual, which converges from anywhere [R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal
 point algorithm in convex programming", Mathematics of Operations Research 1, 1976].  At every point (a, b) is a
-dual point; its bound lacks ``|grad phi|^2 / (2 alpha)`` and what the smoothing takes away.
+dual point; its bound is below ``P`` by ``|grad phi|^2 / (2 alpha)`` and the effect of the smoothing.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rerank.scorers.data import Floats
+from rerank.scorers.toppush.answer import Answer
 from rerank.scorers.toppush.multipliers.envelope import Envelope, Smoothed
 from rerank.scorers.toppush.multipliers.smooth_hessian import SmoothHessian
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
 
-Floats = NDArray[np.float64]
-
-# The first charge, in units of alpha over the mean square of a row: so far a multiplier moves the score it belongs to.
-CHARGE = 1.0
-# Growth of the charge where a round did not shrink the gap tenfold though it took few steps.
+# The first penalty parameter, in units of alpha over the mean square of a row: that is how far a multiplier moves the
+# score it belongs to.
+PENALTY = 1.0
+# Growth of the penalty parameter after a round that took few steps but did not shrink the gap tenfold.
 GROWTH, EASY = 4.0, 4
-# A line search ends where the slope is this share of what it was at the start, or after so many looks.
-FLAT, LOOKS = 0.3, 30
+# A line search ends where the slope is this share of the first one, or after so many evaluations.
+FLAT, EVALUATIONS = 0.3, 30
 # A round ends when the gradient makes up this share of the gap.
 ROUND = 0.1
-# The charge grows to so many times the first at most; so many rounds in which nothing moves are the end.
+# The penalty parameter grows to so many times the first at most; the method ends after so many rounds without a step.
 MOST, IDLE = 1e12, 3
 
 
@@ -49,14 +49,14 @@ class Augmented:
     def __init__(self, problem: TopPushProblem, alpha: float, w: Floats, beta: Floats) -> None:
         self.problem, self.alpha = problem, alpha
         self.w, self.beta = w, beta
-        self.sigma = CHARGE * alpha / max(mean_square(problem.negatives), 1e-300)
+        self.sigma = PENALTY * alpha / max(mean_square(problem.negatives), 1e-300)
         self.up, self.down = problem.positives @ w, problem.negatives @ w
         self.envelope = Envelope(problem)
         self.here = self.envelope.at(self.up, self.down, beta, self.sigma, None)
         self._most = MOST * self.sigma
 
-    def run(self, tol: float, max_iter: int) -> tuple[Floats, Floats, Floats, float, int]:
-        """Newton steps until the gap is at most ``tol``: the best w, dual point (a, beta), gap and number of steps."""
+    def run(self, tol: float, max_iter: int) -> Answer:
+        """Newton steps until the gap is at most ``tol``; the best weights and the best dual point."""
         bound, value, last = -np.inf, np.inf, np.inf
         point, dual = self.w, (np.zeros(self.up.size), np.zeros(self.down.size))
         n_iter, gap, steps, stuck = 0, np.inf, 0, 0
@@ -71,7 +71,7 @@ class Augmented:
                 bound, dual = proved, (self.here.a, self.here.b)
             gap = relative_gap(value, bound)
             if gap <= tol:
-                # The scores are sums of steps; what counts is what the rows say.
+                # The scores are sums of steps: check the gap with scores of the rows.
                 dual = (dual[0], self.problem.feasible(*dual))
                 value, bound = self.problem.primal(point, self.alpha), self.problem.dual(*dual, self.alpha)
                 gap = relative_gap(value, bound)
@@ -79,7 +79,7 @@ class Augmented:
                     break
                 self.up, self.down = self.problem.positives @ self.w, self.problem.negatives @ self.w
             if missing <= ROUND * (primal - proved) or stuck > 0:
-                # The smoothing, not the gradient, makes up the gap: time for new multipliers.
+                # Most of the gap is from the smoothing, not from the gradient: take new multipliers.
                 self.beta = self.here.b
                 if primal - proved > 0.1 * last and steps <= EASY:
                     self.sigma = min(self.sigma * GROWTH, self._most)
@@ -88,7 +88,7 @@ class Augmented:
                 gradient = self._gradient()
             n_iter, steps = n_iter + 1, steps + 1
             stuck = 0 if self._move(gradient) else stuck + 1
-        return point, dual[0], dual[1], gap, n_iter
+        return Answer(point, *dual, n_iter, gap <= tol, gap)
 
     def _gradient(self) -> Floats:
         """Of phi."""
@@ -96,8 +96,8 @@ class Augmented:
 
     def _dual(self, gradient: Floats) -> float:
         p, a = self.problem, self.here.a
-        pull = p.per_list(p.share * a)
-        if (np.bincount(p.negative_list, self.here.b, p.n_lists)[pull > 0] <= 0).any():
+        mass = p.per_list(p.share * a)
+        if (np.bincount(p.negative_list, self.here.b, p.n_lists)[mass > 0] <= 0).any():
             return -np.inf
         nu = self.alpha * self.w - gradient
         return float(-(nu @ nu) / (2 * self.alpha) - p.share @ p.loss.conjugate(a))
@@ -116,14 +116,14 @@ class Augmented:
         return True
 
     def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> tuple[float, Smoothed | None]:
-        """How far to go, by secants: where phi is lower and nearly flat, or the whole way if it still falls there.
+        """Length of the step, by secants: where phi is lower and nearly flat, or 1 if phi still falls there.
 
-        What is lowest after so many looks, if the slope jumps; nothing where rounding hides every decrease.
+        If the slope jumps, the best length of all evaluations.  No point if rounding hides every decrease.
         """
         best: tuple[float, Smoothed | None] = (0.0, None)
         share, square, cross = self.problem.share, float(step @ step), float(self.w @ step)
         low, fall, high, rise, length = 0.0, slope, 1.0, 0.0, 1.0
-        for _ in range(LOOKS):
+        for _ in range(EVALUATIONS):
             there = self.envelope.at(
                 self.up + length * up, self.down + length * down, self.beta, self.sigma, self.here
             )

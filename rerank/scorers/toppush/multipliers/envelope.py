@@ -1,27 +1,29 @@
 """The loss of TopPush with its threshold smoothed around given multipliers: value, multipliers and curvature.
 
-For scores s of the rows, multipliers ``beta`` of the negatives and a charge ``sigma``::
+For scores s of the rows, multipliers ``beta`` of the negatives and a penalty parameter ``sigma``::
 
     psi(s) = max_{a, b}  sum_j b_j s_j - sum_i c_i (a_i s_i + l*(a_i)) - 1 / (2 sigma) sum_j (b_j - beta_j)^2
 
 over the dual points of :mod:`rerank.scorers.toppush.problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and
 ``0 <= b_j <= A_g cap_j``.  Without the last term psi is the loss itself, which is never below it.  At the maximum
 ``a_i = l'(T_g - s_i)`` and ``b_j = clip(beta_j + sigma s_j - theta_g, 0, A_g cap_j)``, where ``T_g`` is the slope in
-``A_g`` of what the negatives give; it plays the part of the threshold.
+``A_g`` of what the negatives give; it takes the place of the threshold.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import njit
 
-from rerank.scorers.toppush.multipliers.level_kernel import levels
+from rerank.scorers.data import Floats, Ints
 from rerank.scorers.toppush.problem import TopPushProblem
 from rerank.scorers.toppush.threshold import MaxThreshold
 
-Floats = NDArray[np.float64]
+# Every list has at least this multiplier mass in the search for its level, so that a list without any has a level.
+LEAST = 1e-280
 
 
 @dataclass(eq=False)
@@ -39,7 +41,7 @@ class Smoothed:
     theta: Floats
     parts: Floats
     D: Floats
-    middle: NDArray[np.int64]
+    middle: Ints
     upper: Floats
 
 
@@ -69,9 +71,9 @@ class Envelope:
         parts = np.zeros((T.size, 4))
         for _ in range(100):
             z = T[p.list_of] - up
-            pull = p.per_list(p.share * p.loss.slope(z))
-            levels(p.threshold.start, v, self.cap, pull, theta, parts)
-            got, fall = self._threshold(theta, pull, sigma, parts)
+            mass = p.per_list(p.share * p.loss.slope(z))
+            levels(p.threshold.start, v, self.cap, mass, theta, parts)
+            got, fall = self._threshold(theta, mass, sigma, parts)
             off = T - got
             if (np.abs(off) <= 1e-14 * (1 + np.abs(T))).all():
                 break
@@ -85,11 +87,11 @@ class Envelope:
             T = new
         return self._finish(up, down, beta, sigma, v, T, theta, parts)
 
-    def _threshold(self, theta: Floats, pull: Floats, sigma: float, parts: Floats) -> tuple[Floats, Floats]:
-        """``T_h`` at the pull A, and how fast it falls as A grows."""
+    def _threshold(self, theta: Floats, mass: Floats, sigma: float, parts: Floats) -> tuple[Floats, Floats]:
+        """``T_h`` at the mass A, and how fast it falls as A grows."""
         between, top, top2, top_v = parts.T
         rest = (1 - top) ** 2 / np.maximum(between, 1)
-        return (theta + top_v - theta * top - pull * top2) / sigma, (rest + top2) / sigma
+        return (theta + top_v - theta * top - mass * top2) / sigma, (rest + top2) / sigma
 
     def _finish(
         self,
@@ -105,18 +107,122 @@ class Envelope:
         p = self.problem
         z = T[p.list_of] - up
         a = p.loss.slope(z)
-        pull = p.per_list(p.share * a)
+        mass = p.per_list(p.share * a)
         b = np.maximum(v - theta[p.negative_list], 0)
         upper = np.zeros(b.size)
         if self.cap.size:
-            most = pull[p.negative_list] * self.cap
+            most = mass[p.negative_list] * self.cap
             full = (b >= most) & (b > 0)
             upper[full] = self.cap[full]
             b = np.minimum(b, most)
         middle = np.flatnonzero((b > 0) & (upper == 0))
         got = np.bincount(p.negative_list, b, p.n_lists)
         # What rounding left of the root is shared out, so that the dual point is feasible.
-        b = b * (pull / np.where(got > 0, got, 1))[p.negative_list]
+        b = b * (mass / np.where(got > 0, got, 1))[p.negative_list]
         off = b - beta
-        value = p.share @ p.loss.value(z) - pull @ T + b @ down - (off @ off) / (2 * sigma)
+        value = p.share @ p.loss.value(z) - mass @ T + b @ down - (off @ off) / (2 * sigma)
         return Smoothed(float(value), a, b, T, theta, parts, p.share * p.loss.curvature(z), middle, upper)
+
+
+@njit(cache=True, nogil=True)
+def levels(start: Any, v: Any, cap: Any, mass: Any, theta: Any, parts: Any) -> None:
+    """For each list the root theta of ``sum_j clip(v_j - theta, 0, A cap_j) = A``, A its entry of ``mass``.
+
+    ``cap`` (n,) is empty where nothing is capped.  ``theta`` (G,) starts near the roots and ends there; ``parts``
+    (G, 4) gets the number of entries between their bounds, and of those at the upper bound the sums of ``cap``, of
+    ``cap^2`` and of ``cap v``.  Entries that a bracket of the root decides leave the search.
+    """
+    most = 0
+    for g in range(start.size - 1):
+        most = max(most, start[g + 1] - start[g])
+    w = np.empty(most)
+    c = np.empty(most if cap.size else 0)
+    for g in range(start.size - 1):
+        first = start[g]
+        last = start[g + 1]
+        held = cap[first:last] if cap.size else cap
+        theta[g] = _level(v[first:last], held, max(mass[g], LEAST), theta[g], w, c, parts[g])
+
+
+@njit(cache=True, nogil=True)
+def _bracket(v: Any, cap: Any, A: float) -> Any:
+    """Two levels with the root between them."""
+    high = v[0]
+    low = np.inf
+    for j in range(v.size):
+        high = max(high, v[j])
+        if cap.size:
+            low = min(low, v[j] - A * cap[j])
+    return (low if cap.size else high - A), high
+
+
+@njit(cache=True, nogil=True)
+def _level(v: Any, cap: Any, A: float, theta: float, w: Any, c: Any, parts: Any) -> float:
+    """One list; ``w`` and ``c`` are own for the undecided entries and their caps."""
+    capped = cap.size > 0
+    low, high = _bracket(v, cap, A)
+    n = 0
+    for j in range(v.size):
+        if v[j] >= low:
+            w[n] = v[j]
+            if capped:
+                c[n] = cap[j]
+            n += 1
+    if not low <= theta <= high:
+        theta = low + (high - low) / 2
+    # Sums over the entries known to be at their upper bound wherever the root is.
+    full = 0.0
+    full2 = 0.0
+    full_v = 0.0
+    for _ in range(300):
+        total = 0.0
+        between = 0
+        top = full
+        top2 = full2
+        top_v = full_v
+        kept = 0
+        for i in range(n):
+            x = w[i]
+            if x <= low and low < theta:
+                continue
+            own = c[i] if capped else 0.0
+            if capped and x - A * own >= high:
+                full += own
+                full2 += own * own
+                full_v += own * x
+                top += own
+                top2 += own * own
+                top_v += own * x
+                continue
+            w[kept] = x
+            if capped:
+                c[kept] = own
+            kept += 1
+            z = x - theta
+            if z > 0.0:
+                if capped and z >= A * own:
+                    top += own
+                    top2 += own * own
+                    top_v += own * x
+                else:
+                    total += z
+                    between += 1
+        n = kept
+        parts[0] = between
+        parts[1] = top
+        parts[2] = top2
+        parts[3] = top_v
+        excess = total + A * (top - 1.0)
+        if abs(excess) <= 1e-15 * A:
+            break
+        if excess > 0.0:
+            low = theta
+        else:
+            high = theta
+        new = theta + excess / between if between > 0 else low
+        if not low < new < high:
+            new = low + (high - low) / 2
+        if not low < new < high:
+            break
+        theta = new
+    return theta

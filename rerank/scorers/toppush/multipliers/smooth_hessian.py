@@ -16,20 +16,16 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from rerank.scorers.toppush.cuts.gram import DIRECT, add, factor, gram_of
-from rerank.scorers.toppush.cuts.gram_kernel import add_products, add_squares
-from rerank.scorers.toppush.cuts.pool import dense
+from rerank.scorers.data import Floats
+from rerank.scorers.toppush.gram import DIRECT, add, add_products, add_squares, dense, factor
 from rerank.scorers.toppush.multipliers.envelope import Smoothed
 from rerank.scorers.toppush.problem import TopPushProblem, weighted_sum
 
-Floats = NDArray[np.float64]
-
-# Rows of M enter the preconditioner whole where the cube of their number is below so many times the stored entries.
-WORTH = 6000
-# Products for a step at most, and the share of the gradient's energy that may be left.
+# The preconditioner holds all rows of M if the cube of their number is below so many times the stored entries.
+WHOLE = 6000
+# Products for a step at most, and the share of the first squared residual that may be left.
 PRODUCTS, LEFT = 500, 1e-3
 
 
@@ -89,7 +85,7 @@ class SmoothHessian:
     def _factor(self) -> Floats:
         """Lower Cholesky factor of H."""
         mean = dense(self.mean)
-        H = gram_of(self.problem).at(self.D) - (mean.T * self.S) @ mean
+        H = self.problem.gram.at(self.D) - (mean.T * self.S) @ mean
         if issparse(self.rows):
             add(self.rows, np.full(self.lists.size, self.sigma), H)
             middle = dense(_average((1 / self.count)[self.lists], self.lists, self.count.size) @ self.rows)
@@ -125,16 +121,16 @@ class SmoothHessian:
         p = self.problem
         k, G = self.lists.size, self.omega.size
         E = self.alpha + _squares(p.positives, self.D) - _squares(self.mean, self.S)
-        whole = (k + G) ** 3 <= WORTH * (p.positives.size + self.rows.size)
+        whole = (k + G) ** 3 <= WHOLE * (p.positives.size + self.rows.size)
         if not whole:
             E += _squares(self.rows, np.full(k, self.sigma)) + _squares(self.delta, self.omega)
             return lambda r: r / np.maximum(E, self.alpha)
         E = np.maximum(E, self.alpha)
-        root, charge, weight = 1 / np.sqrt(E), np.sqrt(self.sigma), np.sqrt(self.omega)
+        root, penalty, weight = 1 / np.sqrt(E), np.sqrt(self.sigma), np.sqrt(self.omega)
         rows, delta = _scaled(self.rows, root), _scaled(self.delta, root)
         W = np.empty((k + G, k + G))
         W[:k, :k] = self.sigma * self._centred(self._centred(dense(rows @ rows.T)).T)
-        W[k:, :k] = (charge * weight[:, None]) * self._centred(dense(rows @ delta.T)).T
+        W[k:, :k] = (penalty * weight[:, None]) * self._centred(dense(rows @ delta.T)).T
         W[:k, k:] = W[k:, :k].T
         W[k:, k:] = weight[:, None] * dense(delta @ delta.T) * weight
         W.flat[:: k + G + 1] += 1
@@ -142,23 +138,23 @@ class SmoothHessian:
 
         def near(r: Floats) -> Floats:
             y = r * root
-            s = np.concatenate([charge * self._centred(rows @ y), weight * (delta @ y)])
+            s = np.concatenate([penalty * self._centred(rows @ y), weight * (delta @ y)])
             s = scipy.linalg.cho_solve(factor, s, check_finite=False)
             return np.asarray(
-                root * (y - rows.T @ (charge * self._centred(s[:k])) - delta.T @ (weight * s[k:]))
+                root * (y - rows.T @ (penalty * self._centred(s[:k])) - delta.T @ (weight * s[k:]))
             )
 
         return near
 
 
 def _average(values: Floats, lists: Any, n_lists: int) -> csr_matrix:
-    """A row for each list with the values of its members; the members of a list are in a row."""
+    """A row for each list with the values of its members; the members of a list are adjacent."""
     start = np.concatenate([[0], np.cumsum(np.bincount(lists, minlength=n_lists))])
     return csr_matrix((values, np.arange(values.size), start), shape=(n_lists, values.size))
 
 
 def _sums(values: Floats, lists: Any, n_lists: int, X: Any) -> Any:
-    """The weighted sum of the rows of each list (G, d), those of weight 0 not read."""
+    """The weighted sum of the rows of each list (G, d); of one list, rows of weight 0 are not read if they are most."""
     if n_lists > 1:
         return _average(values, lists, n_lists) @ X
     return weighted_sum(X, values)[None, :]
