@@ -1,4 +1,4 @@
-"""Boxes in a frame against boxes on the features' own axes, for correlated features: ``python -m benchmarks.frames``.
+"""Boxes on whitened axes against boxes on the features' own, for correlated features: ``python -m benchmarks.frames``.
 
 Normal features with equal correlations, n = 100, 35 % relevant, noise as strong as the signal, one worker.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.problem import Problem, problem_of
 from rerank.search import SearchResult, compile_kernels, solve
-from rerank.search.boxes import frame
+from rerank.search.boxes import basis
 from rerank.statistics import parse
 
 
@@ -28,13 +28,13 @@ def correlated(d: int, correlation: float, statistic: str, seed: int = 0) -> Pro
 
 
 def both_ways(problem: Problem, limit: float) -> tuple[SearchResult, SearchResult]:
-    """On the features' axes only, and with a frame allowed."""
-    worth = frame.WORTH
+    """On the features' axes only, and with whitened axes allowed."""
+    ratio = basis.LEAST_RATIO
     try:
-        frame.WORTH = np.inf
+        basis.LEAST_RATIO = np.inf
         own = solve(problem, time_limit=limit, n_jobs=1)
     finally:
-        frame.WORTH = worth
+        basis.LEAST_RATIO = ratio
     return own, solve(problem, time_limit=limit, n_jobs=1)
 
 
@@ -52,12 +52,12 @@ def main() -> None:
     options.add_argument("--sizes", default="4,5,6", help="numbers of features, between commas")
     chosen = options.parse_args()
     compile_kernels(verbose=True)
-    print(f"{'d':>2} {'corr.':>5} {'stat':>5}   own axes: boxes, seconds   with a frame: boxes, seconds")
+    print(f"{'d':>2} {'corr.':>5} {'stat':>5}   own axes: boxes, seconds   whitened axes: boxes, seconds")
     for d in map(int, chosen.sizes.split(",")):
         for correlation in (0.0, 0.5, 0.9, 0.97):
             for statistic in ("auc", "mrr"):
-                own, framed = both_ways(correlated(d, correlation, statistic), chosen.limit)
-                print(f"{d:>2} {correlation:>5} {statistic:>5}   {cell(own)}   {cell(framed)}", flush=True)
+                own, whitened = both_ways(correlated(d, correlation, statistic), chosen.limit)
+                print(f"{d:>2} {correlation:>5} {statistic:>5}   {cell(own)}   {cell(whitened)}", flush=True)
 
 
 if __name__ == "__main__":

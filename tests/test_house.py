@@ -47,20 +47,19 @@ ROOMS = {
 }
 
 # Function bodies that may be longer than the limit, at most three, each with its reason.
-LONG_BODIES: dict[str, str] = {}
+LONG_BODIES: dict[str, str] = {
+    "rerank.search.boxes.kernel.explore": "a compiled inner loop: one body is faster than several",
+}
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
 OPEN: set[str] = {
     "bodies_too_long: rerank.scorers.toppush.multipliers.level_kernel._level",
-    "bodies_too_long: rerank.search.boxes.kernel.explore",
-    "circles_of_imports: rerank.search.solver <-> rerank.search.warm",
     "files_too_long: formulations.mps_parser",
     "files_too_long: formulations.resolved_rank",
     "files_too_long: formulations.solution_dialects",
     "files_too_long: rerank.cli.demo",
     "files_too_long: rerank.latent.model",
     "files_too_long: rerank.reranker.estimator",
-    "files_too_long: rerank.search.boxes.kernel",
 }
 
 # Each row: these modules, and what they must not reach by any path of imports, with the reason.

@@ -23,8 +23,8 @@ from benchmarks.exact.rows import Row, boxes, many_lists, supports
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
 from rerank.search.boxes.vertices import inner_value
-from rerank.search.supports.supports import faces
-from rerank.search.supports.supports import supports as columns_of
+from rerank.search.supports.subsets import faces
+from rerank.search.supports.subsets import supports as columns_of
 from rerank.search.tables import tables
 
 HEAD = (
@@ -42,7 +42,7 @@ HEAD = (
     "goal s",
     "met",
 )
-LOOKED_AT = 200
+SAMPLED = 200
 WIDTH = (28, 9, 9, 9, 11, 9, 9, 11, 9, 9, 9, 7, 0)
 
 
@@ -154,11 +154,11 @@ def run(problem: Problem, seed: int, jobs: int, limit: float) -> Run:
 
 
 def root_bound(problem: Problem) -> float:
-    """Largest bound of a face of the cube before any split, over all supports or :data:`LOOKED_AT` of them."""
+    """Largest bound of a face of the cube before any split, over all supports or about :data:`SAMPLED` of them."""
     t = tables(problem)
     columns, _ = columns_of(problem.n_features, problem.max_features, problem.C > 0)
     best = 0.0
-    for features in (columns[i] for i in range(0, len(columns), -(-len(columns) // LOOKED_AT))):
+    for features in (columns[i] for i in range(0, len(columns), -(-len(columns) // SAMPLED))):
         for c, h in zip(*faces(features.size, problem.signs[features] != 0), strict=True):
             D = t.pairs[features] * np.where(problem.signs[features] < 0, -1.0, 1.0)[:, None]
             won = c @ D + h @ np.abs(D) >= t.epsilon - t.tolerance

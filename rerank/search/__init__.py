@@ -1,7 +1,122 @@
-"""The problem in weight space: exact line search and branch and bound over boxes."""
+"""The problem in weight space: exact line search, and branch and bound over boxes of weights.
 
+The whole branch and bound, with the names of the functions that do it::
+
+    run.begin(start)                                        # lines.forward, LineSearch.climb: first weights
+    while True:                                             # loop.BranchAndBound.run
+        while boxes.drop_fathomed():                        # some bound is above the best value
+            if the time is up: stop; the bound is boxes.open_bound()
+            if _own_axes_are_slow(): boxes.restart(whitened=True)
+            if many supports wait: screen_supports(...)     # coarse boxes in 16 bits: supports.screening_kernel
+            else:                                           # in parallel, in as many jobs as a round has
+                batches = boxes.pick()                      # largest bound first
+                found = explore_batches(batches)            # on each batch: boxes.kernel.explore
+                boxes.merge(found)                          # best point, open and unresolved boxes
+                follow_lines(...)                           # beside it: more good weights
+        if fathom_unresolved(boxes, exact): stop; the best value is proved
+        boxes.restart(whitened=False)                       # if it was whitened: exact arithmetic needs weights
+
+    def explore(boxes):                                     # depth first, compiled
+        while boxes and work is left:
+            box = the last one
+            reach(box)                                      # M, R: each pair's difference lies in M - R .. M + R
+            impose(box)                                     # antiparallel pairs: those on the other side are lost
+            bound = value if only pairs with M + R < 0 are lost      # lost_weight, count_lost, total_value
+            best = max(best, value at the centre)
+            if bound > best: bound = min(bound, must_lose(box))      # AUC: linear relaxation
+            if bound <= best: continue                      # fathomed
+            descend(undecided pairs)                        # the children evaluate these alone
+            if the box is too small: unresolved.add(box)
+            else: split by heaviest() antiparallel group or at the middle of coordinate()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.problem import Problem
+from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult
-from rerank.search.solver import line_search, solve
+from rerank.search.run import Run
 from rerank.search.warm import compile_kernels, ready
 
 __all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve"]
+
+
+def solve(
+    problem: Problem,
+    time_limit: float | None = 60.0,
+    start: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    proof: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> SearchResult:
+    """Maximise ``V(w) - C |w|_0`` over weights in scaled space, with a bound.
+
+    Parameters
+    ----------
+    problem : Problem
+    time_limit : float or None
+        Seconds for everything but compiling the kernels, which happens once on a machine.
+    start : array (d,), optional
+        Weights in scaled space to begin with, such as the first stage's.
+    n_jobs : int or None
+        Workers, as joblib counts them: threads, unless the surrounding ``joblib.parallel_config`` names another
+        backend.
+    random_state : int
+        Seed of the line search.
+    proof : bool
+        Keep the record of splits.
+    progress : callable, optional
+        Called with a :class:`Progress` after each round.
+
+    Returns
+    -------
+    SearchResult
+        Ctrl-C ends the search early and keeps what it found.
+    """
+    ready()
+    run = Run(problem, time_limit, random_state, proof)
+    loop = BranchAndBound(run.boxes, run.exact, run.offer, n_jobs, run.lines, run.states, run.share)
+    closed = interrupted = False
+    try:
+        run.begin(start)
+        closed = loop.run(run.deadline, None if progress is None else run.progress(progress))
+    except KeyboardInterrupt:
+        interrupted = True
+    return run.result(closed, interrupted)
+
+
+def line_search(
+    problem: Problem, start: ArrayLike | None = None, time_limit: float = 1.0, random_state: int = 0
+) -> tuple[NDArray[np.float64], float]:
+    """Good weights by exact line searches alone, for any number of features; nothing is proved.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : array (d,), optional
+        Weights in scaled space to begin with; the result is never worse.
+    time_limit : float
+        Seconds.
+    random_state : int
+        Seed; the same seed and start give the same lines in the same order.
+
+    Returns
+    -------
+    weights : float64 (d,)
+    value : float
+        ``V(w) - C |w|_0``, every pair decided exactly.
+    """
+    ready()
+    run = Run(problem, time_limit, random_state)
+    run.begin(start)
+    if not run.limited:
+        run.lines.restarts(run.boxes.best)
+        if run.lines.state.found is not None:
+            run.offer(run.lines.state.found)
+    return run.weights(), run.tables.to_value(run.boxes.value)

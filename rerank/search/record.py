@@ -1,43 +1,46 @@
-"""From the splits that the tasks logged to a proof: the tree of boxes in preorder."""
+"""From the splits that the jobs recorded to a proof: the tree of boxes in preorder."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem, Proof, digest
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
-from rerank.search.boxes.search import BoxSearch
+
+if TYPE_CHECKING:
+    from rerank.search.boxes.open import OpenBoxes
 
 
 def proof_of(
     problem: Problem,
-    search: BoxSearch,
+    boxes: OpenBoxes,
     flip: NDArray[np.float64],
-    small: set[int],
     left_out: int | None,
     value: float,
     bound: float,
     weights: NDArray[np.float64],
 ) -> Proof:
-    """Assemble the proof of a search that recorded its splits; ``small`` names the boxes settled exactly."""
-    log = np.concatenate([np.empty((0, 3), np.int64), *search.splits])
+    """Assemble the proof of a search that recorded its splits."""
+    log = np.concatenate([np.empty((0, 3), np.int64), *boxes.splits])
     log = log[np.argsort(log[:, 0], kind="stable")]
-    sizes = np.array([c.size for c in search.columns])
-    roots = np.array([2 * c.size - int(search.signed[c].sum()) for c in search.columns])
+    sizes = np.array([c.size for c in boxes.columns])
+    roots = np.array([2 * c.size - int(boxes.signed[c].sum()) for c in boxes.columns])
     support_of_root = np.repeat(sizes, roots)
-    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, small)
-    t = search.tables
+    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, boxes.listed)
+    t = boxes.tables
     lines = []
-    for s in range(len(search.columns)):
-        guide = search.lines[s].guide if s in search.lines else np.empty(0, np.int32)
+    for s in range(len(boxes.columns)):
+        guide = boxes.antiparallel[s].guide if s in boxes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
     return Proof(
         value=value,
         bound=bound,
         weights=weights,
         flip=flip.astype(np.int8),
-        supports=tuple(search.columns),
+        supports=tuple(boxes.columns),
         left_out=left_out,
         codes=codes,
         lines=tuple(lines),
@@ -50,7 +53,7 @@ def _preorder(
     which: NDArray[np.int64],
     child: NDArray[np.int64],
     width: NDArray[np.int64],
-    small: set[int],
+    listed: set[int],
 ) -> NDArray[np.uint16]:
     """Codes of the trees of all roots; ``width`` is the number of features of each root's support."""
     codes = np.empty(2 * name.size + width.size, np.uint16)
@@ -62,7 +65,7 @@ def _preorder(
             node = stack.pop()
             row = at.get(node)
             if row is None:
-                codes[i] = LISTED if node in small else LEAF
+                codes[i] = LISTED if node in listed else LEAF
             else:
                 w = int(which[row])
                 codes[i] = COORDINATE + w if w < width[root] else LINE + w - (width[root] - 1)

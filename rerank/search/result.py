@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What the search holds.
+    """What the search found.
 
     Attributes
     ----------
@@ -23,9 +23,9 @@ class SearchResult:
     weights : float64 (d,)
         In scaled space; ``max|w_j| = 1`` or all zero.
     closed : bool
-        Whether every box is settled, so that ``bound`` is ``value`` up to rounding.
+        Whether every box is fathomed, so that ``bound`` is ``value`` up to rounding.
     boxes : int
-        Number of boxes looked at (``nodes`` is the same).
+        Number of boxes explored (``nodes`` is the same).
     seconds : float
     start_value : float
         Value after the first line searches.
@@ -70,4 +70,4 @@ class Progress:
     value: float
     bound: float
     boxes: int
-    open_bundles: int
+    open_batches: int

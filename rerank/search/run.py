@@ -1,4 +1,4 @@
-"""One run of the exact search: lines for a start, boxes for the bound, until they meet or the time is up."""
+"""What one run of the search begins with and ends with: tables, first points, bounds in the problem's unit, result."""
 
 from __future__ import annotations
 
@@ -11,40 +11,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem
-from rerank.search.boxes.fathom import settle_small
-from rerank.search.boxes.frame import frame
-from rerank.search.boxes.search import BoxSearch, open_ends
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch, states
+from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
-from rerank.search.rounds import Rounds
-from rerank.search.supports.supports import supports
+from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 
 Floats = NDArray[np.float64]
-OWN_AXES = 1e7  # visits of pairs on the features' own axes before a frame is tried
 MANY = 12  # features beyond which boxes prove nothing in practice
-LINES = (1, 1 / 15)  # jobs of a round that follow lines and the work of each, in parts of that of all boxes;
+LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
 LINES_OF_MANY = (2, 2.0)  # beyond MANY features: two climbs that get far, not many that do not
 
 
 class Run:
-    """One run of :func:`rerank.search.solve`, in the order in which it happens."""
+    """One run of :func:`rerank.search.solve`: everything but the loop.
+
+    Weights are held in flipped space, in which a weight with a sign must be >= 0.
+    """
 
     def __init__(
-        self,
-        problem: Problem,
-        time_limit: float | None,
-        n_jobs: int | None,
-        random_state: int,
-        proof: bool,
-        progress: Callable[[Progress], None] | None,
+        self, problem: Problem, time_limit: float | None, random_state: int = 0, proof: bool = False
     ) -> None:
+        d = problem.n_features
         self.problem = problem
         self.began = time.perf_counter()
-        self.limit = np.inf if time_limit is None else float(time_limit)
-        self.deadline = self.began + self.limit
+        self.deadline = self.began + (np.inf if time_limit is None else float(time_limit))
         self.flip = np.where(problem.signs < 0, -1.0, 1.0)
         plain = tables(problem)
         self.tables: Tables = plain if not (problem.signs < 0).any() else _flipped(plain, self.flip)
@@ -53,61 +47,37 @@ class Run:
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
         self.lines = LineSearch(self.tables, self.signed, random_state, self.deadline)
-        self.report = progress
-        self.small: set[int] = set()  # names of the boxes settled exactly
-        columns, self.left_out = supports(problem.n_features, problem.max_features, problem.C > 0)
+        columns, self.left_out = supports(d, problem.max_features, problem.C > 0)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
-        zero = self._inner(np.zeros(problem.n_features))
-        self.search = BoxSearch(
-            self.tables,
-            columns,
-            prices,
-            self.signed,
-            zero,
-            np.zeros(problem.n_features),
-            proof,
-        )
-        series, share = LINES if problem.n_features <= MANY else LINES_OF_MANY
-        self.rounds = Rounds(
-            self.search,
-            n_jobs,
-            self.lines,
-            states(0 if self.limited else series, random_state),
-            lambda w: self.offer(w),
-            share,
-        )
+        zero = np.zeros(d)
+        self.boxes = OpenBoxes(self.tables, columns, prices, self.signed, self._inner(zero), zero, proof)
+        self.start_value = self.boxes.value
+        series, self.share = LINES if d <= MANY else LINES_OF_MANY
+        self.states = states(0 if self.limited else series, random_state)
 
-    def solve(self, start: ArrayLike | None) -> SearchResult:
-        """Begin, run until settled or out of time, report."""
-        interrupted = False
-        start_value = self.search.value
-        try:
-            self.begin(start)
-            start_value = self.search.value
-            closed = self._run()
-        except KeyboardInterrupt:
-            closed, interrupted = False, True
-        return self._result(closed and self.left_out is None, start_value, interrupted)
+    @property
+    def limited(self) -> bool:
+        """Whether supports are searched one by one."""
+        return self.problem.max_features is not None or self.problem.C > 0
 
-    # ---- start
+    # ---- points
 
     def _inner(self, w: Floats) -> float:
-        """Value minus price in the tables' unit, every pair judged exactly."""
+        """Value minus price in the tables' unit, every pair decided exactly."""
         return self.exact.value(w) - self.price * float(np.count_nonzero(w))
 
     def offer(self, w: Floats) -> None:
-        """Take weights (flipped space) if they are better than the best so far and within the support limit."""
+        """Keep weights if they are better than the best so far and within the support limit."""
         top = np.abs(w).max()
         if top > 0:
             w = w / top
         if self.problem.max_features is not None and np.count_nonzero(w) > self.problem.max_features:
             return
-        self.search.offer(self._inner(w), w)
+        self.boxes.offer(self._inner(w), w)
 
     def begin(self, start: ArrayLike | None) -> None:
-        """First incumbents: the start that was given, then line searches."""
+        """First points: the start that was given, then line searches."""
         d = self.problem.n_features
-        pairs = self.tables.pairs.shape[1]
         if start is not None:
             w = np.asarray(start, dtype=np.float64)
             if w.shape != (d,) or not np.isfinite(w).all():
@@ -120,112 +90,80 @@ class Run:
             sizes = d if self.problem.max_features is None else self.problem.max_features
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
-            return
-        # A line costs about 1e-7 s a pair; the boxes find good points too, so large problems start with few lines.
-        rounds = int(np.clip(4e5 / max(pairs * d, 1), 1, 20))
-        self.offer(self.lines.climb(self.search.best, rounds=rounds)[1])
+        else:
+            # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
+            rounds = int(np.clip(4e5 / max(self.tables.pairs.shape[1] * d, 1), 1, 20))
+            self.offer(self.lines.climb(self.boxes.best, rounds=rounds)[1])
+        self.start_value = self.boxes.value
 
-    # ---- boxes and lines side by side
+    # ---- what is reported
 
-    def _run(self) -> bool:
-        s = self.search
-        # The features' own axes come first; most problems need no more.
-        closed = self.rounds.run(self.deadline, self._progress, work=OWN_AXES)
-        if not closed and self._worth_a_frame():
-            s = self._again(framed=True)
-        if closed or self.rounds.run(self.deadline, self._progress):
-            if self._settle_small():
-                return True
-            if s.framed:  # exact answers in small boxes are given for boxes of weights only
-                self._again(framed=False)
-                return self.rounds.run(self.deadline, self._progress) and self._settle_small()
-        return False
+    def weights(self) -> Floats:
+        """The best weights, in the problem's own signs."""
+        w = self.boxes.weights
+        return np.zeros(self.problem.n_features) if w is None else w * self.flip + 0.0
 
-    def _worth_a_frame(self) -> bool:
-        """Whether boxes in a frame may do better: one support, features correlated, no proof asked for.
-
-        A proof is about boxes of weights, so its search keeps to the features' own axes.
-        """
-        s = self.search
-        if len(s.columns) > 1 or s.record or self.signed.any():
-            return False
-        return frame(s.covariance, self.tables.epsilon) is not None
-
-    def _again(self, framed: bool) -> BoxSearch:
-        """Begin again from the root with the best point found, in a frame or on the features' own axes."""
-        self.search = self.rounds.search = replace(
-            self.search, framed=framed, frames={}, heap=[], stubborn=[], splits=[], _count=0, _task=0
-        )
-        return self.search
-
-    @property
-    def limited(self) -> bool:
-        """Whether supports are searched one by one."""
-        return self.problem.max_features is not None or self.problem.C > 0
-
-    def _settle_small(self) -> bool:
-        names, settled = settle_small(self.search, self.exact, self.deadline, self.offer)
-        self.small |= names
-        return settled
-
-    def _progress(self, s: BoxSearch) -> None:
-        if self.report is not None:
-            t = self.tables
-            self.report(
-                Progress(
-                    time.perf_counter() - self.began,
-                    t.to_value(s.value),
-                    self._bound(s.open_bound()),
-                    s.boxes,
-                    len(s.heap) + s.waiting,
-                )
+    def progress(self, report: Callable[[Progress], None]) -> Callable[[OpenBoxes], None]:
+        """What to call after a round, so that ``report`` is called with a :class:`Progress`."""
+        return lambda boxes: report(
+            Progress(
+                time.perf_counter() - self.began,
+                self.tables.to_value(boxes.value),
+                self._bound(boxes.open_bound()),
+                boxes.boxes,
+                len(boxes.heap) + boxes.waiting,
             )
+        )
 
-    # ---- result
+    def result(self, closed: bool, interrupted: bool) -> SearchResult:
+        """What the search found; ``closed`` says whether every box is fathomed."""
+        boxes, t = self.boxes, self.tables
+        closed = closed and self.left_out is None
+        value = t.to_value(boxes.value)
+        bound = max(self._bound((boxes.value if closed else boxes.open_bound()) + boxes.slack), value)
+        w = self.weights()
+        proof = None
+        if boxes.record:
+            proof = proof_of(self.problem, boxes, self.flip, self.left_out, value, bound, w)
+        return SearchResult(
+            value,
+            bound,
+            w,
+            closed,
+            boxes.boxes,
+            time.perf_counter() - self.began,
+            t.to_value(self.start_value),
+            self.problem.ideal,
+            interrupted,
+            proof,
+            None if closed else self._box(),
+        )
 
     def _bound(self, inner: float) -> float:
         """The problem's unit, rounded up, with the sizes of support that were left out."""
         t = self.tables
         bound = t.to_value(inner)
-        # Rounding of the conversion, relative to what was added up, not to what is left of it.
+        # Rounding of the conversion, relative to the terms of the sum and not to the sum.
         size = abs(t.constant) + abs(self.unit) * t.ideal + abs(self.problem.constant)
         bound = min(bound + 1e-15 * size, self.problem.ideal)
         if self.left_out is not None:
             bound = max(bound, self.problem.ideal - self.problem.C * self.left_out)
         return bound
 
-    def _result(self, closed: bool, start_value: float, interrupted: bool) -> SearchResult:
-        s, t = self.search, self.tables
-        value = t.to_value(s.value)
-        bound = self._bound((s.value if closed else s.open_bound()) + s.slack)
-        bound = max(bound, value)
-        w = (np.zeros(self.problem.n_features) if s.weights is None else s.weights * self.flip) + 0.0
-        return SearchResult(
-            value,
-            bound,
-            w,
-            closed,
-            s.boxes,
-            time.perf_counter() - self.began,
-            t.to_value(start_value),
-            self.problem.ideal,
-            interrupted,
-            self._proof(value, bound, w),
-            None if closed else self._box(),
-        )
-
     def _box(self) -> tuple[Floats, Floats]:
         """Ends of a box around everything open and the best point, in the problem's own signs."""
-        ends = None if self.left_out is not None else open_ends(self.search)
-        low, high = (np.where(self.signed, 0.0, -1.0), np.ones(self.signed.size)) if ends is None else ends
+        boxes = self.boxes
+        low, high = np.where(self.signed, 0.0, -1.0), np.ones(self.signed.size)
+        whitened = any(basis is not None for basis in boxes.bases.values())
+        if self.left_out is None and not boxes.waiting and not whitened:
+            low = high = np.zeros(self.signed.size) if boxes.weights is None else boxes.weights
+            for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
+                features = boxes.columns[batch.support]
+                below, above = np.zeros(low.size), np.zeros(low.size)
+                below[features] = (batch.centres - batch.halves).min(axis=0)
+                above[features] = (batch.centres + batch.halves).max(axis=0)
+                low, high = np.minimum(low, below), np.maximum(high, above)
         return np.where(self.flip < 0, -high, low) + 0.0, np.where(self.flip < 0, -low, high) + 0.0
-
-    def _proof(self, value: float, bound: float, w: Floats) -> object | None:
-        if not self.search.record:
-            return None
-        from rerank.search.record import proof_of
-
-        return proof_of(self.problem, self.search, self.flip, self.small, self.left_out, value, bound, w)
 
 
 def _flipped(t: Tables, flip: Floats) -> Tables:

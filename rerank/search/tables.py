@@ -7,7 +7,7 @@ between the two gains.  Equal pairs of the same item are merged and weighted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Pairs, slots and the worth of places, ready for the kernels.
+    """Pairs, slots and what each place earns, ready for the kernels.
 
     Attributes
     ----------
@@ -80,15 +80,15 @@ class Tables:
         return bool((self.span == 1).all() and (self.multiplicity == 1).all())
 
     @cached_property
-    def room_start(self) -> NDArray[np.int64]:
+    def count_start(self) -> NDArray[np.int64]:
         """Where each binary list's counts of items by lost pairs begin, for the line search."""
         most = np.zeros(self.unit_of.size + 1, np.int64)
         np.add.at(most, self.slot, self.multiplicity)
         np.add.at(most, self.slot + self.span, -self.multiplicity)
         most = np.cumsum(most)[:-1]
-        room = np.zeros(self.unit_start.size - 1, np.int64)
-        np.maximum.at(room, self.unit_of, most + 2)
-        return np.concatenate([[0], np.cumsum(room)])
+        counts = np.zeros(self.unit_start.size - 1, np.int64)
+        np.maximum.at(counts, self.unit_of, most + 2)
+        return np.concatenate([[0], np.cumsum(counts)])
 
     @cached_property
     def weight(self) -> Floats:
@@ -111,13 +111,13 @@ class Tables:
             return self.total
         top = 0.0
         for u in range(self.unit_start.size - 1):
-            worth = self.coef[self.coef_start[u] : self.coef_start[u + 1]]
-            top += float(worth[: self.unit_start[u + 1] - self.unit_start[u]].sum())
+            coef = self.coef[self.coef_start[u] : self.coef_start[u + 1]]
+            top += float(coef[: self.unit_start[u + 1] - self.unit_start[u]].sum())
         return top
 
     @cached_property
     def slack(self) -> float:
-        """A box is given up when its bound beats the incumbent by no more than this (rounding of sums)."""
+        """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
         if self.integral:
             return 0.0
         top = self.total if self.linear else float(self.coef.sum())
@@ -135,7 +135,7 @@ def tolerance(n_features: int) -> float:
 
 
 def tables(problem: Problem) -> Tables:
-    """Flatten a problem; pairs are merged where an item meets equal rows."""
+    """Flatten a problem; pairs of one item with equal rows are merged."""
     X = problem.scaled
     parts = [_list_pairs(problem.X, X, q) for q in problem.lists]
     thresholds = [q.thresholds() for q in problem.lists]
@@ -206,9 +206,9 @@ def _list_pairs(raw: Floats, X: Floats, q: RankedList) -> tuple[NDArray, ...]:
 
 
 def _places(factor: float, coefficients: Floats) -> Floats:
-    worth = factor * coefficients[::-1]
-    used = np.flatnonzero(worth > 0)
-    return worth[: used[-1] + 1] if used.size else worth[:1]
+    coef = factor * coefficients[::-1]
+    used = np.flatnonzero(coef > 0)
+    return coef[: used[-1] + 1] if used.size else coef[:1]
 
 
 def _is_linear(coefficients: Floats) -> bool:
@@ -218,8 +218,6 @@ def _is_linear(coefficients: Floats) -> bool:
 
 def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
-    from dataclasses import replace
-
     units = problem.units
     price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
     per_slot = price[flat.unit_of]

@@ -1,7 +1,7 @@
 """Compiling the kernels: announced when it has to be done, and on request before a clock runs.
 
-Compiled kernels are cached beside the sources (or where ``NUMBA_CACHE_DIR`` says), so that compiling happens once
-for a version of the package, of numba and of Python on a machine.
+Numba keeps compiled kernels in a folder for each folder of sources: in ``__pycache__`` beside them, or below
+``NUMBA_CACHE_DIR``.  So compiling happens once for a version of the package, of numba and of Python on a machine.
 """
 
 from __future__ import annotations
@@ -12,12 +12,19 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from rerank.search.boxes.antiparallel import NO_GROUPS
+from rerank.search.boxes.nodes import NodeBatch, Support
+from rerank.search.jobs import explore_batches, screen_supports
+from rerank.search.lines.search import LineSearch
+from rerank.search.supports.screening import layout
+from rerank.search.supports.subsets import Supports, faces
+from rerank.search.tables import tables
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
@@ -28,26 +35,32 @@ LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}
 
 
 def is_compiled() -> bool:
-    """Whether the largest kernel is compiled, in this process or in the cache on disk; takes a few milliseconds."""
-    from rerank.search.boxes.kernel import explore
-
-    if explore.signatures:
+    """Whether every kernel is compiled, in this process or in the cache on disk; takes a few milliseconds."""
+    entries = _entries()
+    if all(kernel.signatures for kernel in entries):
         return True
-    return any(index.name.startswith("kernel.explore-") for index in _indices())
+    cached = {(index.parent, index.name.partition("-")[0]) for index in _indices()}
+    return all((_cache_of(kernel), _name(kernel)) in cached for kernel in entries)
+
+
+def _entries() -> list[Any]:
+    """The kernels that are called from Python; compiling them compiles all others."""
+    from rerank.search.boxes.kernel import explore
+    from rerank.search.lines.kernel import ends, sweep
+    from rerank.search.supports.screening_kernel import screen
+
+    return [explore, ends, sweep, screen]
 
 
 def _indices() -> list[Path]:
     """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
-    from rerank.search.boxes import kernel
-    from rerank.search.lines import kernel as line_kernel
-    from rerank.search.supports import screening_kernel as sieve_kernel
-
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = []
-    for module in _called(kernel) | _called(line_kernel) | _called(sieve_kernel):
-        # numba looks at a kernel's own file; a kernel also holds the code of those it calls, from other files.
+    for module in set[ModuleType]().union(*(_called(sys.modules[f.py_func.__module__]) for f in _entries())):
+        # numba compares with a kernel's own file; a kernel also holds the code of those it calls, from other files.
         changed = max(_changed(part) for part in _called(module))
-        for index in _cache_of(module).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
+        own = next(f for f in _kernels(module) if f.py_func.__module__ == module.__name__)
+        for index in _cache_of(own).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
             with suppress(OSError):
                 if index.stat().st_mtime >= changed:
                     found.append(index)
@@ -56,20 +69,25 @@ def _indices() -> list[Path]:
     return found
 
 
-def _cache_of(module: ModuleType) -> Path:
-    """The folder in which numba keeps the kernels of a module."""
-    return Path(
-        next(
-            f.stats.cache_path for f in vars(module).values() if hasattr(f, "py_func")
-            and f.py_func.__module__ == module.__name__
-        )
-    )  # fmt: skip
+def _kernels(module: ModuleType) -> list[Any]:
+    """The kernels that a module defines or calls."""
+    return [f for f in vars(module).values() if hasattr(f, "py_func")]
 
 
 def _called(module: ModuleType) -> set[ModuleType]:
     """The module and those whose kernels its own kernels call."""
-    homes = {f.py_func.__module__ for f in vars(module).values() if hasattr(f, "py_func")} - {module.__name__}
+    homes = {f.py_func.__module__ for f in _kernels(module)} - {module.__name__}
     return {module}.union(*(_called(sys.modules[home]) for home in homes))
+
+
+def _cache_of(kernel: Any) -> Path:
+    """The folder in which numba keeps a kernel: each folder of sources has its own."""
+    return Path(kernel.stats.cache_path)
+
+
+def _name(kernel: Any) -> str:
+    """How the names of a kernel's files in the cache begin."""
+    return f"{kernel.py_func.__module__.rpartition('.')[2]}.{kernel.py_func.__qualname__}"
 
 
 def _changed(module: ModuleType) -> float:
@@ -93,9 +111,7 @@ def announce(verbose: bool = False) -> bool:
     """
     if is_compiled():
         return False
-    from rerank.search.boxes.kernel import explore
-
-    line = LINE.format(explore.stats.cache_path)
+    line = LINE.format(os.path.commonpath([_cache_of(kernel) for kernel in _entries()]))
     logger.info(line)
     if verbose or (sys.stderr is not None and sys.stderr.isatty()):
         print(line, file=sys.stderr, flush=True)
@@ -110,10 +126,8 @@ def compile_kernels(verbose: bool = False) -> float:
     verbose : bool
         Announce compiling on standard error even if that is no terminal.
     """
-    from rerank.search.solver import solve
-
     global _asked
-    _asked = True  # the solves below must not come back here
+    _asked = True
     began = time.perf_counter()
     helper = _helper() if announce(verbose) else None
     try:
@@ -121,39 +135,27 @@ def compile_kernels(verbose: bool = False) -> float:
     finally:
         if helper is not None:
             helper.wait()
-    for (
-        problem
-    ) in _small():  # loads what the helper left in the cache, or compiles it where there was no helper
-        for limit in (None, 1):
-            solve(replace(problem, max_features=limit), time_limit=None, n_jobs=1)
+    compile_lines_and_screening()  # from the helper's cache, or here if there was no helper
     return time.perf_counter() - began
 
 
 def compile_boxes() -> None:
-    """The kernels of the box search: a good half of what there is to compile."""
-    from rerank.search.boxes.search import BoxSearch
-    from rerank.search.rounds import Rounds
-    from rerank.search.tables import tables
-
+    """The kernels of the box search: more than half of what there is to compile."""
     for problem in _small():
-        search = BoxSearch(tables(problem), [np.arange(2)], np.zeros(1), np.zeros(2, bool), 0.0)
-        Rounds(search, 1).run(np.inf)
-
-
-def compile_lines_and_sieve() -> None:
-    """The other half."""
-    from rerank.search.solver import line_search
-    from rerank.search.supports.screening import layout, settled
-    from rerank.search.supports.supports import Supports
-    from rerank.search.tables import tables
-
-    global _asked
-    _asked = True
-    for problem in _small():
-        line_search(problem, time_limit=1e-3)
         t = tables(problem)
-        some = Supports(2, [1]).rows(0, 2)
-        settled(layout(t, 1), some, np.full(2, t.ideal), np.zeros(2, bool))
+        centres, halves = faces(2, np.zeros(2, np.bool_))
+        names, sides = np.arange(len(centres)), np.zeros((len(centres), 0), np.int32)
+        batch = NodeBatch(0, centres, halves, np.full(len(centres), t.ideal + t.slack), names, sides)
+        support = Support(np.arange(2), None, NO_GROUPS)
+        explore_batches(t, [support], [batch], [0.0], t.slack, 1e4, 1e4, False, 1)
+
+
+def compile_lines_and_screening() -> None:
+    """The other kernels."""
+    for problem in _small():
+        t, signed = tables(problem), np.zeros(2, np.bool_)
+        LineSearch(t, signed).climb(np.ones(2), rounds=1)
+        screen_supports(layout(t, 1), Supports(2, [1]).rows(0, 2), np.full(2, t.ideal), signed)
 
 
 def _small() -> list[Problem]:
@@ -166,10 +168,11 @@ def _small() -> list[Problem]:
 
 
 def _helper() -> subprocess.Popen[bytes] | None:
-    """A second process that compiles its half into the cache meanwhile; None where that is not to be had."""
+    """A second process that compiles its part into the cache meanwhile; None if it cannot be started."""
     if not sys.executable or (os.cpu_count() or 1) < 2:
         return None
-    command = "from rerank.search.warm import compile_lines_and_sieve; compile_lines_and_sieve()"
+    name = compile_lines_and_screening.__name__
+    command = f"from {__name__} import {name}; {name}()"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:
         return subprocess.Popen(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
-from rerank.search.boxes.antiparallel import NO_LINES
+from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.tables import Tables, tables
 from rerank.search.warm import is_compiled
 from rerank.statistics import parse
@@ -22,7 +22,7 @@ __all__ = ["drawn_lists", "instance_of", "noisy_problem", "slow_margin", "slow_u
 
 
 def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:
-    """Weights that are allowed: on the cube's surface, some with zeros, some on corners and lattice points."""
+    """Weights that are allowed: on the cube's surface, some with zeros, some on vertices and lattice points."""
     d = problem.n_features
     w = rng.uniform(-1, 1, size=(count, d))
     w[::4] = rng.integers(-4, 5, size=w[::4].shape) / 4
@@ -46,10 +46,11 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
 
 
 def instance_of(t: Tables) -> Any:
-    """The tables as the kernels take them, all features, no lines."""
-    from rerank.search.boxes.tasks import Support, instance
+    """The tables as the kernels take them, all features, no antiparallel pairs."""
+    from rerank.search.boxes.nodes import Support
+    from rerank.search.jobs import instance
 
-    return instance(t, Support(np.arange(t.pairs.shape[0]), None, NO_LINES))
+    return instance(t, Support(np.arange(t.pairs.shape[0]), None, NO_GROUPS))
 
 
 def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: float) -> tuple[Floats, Floats]:

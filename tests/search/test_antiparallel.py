@@ -1,4 +1,4 @@
-"""Lines of opposite pairs against a double loop, and what they are for: two pairs that exclude each other."""
+"""Groups of antiparallel pairs against a double loop, and what they are for: two pairs that exclude each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.problem import Problem, problem_of
-from rerank.search.boxes.antiparallel import opposite
+from rerank.search.boxes.antiparallel import antiparallel_pairs
 from rerank.search.tables import tables
 from rerank.statistics import parse
 from tests.cases.search import noisy_problem, surface
@@ -26,10 +26,10 @@ def lattice(seed: int, d: int, steps: int) -> Problem:
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(1, 3), st.sampled_from([2, 3, 5]))
-def test_lines_are_those_of_a_double_loop(seed: int, d: int, steps: int) -> None:
+def test_groups_are_those_of_a_double_loop(seed: int, d: int, steps: int) -> None:
     t = tables(lattice(seed, d, steps))
-    lines = opposite(t, np.arange(d))
-    group = lines.group if lines.count else np.zeros(t.pairs.shape[1], np.int32)
+    groups = antiparallel_pairs(t, np.arange(d))
+    group = groups.group if groups.count else np.zeros(t.pairs.shape[1], np.int32)
     D = t.pairs.T
     for p in range(len(D)):
         others = []
@@ -50,39 +50,39 @@ def test_lines_are_those_of_a_double_loop(seed: int, d: int, steps: int) -> None
 def test_weights_on_the_other_side_of_a_guide_lose_the_pair(seed: int, d: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     problem = lattice(seed, d, 3)
-    if kind == "blurred":  # pairs that are opposite up to a part of the margin
+    if kind == "blurred":  # pairs that are antiparallel up to a part of the margin
         X = problem.X + rng.uniform(-1, 1, size=problem.X.shape) * rng.choice([1e-13, 1e-4, 5e-3])
         problem = problem_of(X, problem.lists[0].gains, parse("dcg"), epsilon=0.01)
     t = tables(problem)
-    lines = opposite(t, np.arange(d))
-    if not lines.count:
+    groups = antiparallel_pairs(t, np.arange(d))
+    if not groups.count:
         return
     for w in surface(rng, problem, 40):
         margin = w @ t.pairs
-        for g in range(1, lines.count + 1):
-            side = margin[lines.guide[g - 1]]
+        for g in range(1, groups.count + 1):
+            side = margin[groups.guide[g - 1]]
             if side <= 0:
-                assert (margin[lines.group == g] < t.epsilon).all()
+                assert (margin[groups.group == g] < t.epsilon).all()
             if side >= 0:
-                assert (margin[lines.group == -g] < t.epsilon).all()
+                assert (margin[groups.group == -g] < t.epsilon).all()
 
 
 @pytest.mark.parametrize("features", [[0, 1, 2], [1]])
-def test_the_guide_points_along_its_line(features: list[int]) -> None:
+def test_the_guide_is_on_the_first_side_of_its_group(features: list[int]) -> None:
     t = tables(lattice(3, 3, 3))
-    lines = opposite(t, np.array(features))
-    assert lines.count > 0 and (lines.group[lines.guide] == np.arange(1, lines.count + 1)).all()
+    groups = antiparallel_pairs(t, np.array(features))
+    assert groups.count > 0 and (groups.group[groups.guide] == np.arange(1, groups.count + 1)).all()
 
 
-def test_smooth_data_have_no_lines() -> None:
-    assert opposite(tables(noisy_problem(30, 3, "auc", 0.3, 0)), np.arange(3)).count == 0
+def test_smooth_data_have_no_groups() -> None:
+    assert antiparallel_pairs(tables(noisy_problem(30, 3, "auc", 0.3, 0)), np.arange(3)).count == 0
 
 
-def test_one_feature_makes_every_pair_point_along_one_line() -> None:
+def test_one_feature_puts_every_pair_in_one_group() -> None:
     t = tables(noisy_problem(30, 1, "auc", 0.3, 0))
-    lines = opposite(t, np.arange(1))
+    groups = antiparallel_pairs(t, np.arange(1))
     live = np.abs(t.pairs[0]) >= t.epsilon
     assert (
-        lines.count == 1
-        and (np.sign(t.pairs[0, live]) == lines.group[live] * np.sign(t.pairs[0, lines.guide[0]])).all()
+        groups.count == 1
+        and (np.sign(t.pairs[0, live]) == groups.group[live] * np.sign(t.pairs[0, groups.guide[0]])).all()
     )

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.problem import Problem
-from rerank.search.boxes.antiparallel import NO_LINES, Lines, opposite
-from rerank.search.boxes.search import BoxSearch
-from rerank.search.boxes.tasks import FORCES, Support, instance
+from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
+from rerank.search.boxes.nodes import NodeBatch, Support
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
-from rerank.search.rounds import Rounds
-from rerank.search.supports.supports import faces, supports
+from rerank.search.jobs import MOST_SIDES, explore_batches, instance
+from rerank.search.loop import BranchAndBound
+from rerank.search.supports.subsets import faces, supports
 from rerank.search.tables import Tables, tables
 from tests.cases.instances import draw
 from tests.cases.search import noisy_problem, surface
@@ -33,25 +34,25 @@ def free(seed: int, **options: Any) -> Problem:
         seed += 1
 
 
-def roots(d: int, lines: Lines) -> Any:
+def roots(d: int, groups: AntiparallelPairs) -> Any:
     from rerank.search.boxes.stack import Boxes
 
     centres, halves = faces(d, np.zeros(d, bool))
-    forces = np.zeros((2 * d, FORCES if lines.count else 0), np.int32)
-    return Boxes(centres, halves, np.full(2 * d, 1e300), np.arange(2 * d), forces)
+    sides = np.zeros((2 * d, MOST_SIDES if groups.count else 0), np.int32)
+    return Boxes(centres, halves, np.full(2 * d, 1e300), np.arange(2 * d), sides)
 
 
 def explored(t: Tables, work: float, smallest: float = 2.0**-30, record: bool = False, S: Any = None) -> Any:
     """The support, and what exploring the faces of its cube brought."""
     from rerank.search.boxes.kernel import explore
-    from rerank.search.boxes.workspace import room
+    from rerank.search.boxes.workspace import workspace
 
     d = t.pairs.shape[0]
-    every = Support(np.arange(d), S, opposite(t, np.arange(d)))
-    given, todo = instance(t, every), roots(d, every.lines)
+    every = Support(np.arange(d), S, antiparallel_pairs(t, np.arange(d)))
+    given, todo = instance(t, every), roots(d, every.antiparallel)
     return every, explore(
         given,
-        room(given, 2 * d, todo.force.shape[1], record),
+        workspace(given, 2 * d, todo.side.shape[1], record),
         todo,
         0.0,
         t.slack,
@@ -62,12 +63,12 @@ def explored(t: Tables, work: float, smallest: float = 2.0**-30, record: bool = 
     )
 
 
-def covering(u: Any, boxes: Any, guides: Any, room: float) -> float:
-    """Largest bound of the boxes that hold ``u``, on the right sides of their lines; -inf if none does."""
+def covering(u: Any, boxes: Any, guides: Any, slack: float) -> float:
+    """Largest bound of the boxes that hold ``u``, on the chosen sides of their groups; -inf if none does."""
     best = -np.inf
     for i in range(boxes.bound.size):
-        inside = (np.abs(u - boxes.centre[i]) <= boxes.half[i] + room).all()
-        sides = all(np.sign(f) * (u @ guides[:, abs(f) - 1]) >= -room for f in boxes.force[i] if f)
+        inside = (np.abs(u - boxes.centre[i]) <= boxes.half[i] + slack).all()
+        sides = all(np.sign(f) * (u @ guides[:, abs(f) - 1]) >= -slack for f in boxes.side[i] if f)
         best = max(best, boxes.bound[i]) if inside and sides else best
     return best
 
@@ -75,7 +76,7 @@ def covering(u: Any, boxes: Any, guides: Any, room: float) -> float:
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, st.sampled_from([0.0, 400.0, 3000.0, 1e5]), st.sampled_from([2.0**-30, 0.3]), st.booleans())
 def test_no_point_outside_the_open_boxes_beats_what_was_found(
-    seed: int, work: float, smallest: float, framed: bool
+    seed: int, work: float, smallest: float, whitened: bool
 ) -> None:
     problem = free(seed, n_max=12, d_max=4)
     rng = np.random.default_rng(seed)
@@ -83,25 +84,25 @@ def test_no_point_outside_the_open_boxes_beats_what_was_found(
     t = tables(problem)
     exact = Exact(problem, t, np.ones(d))
     S = None
-    if framed:
+    if whitened:
         S = rng.normal(size=(d, d))
         S /= np.abs(S).sum(axis=1).max()
     every, (found, best, open_, small, _, boxes, done) = explored(t, work, smallest, S=S)
     assert done >= min(work, 1) or boxes == 0
     if found > 0:
         assert np.abs(best).max() == 1 and exact.value(every.weights(best, d)) >= found - t.slack
-    guides = t.pairs[:, every.lines.guide] if S is None else S.T @ t.pairs[:, every.lines.guide]
+    guides = t.pairs[:, every.antiparallel.guide] if S is None else S.T @ t.pairs[:, every.antiparallel.guide]
     for w in surface(rng, problem, 30):
         value = exact.value(w)
         if value > found + 2 * t.slack:
             u = w if S is None else np.linalg.solve(S, w)
-            room = 0.0 if S is None else 1e-9  # a frame's coordinates are rounded
-            bound = max(covering(u / np.abs(u).max(), boxes, guides, room) for boxes in (open_, small))
+            slack = 0.0 if S is None else 1e-9  # coordinates in another basis are rounded
+            bound = max(covering(u / np.abs(u).max(), boxes, guides, slack) for boxes in (open_, small))
             assert bound >= value - t.slack
 
 
 @pytest.mark.parametrize("kind", ["grid", "binary"])
-def test_lines_are_among_the_splits_on_lattices(kind: str) -> None:
+def test_groups_are_among_the_splits_on_lattices(kind: str) -> None:
     seen = 0
     for seed in range(400):
         drawn = draw(seed, n_max=12, d_max=4)
@@ -110,7 +111,7 @@ def test_lines_are_among_the_splits_on_lattices(kind: str) -> None:
             if t.pairs.shape[1]:
                 _, (_, _, _, _, splits, _, _) = explored(t, 1e5, record=True)
                 seen += int((splits[:, 1] >= t.pairs.shape[0]).any())
-    assert seen >= 3  # the test above would say nothing about lines otherwise
+    assert seen >= 3  # the test above would say nothing about groups otherwise
 
 
 @settings(max_examples=30, deadline=None)
@@ -128,28 +129,35 @@ def test_the_splits_recorded_form_a_tree_over_the_roots(seed: int) -> None:
     assert np.isin(open_.name, leaves).all() and np.isin(small.name, leaves).all()
 
 
-def search(problem: Problem, **options: Any) -> BoxSearch:
+def search(problem: Problem, **options: Any) -> OpenBoxes:
     t = tables(problem)
     columns, _ = supports(problem.n_features, problem.max_features, problem.C > 0)
-    return BoxSearch(
+    return OpenBoxes(
         t, columns, problem.C * np.array([float(c.size) for c in columns]), problem.signs != 0, 0.0, **options
     )
+
+
+def looped(boxes: OpenBoxes, problem: Problem) -> BranchAndBound:
+    """The loop over boxes alone, without lines, on one worker."""
+    exact = Exact(problem, boxes.tables, np.ones(problem.n_features))
+    return BranchAndBound(boxes, exact, lambda w: None, 1)
 
 
 @pytest.fixture
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds so short that a small problem takes many."""
-    from rerank.search import rounds
+    from rerank.search import loop
 
-    monkeypatch.setattr(rounds, "FIRST_WORK", 0.0)
-    monkeypatch.setattr(rounds, "MOST_WORK", 0.0)
+    monkeypatch.setattr(loop, "FIRST_WORK", 0.0)
+    monkeypatch.setattr(loop, "MOST_WORK", 0.0)
 
 
 @pytest.mark.usefixtures("short_rounds")
 def test_the_bound_falls_and_the_value_rises_until_they_meet() -> None:
-    s = search(noisy_problem(80, 5, "auc", 0.35, 1))
+    problem = noisy_problem(80, 5, "auc", 0.35, 1)
+    s = search(problem)
     seen: list[tuple[float, float]] = []
-    assert Rounds(s, 1).run(np.inf, lambda now: seen.append((now.value, now.open_bound())))
+    assert looped(s, problem).run(np.inf, lambda now: seen.append((now.value, now.open_bound())))
     values, bounds = np.array(seen).T
     assert (np.diff(values) >= 0).all() and (np.diff(bounds) <= 1e-9).all()
     assert s.value == s.open_bound() == values[-1] and seen[0][1] > s.value and len(seen) > 5
@@ -157,11 +165,12 @@ def test_the_bound_falls_and_the_value_rises_until_they_meet() -> None:
 
 @pytest.mark.usefixtures("short_rounds")
 def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rerank.search.boxes import search as boxes
+    from rerank.search import loop
 
-    whole = search(noisy_problem(60, 4, "auc", 0.35, 1))
-    assert Rounds(whole, 1).run(np.inf)
-    work, calls = boxes.run_task, []
+    problem = noisy_problem(60, 4, "auc", 0.35, 1)
+    whole = search(problem)
+    assert looped(whole, problem).run(np.inf)
+    work, calls = loop.explore_batches, []
     for stop in range(0, 40, 5):
         calls.clear()
 
@@ -171,43 +180,42 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
                 raise KeyboardInterrupt
             return work(*given)
 
-        monkeypatch.setattr(boxes, "run_task", task)
-        s = search(noisy_problem(60, 4, "auc", 0.35, 1))
+        monkeypatch.setattr(loop, "explore_batches", task)
+        s = search(problem)
         try:
-            Rounds(s, 1).run(np.inf)
+            looped(s, problem).run(np.inf)
         except KeyboardInterrupt:
             assert s.open_bound() >= whole.value
             # Whoever carries on from here must not miss anything.
-            monkeypatch.setattr(boxes, "run_task", work)
-            assert Rounds(s, 1).run(np.inf) and s.value == pytest.approx(whole.value, rel=1e-12)
+            monkeypatch.setattr(loop, "explore_batches", work)
+            assert looped(s, problem).run(np.inf) and s.value == pytest.approx(whole.value, rel=1e-12)
         else:
             assert s.value == pytest.approx(whole.value, rel=1e-12) and stop >= 5
 
 
-def test_exploring_leaves_the_bundle_it_was_given_alone() -> None:
-    from rerank.search.boxes.tasks import Bundle, explore_bundle
-
+def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
     t = tables(noisy_problem(60, 4, "auc", 0.35, 1))
-    boxes = roots(4, NO_LINES)
+    boxes = roots(4, NO_GROUPS)
     # The last boxes are given up at once, so that the children of another find room in their places.
     bounds = np.where(np.arange(8) < 4, t.ideal, -1.0)
-    bundle = Bundle(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.force)
-    arrays = (bundle.centres, bundle.halves, bundle.bounds, bundle.names, bundle.forces)
+    batch = NodeBatch(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.side)
+    arrays = (batch.centres, batch.halves, batch.bounds, batch.names, batch.sides)
     before = [x.copy() for x in arrays]
-    explore_bundle(t, Support(np.arange(4), None, NO_LINES), bundle, 0.0, t.slack, 1e4, False, 10**9)
+    given = (t, [Support(np.arange(4), None, NO_GROUPS)], [batch], [0.0], t.slack, 1e4, 1e4, False, 10**9)
+    explore_batches(*given)
     assert all(np.array_equal(x, y) for x, y in zip(arrays, before, strict=True))
     for x in arrays:  # processes are handed read-only maps
         x.flags.writeable = False
-    explore_bundle(t, Support(np.arange(4), None, NO_LINES), bundle, 0.0, t.slack, 1e4, False, 10**9)
+    explore_batches(*given)
 
 
 def test_supports_share_what_one_of_them_found() -> None:
     problem = noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2)
     together = search(problem)
-    assert Rounds(together, 1).run(np.inf)
+    assert looped(together, problem).run(np.inf)
     alone = 0
     for pair in combinations(range(6), 2):
-        one = BoxSearch(together.tables, [np.array(pair)], np.zeros(1), together.signed, 0.0)
-        assert Rounds(one, 1).run(np.inf) and one.value <= together.value + 1e-12
+        one = OpenBoxes(together.tables, [np.array(pair)], np.zeros(1), together.signed, 0.0)
+        assert looped(one, problem).run(np.inf) and one.value <= together.value + 1e-12
         alone += one.boxes
     assert together.boxes < alone

@@ -114,18 +114,55 @@ def test_an_empty_cache_is_seen(tmp_path: Path) -> None:
 
 
 OLD = """
-import json, os, pathlib, sys
+import json, os, sys
 from rerank.search import warm
-from rerank.search.boxes.kernel import explore
-where = pathlib.Path(explore.stats.cache_path)
-where.mkdir(parents=True, exist_ok=True)
-index = where / f"kernel.explore-1.py{sys.version_info.major}{sys.version_info.minor}.nbi"
-index.write_bytes(b"")
-found = [warm.is_compiled()]
-os.utime(index, (1, 1))
-print(json.dumps([*found, warm.is_compiled(), index.exists()]))
+version = f"py{sys.version_info.major}{sys.version_info.minor}"
+indices, found = [], []
+for kernel in warm._entries():
+    where = warm._cache_of(kernel)
+    where.mkdir(parents=True, exist_ok=True)
+    indices.append(where / f"{warm._name(kernel)}-1.{version}.nbi")
+    found.append(warm.is_compiled())
+    indices[-1].write_bytes(b"")
+found.append(warm.is_compiled())
+os.utime(indices[0], (1, 1))
+print(json.dumps([found, warm.is_compiled(), [index.exists() for index in indices]]))
 """
 
 
 def test_a_cache_older_than_any_kernel_s_source_is_dropped(tmp_path: Path) -> None:
-    assert run(OLD, cache=tmp_path) == [True, False, False]
+    found, after, left = run(OLD, cache=tmp_path)
+    assert found == [False] * (len(found) - 1) + [True]  # every kernel counts, whichever folder it is kept in
+    assert not after and left == [False] + [True] * (len(left) - 1)
+
+
+FRESH = """
+import contextlib, io, json, os, pathlib
+from rerank.search import compile_kernels, warm
+folders = {str(warm._cache_of(kernel)) for kernel in warm._entries()}
+said = io.StringIO()
+with contextlib.redirect_stderr(said):
+    before = warm.is_compiled()
+    seconds = [compile_kernels(verbose=True), compile_kernels(verbose=True)]
+kept = {str(path.parent) for path in pathlib.Path(os.path.commonpath(folders)).rglob("*.nbi")}
+said = said.getvalue()
+print(json.dumps([before, warm.is_compiled(), said, os.path.commonpath(folders), folders <= kept, seconds]))
+"""
+
+
+def test_a_fresh_cache_is_filled_once_and_where_the_announcement_says(tmp_path: Path) -> None:
+    before, after, said, where, kept, seconds = run(FRESH, cache=tmp_path)
+    assert (before, after, kept) == (False, True, True) and seconds[1] < seconds[0] / 4
+    assert said.count("\n") == 1 and said.endswith(f" {where}.\n") and Path(where) == tmp_path
+    before, after, said, _, _, seconds = run(FRESH, cache=tmp_path)
+    assert (before, after, said) == (True, True, "")
+
+
+def test_without_a_folder_of_its_own_the_cache_is_kept_below_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    warm.compile_kernels()
+    before, after, said, where, kept, _ = run(FRESH)
+    assert (before, after, said, kept) == (True, True, "", True)
+    assert Path(where) == Path(str(warm.__file__)).parent

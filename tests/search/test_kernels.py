@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.search.boxes import places, sides, vector
+from rerank.search.boxes import levels, pairs
 from rerank.search.tables import Tables, tables
 from tests.cases.instances import draw
 from tests.cases.search import instance_of, slow_margin, slow_unit
@@ -45,7 +45,7 @@ def test_reach_is_the_middle_and_the_radius_of_every_pair(seed: int, k: int) -> 
     c, h = rng.uniform(-1, 1, size=k), rng.choice([0.0, 0.5, 1.0], size=k)
     a, n = 5, 30
     M, R = np.empty(40), np.empty(40)
-    vector.reach(D, a, n, c, h, 0.1, 1e-3, M, R)
+    pairs.reach(D, a, n, c, h, 0.1, 1e-3, M, R)
     slow = slow_margin(D[:, a : a + n], c, h, 0.1, 1e-3)
     assert np.allclose(M[:n], slow[0], rtol=0, atol=1e-14) and np.allclose(R[:n], slow[1], rtol=0, atol=1e-14)
 
@@ -56,12 +56,12 @@ def test_lost_weight_and_undecided_part_the_pairs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     M, R = bounds(rng, 50)
     W = rng.integers(1, 5, size=50).astype(float)
-    whole, centre = vector.lost_weight(M, R, W, 0.25)
+    whole, centre = pairs.lost_weight(M, R, W, 0.25)
     assert whole == sum(w for m, r, w in zip(M, R, W, strict=True) if m + r < 0)
     assert centre == sum(w for m, w in zip(M, W, strict=True) if m < 0.25)
     keep = np.empty(51, np.int32)
     for spread in (0.0, 0.25):  # by how much the margin differs within the box
-        kept = vector.undecided(M, R, spread, keep)
+        kept = pairs.undecided(M, R, spread, keep)
         assert keep[:kept].tolist() == [p for p in range(50) if -R[p] <= M[p] <= R[p] + spread]
 
 
@@ -70,23 +70,23 @@ def test_lost_weight_and_undecided_part_the_pairs(seed: int) -> None:
 def test_norms_enclose_the_largest_weight_of_a_box(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     S, c, h = rng.normal(size=(k, k)), rng.uniform(-1, 1, size=k), rng.choice([0.0, 0.1, 1.0], size=k)
-    least, most, here = vector.norms(S, c, h)
+    least, most, here = pairs.norms(S, c, h)
     assert here == pytest.approx(np.abs(S @ c).max()) and least <= here <= most
     for _ in range(20):
-        corner = np.abs(S @ (c + h * rng.choice([-1.0, 0.0, 1.0], size=k))).max()
-        assert least - 1e-12 <= corner <= most + 1e-12
+        vertex = np.abs(S @ (c + h * rng.choice([-1.0, 0.0, 1.0], size=k))).max()
+        assert least - 1e-12 <= vertex <= most + 1e-12
     ends = [np.abs(S @ (c + h * np.array(side))).max() for side in product([-1.0, 1.0], repeat=k)]
     assert most == pytest.approx(max(ends))
 
 
 def test_gather_copies_the_kept_pairs_behind_their_level() -> None:
     row = np.arange(30.0)
-    vector.gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
+    levels.gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
     assert row[20:24].tolist() == [10.0, 13.0, 14.0, 23.0]
 
 
-def test_moved_sums_sizes_and_pulls() -> None:
-    assert vector.moved(np.array([0.5, -0.25, 0.0]), np.array([2.0, 4.0, 9.0])) == (2.0, 0.0)
+def test_moved_sums_sizes_and_signed_sizes() -> None:
+    assert pairs.moved(np.array([0.5, -0.25, 0.0]), np.array([2.0, 4.0, 9.0])) == (2.0, 0.0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -104,9 +104,9 @@ def test_value_of_lost_counts_is_the_definition_s(seed: int) -> None:
         )
         for u in units
     ]
-    assert [places.unit_value(u, lost, problem, scratch) for u in units] == pytest.approx(slow, rel=1e-13)
+    assert [levels.unit_value(u, lost, problem, scratch) for u in units] == pytest.approx(slow, rel=1e-13)
     some = rng.permutation(units)[: rng.integers(0, units.size + 1)].astype(np.int32)
-    total = places.total_value(some, some.size, lost, problem, scratch)
+    total = levels.total_value(some, some.size, lost, problem, scratch)
     assert total == pytest.approx(sum(slow[u] for u in some), rel=1e-13) and not scratch.any()
 
 
@@ -122,14 +122,14 @@ def test_lost_counts_are_those_of_a_loop(seed: int) -> None:
             whole[s] += t.multiplicity[p] * (M[p] + R[p] < 0)
             centre[s] += t.multiplicity[p] * (M[p] < 0.25)
     fast = before.copy(), before.copy()
-    places.count_lost(M, R, t.slot, t.span, t.weight, 0.25, *fast)
+    pairs.count_lost(M, R, t.slot, t.span, t.weight, 0.25, *fast)
     assert np.array_equal(fast[0], whole) and np.array_equal(fast[1], centre)
     if t.single:
         ends = np.zeros(t.unit_of.size + 1, np.int64)
-        runs = places.find_runs(t.slot, ends)
+        runs = levels.find_runs(t.slot, ends)
         assert ends[:runs].tolist() == [p for p in range(1, M.size) if t.slot[p] != t.slot[p - 1]] + [M.size]
         fast = before.copy(), before.copy()
-        places.count_runs(M, R, t.slot, ends, runs, 0.25, *fast)
+        pairs.count_runs(M, R, t.slot, ends, runs, 0.25, *fast)
         assert np.array_equal(fast[0], whole) and np.array_equal(fast[1], centre)
 
 
@@ -142,9 +142,9 @@ def test_only_pairs_of_items_that_can_still_earn_are_kept(seed: int) -> None:
     keep = np.append(np.flatnonzero(rng.random(P) < 0.7), 0).astype(np.int32)
     n = keep.size - 1
     units = np.arange(t.unit_start.size - 1, dtype=np.int32)
-    room = np.diff(t.coef_start)[t.unit_of]
-    slow = [p for p in keep[:n] if any(lost[s] < room[s] for s in range(t.slot[p], t.slot[p] + t.span[p]))]
-    kept = places.matters(keep, n, t.slot, t.span, lost, units, units.size, instance_of(t))
+    places = np.diff(t.coef_start)[t.unit_of]
+    slow = [p for p in keep[:n] if any(lost[s] < places[s] for s in range(t.slot[p], t.slot[p] + t.span[p]))]
+    kept = pairs.matters(keep, n, t.slot, t.span, lost, units, units.size, instance_of(t))
     assert keep[:kept].tolist() == slow
 
 
@@ -155,9 +155,9 @@ def test_importance_is_the_price_of_the_next_place(seed: int) -> None:
     lost = rng.integers(0, 6, size=t.unit_of.size).astype(np.int32)
     units = np.arange(t.unit_start.size - 1, dtype=np.int32)
     out, slope = np.empty(t.pairs.shape[1]), np.zeros(t.unit_of.size)
-    places.importance(t.slot, t.span, t.weight, lost, units, units.size, instance_of(t), slope, out)
-    worth = [np.append(t.coef[a:b], [0.0] * 20) for a, b in zip(t.coef_start, t.coef_start[1:], strict=False)]
-    price = np.array([worth[t.unit_of[s]][x] - worth[t.unit_of[s]][x + 1] for s, x in enumerate(lost)])
+    pairs.importance(t.slot, t.span, t.weight, lost, units, units.size, instance_of(t), slope, out)
+    coef = [np.append(t.coef[a:b], [0.0] * 20) for a, b in zip(t.coef_start, t.coef_start[1:], strict=False)]
+    price = np.array([coef[t.unit_of[s]][x] - coef[t.unit_of[s]][x + 1] for s, x in enumerate(lost)])
     base = np.array([price[a : a + b].sum() for a, b in zip(t.slot, t.span, strict=True)])
     extra = 0.1 * base.mean() if base.mean() > 0 else 1.0
     assert out == pytest.approx((base + extra) * t.multiplicity, rel=1e-12)
@@ -169,23 +169,23 @@ def test_choosing_sides_loses_the_other_sides_and_nothing_else(seed: int) -> Non
     rng = np.random.default_rng(seed)
     G = rng.integers(-4, 5, size=40).astype(np.int32)
     M = rng.normal(size=40)
-    forces = np.array([3, -1, 0, 0], np.int32)
+    sides = np.array([3, -1, 0, 0], np.int32)
     chosen = np.zeros(5, np.int32)
     fast = M.copy()
-    sides.impose(fast, G, forces, chosen)
+    pairs.impose(fast, G, sides, chosen)
     for p in range(40):
         lost = G[p] == -3 or G[p] == 1
-        assert fast[p] == (sides.NEVER if lost else M[p])
+        assert fast[p] == (pairs.NEVER if lost else M[p])
     assert not chosen.any()
 
 
 @settings(max_examples=30, deadline=None)
 @given(SEEDS)
-def test_the_heaviest_line_has_most_on_its_lighter_side(seed: int) -> None:
+def test_the_heaviest_group_has_most_on_its_lighter_side(seed: int) -> None:
     rng = np.random.default_rng(seed)
     G = rng.integers(-4, 5, size=30).astype(np.int32)
     weight = rng.integers(1, 9, size=30).astype(float)
     lighter = {g: min(weight[g == G].sum(), weight[-g == G].sum()) for g in range(1, 5)}
-    line = sides.heaviest(G, weight, np.full(5, 7.0), np.full(5, 7.0))
+    group = pairs.heaviest(G, weight, np.full(5, 7.0), np.full(5, 7.0))
     most = max(lighter.values())
-    assert lighter[line] == most if most > sides.SHARE * weight.sum() else line == 0
+    assert lighter[group] == most if most > pairs.SHARE * weight.sum() else group == 0

@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 10**6)
 
 
-def slow_value(t: Tables, w: Floats, room: float = 0.0) -> float:
+def slow_value(t: Tables, w: Floats, slack: float = 0.0) -> float:
     """Value of a point of a line, scaled back to the cube's surface."""
-    return inner_value(t, (w / np.abs(w).max()) @ t.pairs >= t.epsilon + room)
+    return inner_value(t, (w / np.abs(w).max()) @ t.pairs >= t.epsilon + slack)
 
 
 def slow_norm_breaks(w: Floats, u: Floats) -> list[float]:
@@ -69,7 +69,7 @@ def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = n
     )
     return line_kernel.sweep(
         np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
-        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
+        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.count_start,
     )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def test_a_climb_never_ends_below_its_start(seed: int) -> None:
     exact = Exact(problem, t, np.ones(problem.n_features))
     for w in surface(np.random.default_rng(seed), problem, 3):
         value, point = searching(problem, seed).climb(w, rounds=3)
-        # The start is a single point, perhaps on the margin; a line is judged on open pieces.
+        # The start is a single point, perhaps on the margin; a line is evaluated on open pieces.
         clear = inner_value(t, w @ t.pairs > t.epsilon + 1e-9)
         assert value >= clear - 1e-12 * abs(clear)
         assert np.abs(point).max() == pytest.approx(1, abs=1e-12) and (point[problem.signs > 0] >= 0).all()

@@ -1,4 +1,4 @@
-"""The linear relaxation of a box: never above the exact relaxed loss, never below the first choice, and worth it."""
+"""The linear relaxation of a box: never above the exact relaxed loss, nor below the first choice, and of use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.boxes import relaxation
-from rerank.search.boxes.vector import reach
+from rerank.search.boxes.pairs import reach
 from rerank.statistics import parse
 from tests.cases.search import Floats, noisy_problem
 
@@ -33,9 +33,9 @@ class Box(NamedTuple):
 
     def must_lose(self, need: float = 1e-9) -> float:
         n = self.M.size
-        room = relaxation.Scratch(*(np.empty(size) for size in (n + 2, n + 2, n + 2, *2 * [self.h.size])))
+        scratch = relaxation.Scratch(*(np.empty(size) for size in (n + 2, n + 2, n + 2, *2 * [self.h.size])))
         D = np.hstack([np.full((self.h.size, BEFORE), np.nan), self.D])
-        return relaxation.must_lose(D, BEFORE, self.h, self.M, self.R, self.W, TOLERANCE, need, room)
+        return relaxation.must_lose(D, BEFORE, self.h, self.M, self.R, self.W, TOLERANCE, need, scratch)
 
     @property
     def undecided(self) -> Any:

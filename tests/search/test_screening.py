@@ -1,4 +1,4 @@
-"""The sieve: sums of coarse boxes against reals, every pair in its lane, nothing good held back."""
+"""Screening of supports: sums of coarse boxes against reals, every pair in its lane, nothing good held back."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
-from rerank.search.boxes import waiting as module
+from rerank.search.jobs import screen_supports
 from rerank.search.run import Run
-from rerank.search.supports.screening import _lanes, layout, settled
+from rerank.search.supports import screening
+from rerank.search.supports.screening import _lanes, layout
 from rerank.search.supports.screening_rows import (
     FACE,
     LEVELS,
@@ -34,7 +35,7 @@ from tests.search.test_supports import on
 
 
 def lattice(seed: int, statistic: str, **options: Any) -> Problem:
-    """Few values a feature, most of them zero: equal rows, opposite pairs, sides of boxes that end at 0."""
+    """Few values a feature, most of them zero: equal rows, antiparallel pairs, sides of boxes that end at 0."""
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((40, 5)) < 0.5, 0.0, rng.integers(-2, 3, size=(40, 5)))
     y = X @ rng.normal(size=5) + rng.normal(size=40) > 0.7
@@ -55,9 +56,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_support_is_settled_only_if_it_holds_nothing_better(name: str) -> None:
+def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> None:
     problem = CASES[name]()
-    run = Run(problem, None, 1, 0, False, None)
+    run = Run(problem, None)
     t, d = run.tables, problem.n_features
     held = 0
     for size in range(1, (problem.max_features or d) + 1):
@@ -65,10 +66,13 @@ def test_a_support_is_settled_only_if_it_holds_nothing_better(name: str) -> None
         best = np.array([t.from_value(solve(on(problem, tuple(r)), n_jobs=1).value) for r in rows])
         step = 0.5 if t.integral else 1e-9
         made = layout(t, d)
-        assert not settled(made, rows, best - step, run.signed)[0].any()
-        held += int(settled(made, rows, best + 0.1 * (t.ideal - best) + step, run.signed)[0].sum())
+        assert not screen_supports(made, rows, best - step, run.signed)[0].any()
+        held += int(screen_supports(made, rows, best + 0.1 * (t.ideal - best) + step, run.signed)[0].sum())
         # A face of a single feature is a point and has no side to halve: it is left to the box search.
-        assert size == 1 or settled(made, rows, np.full(len(rows), t.ideal + t.slack), run.signed)[0].all()
+        assert (
+            size == 1
+            or screen_supports(made, rows, np.full(len(rows), t.ideal + t.slack), run.signed)[0].all()
+        )
     assert held > 0
 
 
@@ -77,7 +81,7 @@ def test_value_and_proof_are_those_of_the_search_without_it(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = CASES[name]()
-    monkeypatch.setattr(module, "FIRST", 1)  # many rounds
+    monkeypatch.setattr(screening, "FIRST", 1)  # many rounds
     found = solve(problem, n_jobs=1)
     workers = solve(problem, n_jobs=2)
     assert np.array_equal(found.weights, workers.weights) and found.boxes == workers.boxes
@@ -133,8 +137,8 @@ def test_every_pair_has_one_place_in_a_lane_of_its_key(seed: int, pairs: int, ke
     assert block[-1] == places.size
     for a, z in pairwise(block):
         row = places[a:z].reshape(ROWS, -1)
-        taken = row >= 0
-        assert (key[row] == lane[: row.shape[1]])[taken].all()
+        used = row >= 0
+        assert (key[row] == lane[: row.shape[1]])[used].all()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +147,7 @@ def test_every_pair_has_one_place_in_a_lane_of_its_key(seed: int, pairs: int, ke
 def test_the_bound_is_the_value_where_sums_are_exact_scores(name: str) -> None:
     """At a single point, far from any tie, a pair is lost exactly if its sum is below the threshold."""
     problem = CASES[name]()
-    run = Run(problem, None, 1, 0, False, None)
+    run = Run(problem, None)
     t, d = run.tables, problem.n_features
     made = layout(t, d)
     w = np.abs(np.random.default_rng(0).uniform(0.2, 1, size=d))
@@ -155,10 +159,10 @@ def test_the_bound_is_the_value_where_sums_are_exact_scores(name: str) -> None:
     quantum = 2.0 ** np.round(np.log2(np.abs(t.pairs).max() / np.abs(made.up).max()))
     gone = (np.abs(t.pairs) > 0).any(axis=0) & (w @ np.trunc(t.pairs / quantum) / w.sum() < 1)
     gone |= ~(np.abs(t.pairs) > 0).any(axis=0)
-    assert value == pytest.approx(worth(t, gone), rel=1e-12)
+    assert value == pytest.approx(earned(t, gone), rel=1e-12)
 
 
-def worth(t: Any, gone: np.ndarray) -> float:
+def earned(t: Any, gone: np.ndarray) -> float:
     """Value if these pairs are lost, by loops."""
     if t.linear:
         return float(t.total - t.loss[gone].sum())
@@ -167,19 +171,17 @@ def worth(t: Any, gone: np.ndarray) -> float:
         lost[t.slot[p] : t.slot[p] + t.span[p]] += t.multiplicity[p]
     total = 0.0
     for u in range(t.unit_start.size - 1):
-        worth_ = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
+        coef = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
         slots = t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]
         places = np.sort(lost[slots]) + np.arange(slots.size)
-        total += float(worth_[places[places < worth_.size]].sum())
+        total += float(coef[places[places < coef.size]].sum())
     return total
 
 
 def test_problems_too_large_for_it_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rerank.search.supports import screening as sieve
-
     problem = CASES["auc"]()
     with_it = solve(problem, n_jobs=1)
-    monkeypatch.setattr(sieve, "MOST_PLACES", 10)
+    monkeypatch.setattr(screening, "MOST_PLACES", 10)
     assert layout(tables(problem), 3) is None
     without = solve(problem, n_jobs=1)
     assert without.closed and without.value == with_it.value

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rerank.problem import Problem
 from rerank.search import solve
-from rerank.search.supports.supports import faces, supports
-from rerank.search.supports.supports import supports as module
+from rerank.search.supports import subsets as module
+from rerank.search.supports.subsets import faces, supports
 from tests.cases.search import drawn_lists, noisy_problem
 
 
@@ -66,8 +66,8 @@ def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:
     centres, halves = faces(k, signed)
     assert len(centres) == 2 * k - signed.sum()
     assert ((np.abs(w - centres) <= halves).all(axis=1)).any()
-    corner = centres + halves * rng.choice([-1, 1], size=k)
-    assert (np.abs(corner).max(axis=1) == 1).all() and (corner[:, signed] >= 0).all()
+    vertex = centres + halves * rng.choice([-1, 1], size=k)
+    assert (np.abs(vertex).max(axis=1) == 1).all() and (vertex[:, signed] >= 0).all()
 
 
 def on(problem: Problem, features: tuple[int, ...]) -> Problem:

@@ -126,7 +126,7 @@ def test_columns_scaled_by_powers_of_two_give_the_same_tables(seed: int, powers:
     st.sampled_from(["huge offset", "tiny differences", "scales", "plain"]),
 )
 def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d: int, kind: str) -> None:
-    from rerank.search.boxes.vector import reach
+    from rerank.search.boxes.pairs import reach
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(6, d))

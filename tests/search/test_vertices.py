@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 10**6)
 
 @settings(max_examples=30, deadline=None)
 @given(SEEDS)
-def test_faces_settled_exactly_hold_the_optimum(seed: int) -> None:
+def test_the_largest_values_of_the_faces_hold_the_optimum(seed: int) -> None:
     while (problem := draw(seed, n_max=5, d_max=2).problem).signs.any() or problem.max_features or problem.C:
         seed += 1
     d = problem.n_features
@@ -34,18 +34,18 @@ def test_faces_settled_exactly_hold_the_optimum(seed: int) -> None:
         for side in (1.0, -1.0):
             centre, half = np.zeros(d), np.ones(d)
             centre[j], half[j] = side, 0.0
-            settled = exact.settle(np.arange(d), centre, half)
-            assert settled is not None
-            best = max(best, settled[0])
-            for w in settled[1]:  # offered as starts; their doubles may lie beside the vertex
-                assert exact.value(np.clip(w, -1, 1)) <= settled[0] + t.slack
+            largest = exact.largest(np.arange(d), centre, half)
+            assert largest is not None
+            best = max(best, largest[0])
+            for w in largest[1]:  # offered as starts; their doubles may lie beside the vertex
+                assert exact.value(np.clip(w, -1, 1)) <= largest[0] + t.slack
     true = optimum(problem)
     assert true is not None and t.to_value(best) == pytest.approx(float(true.value), rel=1e-12, abs=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
 @given(SEEDS)
-def test_no_point_of_a_small_box_beats_its_settled_value(seed: int) -> None:
+def test_no_point_of_a_small_box_beats_its_largest_value(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = draw(seed, n_max=8, d_max=3).problem
     d = problem.n_features
@@ -54,12 +54,12 @@ def test_no_point_of_a_small_box_beats_its_settled_value(seed: int) -> None:
     if not centre.size:
         return
     half = np.where(np.abs(centre[0]) == 1, 0.0, 2.0**-29)
-    settled = exact.settle(np.arange(d), centre[0], half)
-    if settled is None:
+    largest = exact.largest(np.arange(d), centre[0], half)
+    if largest is None:
         return
     for _ in range(20):
         w = centre[0] + half * rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], size=d)
-        assert exact.value(w) <= settled[0] + 1e-12 * abs(settled[0])
+        assert exact.value(w) <= largest[0] + 1e-12 * abs(largest[0])
 
 
 @pytest.mark.parametrize("name", sorted(adversarial()))
@@ -89,7 +89,7 @@ def test_boxes_with_too_many_vertices_are_declined() -> None:
     rng = np.random.default_rng(0)
     problem = problem_of(rng.normal(size=(40, 4)), np.arange(40) < 15, parse("auc"))
     exact = Exact(problem, tables(problem), np.ones(4))
-    assert exact.settle(np.arange(4), np.array([1.0, 0, 0, 0]), np.array([0.0, 1, 1, 1])) is None
+    assert exact.largest(np.arange(4), np.array([1.0, 0, 0, 0]), np.array([0.0, 1, 1, 1])) is None
 
 
 def test_the_value_of_a_point_on_the_margin_is_the_definition_s() -> None:

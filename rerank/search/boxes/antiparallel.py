@@ -1,26 +1,28 @@
-"""Pairs that point along one line: those pointing forwards exclude those pointing backwards.
+"""Antiparallel pairs: of two pairs that point in opposite directions, no weights win both.
 
 If ``D_q = -r D_p`` with ``r > 0`` then ``w.D_p >= epsilon`` makes ``w.D_q`` negative.  On continuous data
-there are none; on grids and flags there are many, and boxes that straddle ``w.D_p = 0`` would otherwise have
-to shrink to the width of the margin.
+there are none; on grids and flags there are many, and boxes that hold points with ``w.D_p = 0`` would otherwise have
+to shrink to the width of the margin.  Such boxes are split by the side of ``w.D_p = 0`` instead.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.tables import Tables
+if TYPE_CHECKING:
+    from rerank.search.tables import Tables
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """Lines of opposite pairs.
+class AntiparallelPairs:
+    """Groups of parallel and antiparallel pairs.
 
-    ``group`` (P,) holds ``g`` or ``-g`` for pairs along line ``g >= 1``, else 0; ``guide`` (count,) a pair along
-    each of the ``count`` lines.
+    ``group`` (P,) holds ``g`` for the pairs on one side of group ``g >= 1``, ``-g`` for those on the other, and 0 for
+    pairs in no group; ``guide`` (count,) holds a pair on the first side of each of the ``count`` groups.
     """
 
     group: NDArray[np.int32]
@@ -28,28 +30,27 @@ class Lines:
     guide: NDArray[np.int32]
 
 
-NO_LINES = Lines(np.zeros(1, np.int32), 0, np.zeros(0, np.int32))
+NO_GROUPS = AntiparallelPairs(np.zeros(1, np.int32), 0, np.zeros(0, np.int32))
 
 
-def opposite(t: Tables, features: NDArray[np.intp]) -> Lines:
-    """Lines along which pairs point both ways, on the given features.
+def antiparallel_pairs(t: Tables, features: NDArray[np.intp]) -> AntiparallelPairs:
+    """Groups of pairs that point both ways along one direction, on the given features.
 
-    Directions need not agree exactly: a pair belongs to a line if ``|D - r guide|_1 < epsilon / 2`` for its
+    Directions need not agree exactly: a pair belongs to a group if ``|D - r guide|_1 < epsilon / 2`` for its
     multiple ``r``, for then ``w.guide <= 0 <= r`` leaves ``w.D < epsilon``.
     """
     D = t.pairs[features]
     size = np.abs(D).max(axis=0)
     live = np.flatnonzero(np.abs(D).sum(axis=0) >= t.epsilon - t.tolerance)  # the others are lost for every w
     if live.size < 2:
-        return NO_LINES
+        return NO_GROUPS
     unit = D[:, live] / size[live]
-    key = (
-        np.sqrt(np.arange(2.0, 2.0 + features.size)) @ unit
-    )  # equal for parallel, opposite for opposite pairs
+    # Equal for parallel pairs, of opposite sign for antiparallel ones.
+    key = np.sqrt(np.arange(2.0, 2.0 + features.size)) @ unit
     order = np.argsort(np.abs(key), kind="stable")
     near = np.diff(np.abs(key)[order]) <= 1e-11
     if not near.any():
-        return NO_LINES
+        return NO_GROUPS
     label = np.cumsum(np.concatenate([[True], ~near]))
     group = np.zeros(t.pairs.shape[1], np.int32)
     guides: list[int] = []
@@ -63,4 +64,4 @@ def opposite(t: Tables, features: NDArray[np.intp]) -> Lines:
         if (turn[good] < 0).any():
             guides.append(int(live[guide]))
             group[live[run[good]]] = (turn[good] * len(guides)).astype(np.int32)
-    return Lines(group, len(guides), np.array(guides, np.int32)) if guides else NO_LINES
+    return AntiparallelPairs(group, len(guides), np.array(guides, np.int32)) if guides else NO_GROUPS

@@ -1,4 +1,7 @@
-"""Levels of undecided pairs, compiled: each holds, column by column, what the boxes below it still have to look at."""
+"""Levels of undecided pairs, and the value of lost counts, compiled.
+
+A level holds, column by column, the pairs that the boxes below it still have to evaluate.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,14 @@ from typing import Any, NamedTuple
 
 from numba import njit
 
-from rerank.search.boxes.places import find_runs, unit_value
-from rerank.search.boxes.vector import copy, gather
-
 LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
 
 
 class Instance(NamedTuple):
-    """What does not change: pairs, slots, worth of places (see :class:`rerank.search.tables.Tables`)."""
+    """What does not change: pairs, slots, coefficients of places (see :class:`rerank.search.tables.Tables`)."""
 
     pairs: Any
-    frame: Any  # weights are frame @ coordinates; empty where they are the coordinates
+    basis: Any  # weights are basis @ coordinates; empty where they are the coordinates
     slot: Any
     span: Any
     weight: Any
@@ -45,12 +45,82 @@ class Levels(NamedTuple):
     G: Any
     start: Any
     size: Any
-    base: Any  # linear: weight already lost; otherwise value of the binary lists that are settled
+    base: Any  # linear: weight already lost; otherwise value of the binary lists that are decided
     lost: Any
-    active: Any  # binary lists that are not settled
+    active: Any  # binary lists that are not decided
     n_active: Any
     ends: Any  # where runs of pairs of one slot end
     runs: Any
+
+
+@njit(cache=True, nogil=True)
+def copy(old: Any, new: Any) -> None:
+    """``new[: old.size] = old``; a slice assignment would compile for a second, its error messages with it."""
+    for p in range(old.size):
+        new[p] = old[p]
+
+
+@njit(cache=True, nogil=True)
+def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
+    """``row[to + q] = row[start + keep[q]]``."""
+    old = row[start:to]
+    new = row[to : to + n]
+    for q in range(n):
+        new[q] = old[keep[q]]
+
+
+@njit(cache=True, nogil=True)
+def find_runs(S: Any, ends: Any) -> int:
+    """Ends of the runs of equal slots, and how many there are."""
+    runs = 0
+    for p in range(1, S.size):
+        ends[runs] = p
+        runs += 1 if S[p] != S[p - 1] else 0
+    if S.size:
+        ends[runs] = S.size
+        runs += 1
+    return runs
+
+
+@njit(cache=True, nogil=True)
+def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
+    """``sum_j coef[j + lost_(j)]`` of one binary list by counting sort.
+
+    ``coef`` ends with the last place that earns something; ``count`` is scratch space, all zero before and after.
+    """
+    base = instance.coef_start[u]
+    places = instance.coef_start[u + 1] - base
+    a = instance.unit_start[u]
+    z = instance.unit_start[u + 1]
+    if z - a == 1:
+        only = lost[instance.unit_slots[a]]
+        return instance.coef[base + only] if only < places else 0.0
+    top = 0
+    for s in range(a, z):
+        x = lost[instance.unit_slots[s]]
+        if x < places:
+            count[x] += 1
+            if x >= top:
+                top = x + 1
+    total = 0.0
+    place = 0
+    for x in range(top):
+        k = count[x]
+        count[x] = 0
+        for _ in range(k):
+            if place + x < places:
+                total += instance.coef[base + place + x]
+            place += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def total_value(units: Any, n_units: int, lost: Any, instance: Any, count: Any) -> float:
+    """Value of the first ``n_units`` of ``units``."""
+    total = 0.0
+    for i in range(n_units):
+        total += unit_value(units[i], lost, instance, count)
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -68,10 +138,10 @@ def descend(levels: Any, v: int, keep: Any, kept: int, grouped: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def settle(
+def descend_lists(
     instance: Any, levels: Any, v: int, keep: Any, kept: int, lost: Any, mark: Any, count: Any
 ) -> None:
-    """Lost counts of level ``v + 1``, and the binary lists in which nothing is undecided any more."""
+    """Lost counts of level ``v + 1``, and the value of the binary lists in which no pair is undecided any more."""
     a = levels.start[v]
     b = levels.start[v + 1]
     gather(levels.S, a, keep, kept, b)
@@ -85,7 +155,7 @@ def settle(
             for s in range(levels.S[q], levels.S[q] + levels.Q[q]):
                 mark[instance.unit_of[s]] = True
     copy(lost, levels.lost[v + 1])
-    settled = levels.base[v]
+    decided = levels.base[v]
     m = 0
     for q in range(levels.n_active[v]):
         u = levels.active[v, q]
@@ -94,6 +164,6 @@ def settle(
             m += 1
             mark[u] = False
         else:
-            settled += unit_value(u, lost, instance, count)
+            decided += unit_value(u, lost, instance, count)
     levels.n_active[v + 1] = m
-    levels.base[v + 1] = settled
+    levels.base[v + 1] = decided

@@ -21,15 +21,13 @@ from typing import Any, NamedTuple
 
 from numba import njit
 
-from rerank.search.boxes.vector import copy
-
 STEP = 0.9  # of the way to the point where the sum of the first choice would vanish, were the pairs spread evenly
 HOPE = 0.3  # of the weight lost at the centre: a gap beyond is hardly ever closed, and half the weight never
 ROUNDING = 1e-15
 
 
 class Scratch(NamedTuple):
-    """Room for what the relaxation computes of each pair and of each coordinate."""
+    """Arrays for what the relaxation computes of each pair and of each coordinate."""
 
     most: Any  # largest t
     t: Any
@@ -138,7 +136,7 @@ def best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def must_lose(
-    D: Any, a: int, h: Any, M: Any, R: Any, W: Any, tolerance: float, need: float, room: Any
+    D: Any, a: int, h: Any, M: Any, R: Any, W: Any, tolerance: float, need: float, scratch: Any
 ) -> float:
     """Weight of the undecided among the pairs ``a .. a + M.size`` that is lost at least.
 
@@ -146,7 +144,7 @@ def must_lose(
     ----------
     need : float
         Above 0; less than this is of no use.
-    room : Scratch
+    scratch : Scratch
 
     Returns
     -------
@@ -155,24 +153,25 @@ def must_lose(
     """
     n = M.size
     k = h.size
-    t = room.t[:n]
-    gain, size = prices(M, R, W, tolerance, room.most[:n], t)
+    t = scratch.t[:n]
+    gain, size = prices(M, R, W, tolerance, scratch.most[:n], t)
     off = ROUNDING * (n + 64) * size
     if gain - off < need:
         return 0.0
-    sums(D, a, t, room.first)
+    sums(D, a, t, scratch.first)
     bound = gain
     for j in range(k):
-        bound -= h[j] * abs(room.first[j])
+        bound -= h[j] * abs(scratch.first[j])
     if bound - off >= need:
         return bound - off
     # A sum falls by size / (k h_j)^2 a unit of w_j or so: |D_pj| h_j is the k-th part of R_p.
     for j in range(k):
-        to = STEP * k * k * h[j] * room.first[j] / size
-        room.second[j] = h[j] * max(-1.0, min(1.0, to))
-    margin = room.margin[:n]
-    copy(M, margin)
-    shift(D, a, room.second, margin)
-    other = reprice(margin, M, tolerance, room.most[:n], t)
-    sums(D, a, t, room.second)
-    return max(best_mixture(h, gain, room.first, other, room.second) - off, 0.0)
+        to = STEP * k * k * h[j] * scratch.first[j] / size
+        scratch.second[j] = h[j] * max(-1.0, min(1.0, to))
+    margin = scratch.margin[:n]
+    for p in range(n):
+        margin[p] = M[p]
+    shift(D, a, scratch.second, margin)
+    other = reprice(margin, M, tolerance, scratch.most[:n], t)
+    sums(D, a, t, scratch.second)
+    return max(best_mixture(h, gain, scratch.first, other, scratch.second) - off, 0.0)

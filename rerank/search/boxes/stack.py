@@ -9,51 +9,51 @@ from numba import njit
 
 
 class Boxes(NamedTuple):
-    """Boxes to explore: centres, half-widths, bounds, names, and sides of lines already chosen."""
+    """Boxes to explore: centres, half-widths, bounds, names, and the sides of antiparallel pairs already chosen."""
 
     centre: Any
     half: Any
     bound: Any
     name: Any
-    force: Any
+    side: Any
 
 
 @njit(cache=True, nogil=True)
-def room(n: int, features: int, forces: int) -> Any:
-    """Places for ``n`` boxes."""
+def _empty(n: int, features: int, sides: int) -> Any:
+    """Memory for ``n`` boxes."""
     return Boxes(
         np.empty((n, features)),
         np.empty((n, features)),
         np.empty(n),
         np.empty(n, np.int64),
-        np.empty((n, forces), np.int32),
+        np.empty((n, sides), np.int32),
     )
 
 
 @njit(cache=True, nogil=True)
 def put(boxes: Any, i: int, c: Any, h: Any, bound: float, name: int, f: Any) -> None:
-    """Write a box to place ``i``."""
+    """Write box ``i``."""
     for j in range(c.size):
         boxes.centre[i, j] = c[j]
         boxes.half[i, j] = h[j]
     for j in range(f.size):
-        boxes.force[i, j] = f[j]
+        boxes.side[i, j] = f[j]
     boxes.bound[i] = bound
     boxes.name[i] = name
 
 
 @njit(cache=True, nogil=True)
 def copied(boxes: Any, n: int, places: int) -> Any:
-    """The first ``n`` boxes, with ``places`` places."""
-    made = room(places, boxes.centre.shape[1], boxes.force.shape[1])
+    """The first ``n`` boxes, with memory for ``places``."""
+    made = _empty(places, boxes.centre.shape[1], boxes.side.shape[1])
     for i in range(n):
-        put(made, i, boxes.centre[i], boxes.half[i], boxes.bound[i], boxes.name[i], boxes.force[i])
+        put(made, i, boxes.centre[i], boxes.half[i], boxes.bound[i], boxes.name[i], boxes.side[i])
     return made
 
 
 @njit(cache=True, nogil=True)
 def longer(rows: Any) -> Any:
-    """Room for twice as many rows of integers."""
+    """The rows of integers, with memory for twice as many."""
     n, k = rows.shape
     made = np.zeros((2 * n, k), np.int64)
     for i in range(n):

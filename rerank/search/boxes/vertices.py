@@ -1,4 +1,4 @@
-"""Exact answers where rounding ends: single points, and boxes too small to split.
+"""Exact arithmetic where rounding decides: the value of a point, and boxes too small to split.
 
 The sets on which a pair is won are closed, so the value is upper semicontinuous and takes its maximum over a
 box at a vertex of the arrangement that the undecided pairs' hyperplanes and the box's sides cut out.  In a
@@ -7,16 +7,22 @@ box of width 2^-29 few pairs are undecided, and the vertices can be listed in ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.problem import Problem
-from rerank.search.tables import Tables
+if TYPE_CHECKING:
+    from rerank.problem import Problem
+    from rerank.search.boxes.nodes import NodeBatch
+    from rerank.search.boxes.open import OpenBoxes
+    from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 MOST_VERTICES = 20_000
@@ -56,7 +62,7 @@ class Exact:
         )
 
     def value(self, w: Floats) -> float:
-        """Value of ``w`` in the tables' unit, every pair judged exactly (price not taken off)."""
+        """Value of ``w`` in the tables' unit, every pair decided exactly (the price is not subtracted)."""
         t = self.tables
         margin = w @ t.pairs - t.epsilon
         won = margin > t.tolerance
@@ -65,7 +71,7 @@ class Exact:
             won[p] = self.wins(int(p), exact)
         return inner_value(t, won)
 
-    def settle(
+    def largest(
         self, features: NDArray[np.intp], centre: Floats, half: Floats
     ) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None where there are too many vertices to list."""
@@ -110,16 +116,16 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
     if t.linear:
         return float(t.total - t.loss[~won].sum())
     gone = np.flatnonzero(~won)
-    first, count, room = t.slot[gone], t.multiplicity[gone], t.unit_of.size + 1
+    first, count, size = t.slot[gone], t.multiplicity[gone], t.unit_of.size + 1
     # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
-    marks = np.bincount(first, count, room) - np.bincount(first + t.span[gone], count, room)
+    marks = np.bincount(first, count, size) - np.bincount(first + t.span[gone], count, size)
     lost = np.cumsum(marks)[:-1].astype(np.int64)
     value = 0.0
     for u in range(t.unit_start.size - 1):
         mine = np.sort(lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]])
-        worth = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
+        coef = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
         place = mine + np.arange(mine.size)
-        value += float(worth[place[place < worth.size]].sum())
+        value += float(coef[place[place < coef.size]].sum())
     return value
 
 
@@ -163,3 +169,32 @@ def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
                 factor = rows[r][i]
                 rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
     return [row[-1] for row in rows]
+
+
+def fathom_unresolved(
+    boxes: OpenBoxes, exact: Exact, deadline: float, offer: Callable[[Floats], None]
+) -> bool:
+    """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
+
+    ``offer`` takes the points that are better than the best.  The boxes for which this worked are named in
+    ``boxes.listed``.  Boxes in a whitened basis stay open: vertices are listed for boxes of weights only.
+    """
+    left: list[tuple[float, NodeBatch]] = []
+    for batch in boxes.unresolved:
+        price = float(boxes.prices[batch.support])
+        whitened = boxes.basis(batch.support) is not None
+        for i in range(batch.bounds.size):
+            box = batch.part(np.array([i]))
+            best = box.bound - price
+            if best <= boxes.value + boxes.slack:
+                continue
+            if not whitened and time.perf_counter() <= deadline:
+                found = exact.largest(boxes.columns[batch.support], box.centres[0], box.halves[0])
+                if found is not None:
+                    best = min(best, found[0] - price)
+                    boxes.listed.add(int(box.names[0]))
+                    for w in found[1] if best > boxes.value + boxes.slack else []:
+                        offer(w)
+            left.append((best, replace(box, bounds=np.array([best + price]))))
+    boxes.unresolved = [box for best, box in left if best > boxes.value + boxes.slack]
+    return not boxes.unresolved

@@ -1,4 +1,4 @@
-"""The memory that a task takes, set aside once: levels of undecided pairs, and a desk to work on."""
+"""The memory that exploring one node batch takes: levels of undecided pairs, and arrays of one box."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from rerank.search.boxes.levels import LEVELS, Instance, Levels
 from rerank.search.boxes.relaxation import Scratch
 
-SPLITS = 1024  # recorded before more room is needed
+SPLITS = 1024  # recorded before the array grows
 
 
-class Desk(NamedTuple):
-    """Arrays that the kernel writes to for one box and forgets at the next, and those that it gives back."""
+class BoxArrays(NamedTuple):
+    """Arrays that hold what the kernel computes of one box, and those that it returns."""
 
     count: Any  # of items at a place; all zero between boxes
     lost: Any  # lost pairs of each slot in the whole box,
@@ -29,22 +29,24 @@ class Desk(NamedTuple):
     relaxation: Any
     c: Any
     h: Any
-    f: Any
+    side: Any
     best: Any
     splits: Any
-    notes: Any  # of each box: its level, splits in a row that decided nothing, whether the last was by a line
+    notes: (
+        Any  # of each box: its level, splits in a row that decided nothing, whether the last was by a group
+    )
 
 
-class Room(NamedTuple):
-    """Levels and desk."""
+class Workspace(NamedTuple):
+    """Memory of :func:`rerank.search.boxes.kernel.explore`."""
 
     levels: Any
-    desk: Any
+    arrays: Any
 
 
-def room(instance: Instance, n_boxes: int, n_forces: int, record: bool) -> Room:
-    """Room for exploring ``n_boxes``, with every pair of the instance on level 0."""
-    return Room(_levels(instance), _desk(instance, n_boxes, n_forces, record))
+def workspace(instance: Instance, n_boxes: int, n_sides: int, record: bool) -> Workspace:
+    """A workspace for exploring ``n_boxes``, with every pair of the instance on level 0."""
+    return Workspace(_levels(instance), _arrays(instance, n_boxes, n_sides, record))
 
 
 def _levels(i: Instance) -> Levels:
@@ -84,11 +86,11 @@ def _levels(i: Instance) -> Levels:
     return made
 
 
-def _desk(i: Instance, n_boxes: int, n_forces: int, record: bool) -> Desk:
+def _arrays(i: Instance, n_boxes: int, n_sides: int, record: bool) -> BoxArrays:
     k, P = i.pairs.shape
     n_slots, relaxed = i.unit_of.size, P if i.linear else 1
     places = int(np.diff(i.coef_start).max(initial=1))
-    return Desk(
+    return BoxArrays(
         count=np.zeros(places + 1, np.int64),
         lost=np.zeros(n_slots, np.int32),
         central=np.zeros(n_slots, np.int32),
@@ -103,7 +105,7 @@ def _desk(i: Instance, n_boxes: int, n_forces: int, record: bool) -> Desk:
         relaxation=Scratch(np.empty(relaxed), np.empty(relaxed), np.empty(relaxed), np.empty(k), np.empty(k)),
         c=np.empty(k),
         h=np.empty(k),
-        f=np.zeros(n_forces, np.int32),
+        side=np.zeros(n_sides, np.int32),
         best=np.zeros(k),
         splits=np.empty((SPLITS if record else 1, 3), np.int64),
         notes=np.zeros((n_boxes, 3), np.int64),

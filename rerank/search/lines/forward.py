@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank.search.lines.search import Floats, LineSearch, Point
+if TYPE_CHECKING:
+    from rerank.search.lines.search import Floats, LineSearch, Point
 
 
 def forward(search: LineSearch, limit: int, price: Callable[[int], float]) -> list[Point]:

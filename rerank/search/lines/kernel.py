@@ -156,22 +156,21 @@ def sweep(
     unit_of: Any,
     coef_start: Any,
     coef: Any,
-    room_start: Any,
+    count_start: Any,
 ) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
 
-    ``room_start`` gives each unit's share of the cumulative counts: one more than its largest lost count,
-    plus one.
+    ``count_start`` says where the cumulative counts of each unit begin (:class:`rerank.search.tables.Tables`).
     """
     n = order.size
-    upto = np.zeros(room_start[room_start.size - 1], np.int64)
+    upto = np.zeros(count_start[count_start.size - 1], np.int64)
     if not linear:
         for v in range(unit_start.size - 1):
-            first = room_start[v]
+            first = count_start[v]
             for s in range(unit_start[v], unit_start[v + 1]):
                 upto[first + lost[unit_slots[s]]] += 1
             place = 0
-            for x in range(room_start[v + 1] - first):
+            for x in range(count_start[v + 1] - first):
                 for _ in range(upto[first + x]):
                     i = place + x
                     if i < coef_start[v + 1] - coef_start[v]:
@@ -204,14 +203,14 @@ def sweep(
                 places = coef_start[v + 1] - coef_start[v]
                 x = lost[s]
                 if signed > 0:
-                    upto[room_start[v] + x - 1] += 1
-                    i = upto[room_start[v] + x - 1] + x - 1
+                    upto[count_start[v] + x - 1] += 1
+                    i = upto[count_start[v] + x - 1] + x - 1
                     lost[s] = x - 1
                     i -= 1
                     gain = 1.0
                 else:
-                    i = upto[room_start[v] + x] + x - 1
-                    upto[room_start[v] + x] -= 1
+                    i = upto[count_start[v] + x] + x - 1
+                    upto[count_start[v] + x] -= 1
                     lost[s] = x + 1
                     gain = -1.0
                 near = coef[coef_start[v] + i] if i < places else 0.0

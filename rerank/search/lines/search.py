@@ -1,4 +1,4 @@
-"""Exact line search in weight space: a good start for any number of features, any time.
+"""Exact line search in weight space: good weights for any number of features, in any time.
 
 Every line is solved to its optimum (:mod:`rerank.search.lines.kernel`); lines follow the coordinates, random
 directions and the differences between the best points met so far.  Lines through one point share nothing, so
@@ -10,11 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.tables import Tables
+if TYPE_CHECKING:
+    from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -41,7 +43,7 @@ class Climb:
 
 @dataclass(eq=False)
 class State:
-    """Where a series of climbs stands: what a job is given and gives back.
+    """Where a series of climbs stands: what a job is given and what it returns.
 
     ``elite`` holds the best ends of climbs, best first; ``found`` is the point of the last call that beat them.
     """
@@ -90,7 +92,7 @@ class LineSearch:
         return time.perf_counter() > self.deadline
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
-        """Best value on ``w + tau u`` and its point, brought back to the cube's surface; on ``features`` if given."""
+        """Best value on ``w + tau u`` and its point, scaled to the cube's surface; on ``features`` if given."""
         from rerank.search.lines.kernel import ends, sweep
 
         t = self.tables
@@ -103,7 +105,7 @@ class LineSearch:
         )  # fmt: skip
         value, tau = sweep(
             np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
-            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.room_start,
+            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.count_start,
         )  # fmt: skip
         self.lines += 1
         if not np.isfinite(value):
@@ -196,13 +198,3 @@ class LineSearch:
 def states(count: int, random_state: int) -> list[State]:
     """Series of climbs that go on beside each other, the first of them from the best point known."""
     return [State(np.random.default_rng([random_state, i]), random_start=i > 0) for i in range(count)]
-
-
-def follow(
-    tables: Tables, signed: NDArray[np.bool_], state: State, w: Floats, count: float, seconds: float
-) -> State:
-    """One job: go on with a series of climbs for ``count`` lines or some seconds; gives back its state."""
-    search = LineSearch(tables, signed, deadline=time.perf_counter() + seconds)
-    search.state = state
-    search.restarts(w, count)
-    return state

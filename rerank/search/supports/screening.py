@@ -1,22 +1,31 @@
-"""Many supports at a time: those that coarse boxes settle never reach the box search.
+"""Screening of supports: coarse boxes fathom most supports before the box search explores any of them.
 
 A limit on the number of features leaves up to millions of supports, and nearly all of them hold nothing near the best
-value.  They are settled by :mod:`.screening_kernel` on pairs rounded to 16 bits; the rest are searched box by
+value.  They are fathomed by :mod:`.screening_kernel` on pairs rounded to 16 bits; the rest are searched box by
 box.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.tables import Tables
+from rerank.search.supports.subsets import Supports
+
+if TYPE_CHECKING:
+    from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+FIRST = 8  # supports of a job of the first round at most; no more than twice as many from round to round
+WORK = 1e8  # evaluations of a pair by one job, some hundredths of a second
+ENOUGH = 400  # unfathomed supports, more than one round explores; they come first, since they may give a better value
 LARGEST = 32_000  # of a sum, in quanta
 MOST_PLACES = 100_000  # pairs beyond which supports are left to the box search
 MOST_NUMBERS = 5e7  # numbers in a layout
@@ -24,12 +33,98 @@ FULL = 16  # numbers in a vector
 FEWEST_LANES = 64  # lanes that fill the vector unit
 
 
+@dataclass(eq=False)
+class Waiting:
+    """Supports that the box search has not explored, by price: those that screening left open, then the unscreened.
+
+    Parameters
+    ----------
+    tables : Tables
+    columns : sequence of intp arrays
+        The supports.
+    prices : float64 (number of supports,)
+        Never falling.
+    signed : bool (d,)
+    screened : bool
+        Whether to screen at all; other sequences than :class:`Supports` are not screened.
+    """
+
+    tables: Tables
+    columns: Sequence[NDArray[np.intp]]
+    prices: Floats
+    signed: NDArray[np.bool_]
+    screened: bool
+    _open: deque[int] = field(default_factory=deque)
+    _next: int = 0
+    _part: int = FIRST  # supports of a job
+    _layout: Any = None
+
+    def __post_init__(self) -> None:
+        self.screened &= isinstance(self.columns, Supports)
+
+    def __len__(self) -> int:
+        return len(self.columns) - self._next + len(self._open)
+
+    @property
+    def first(self) -> int:
+        """The next support, which no later one beats in price."""
+        return self._open[0] if self._open else self._next
+
+    def take(self) -> int:
+        """Remove the next support and return it."""
+        if self._open:
+            return self._open.popleft()
+        self._next += 1
+        return self._next - 1
+
+    def clear(self) -> None:
+        """Drop all of them."""
+        self._open.clear()
+        self._next = len(self.columns)
+
+    def shares(self, limit: float, count: int) -> list[tuple[Any, ...]]:
+        """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
+
+        A job fathoms the supports on which nothing beats ``limit`` plus the price.
+        """
+        columns = self.columns
+        if not isinstance(columns, Supports) or not self.screened or len(self._open) >= ENOUGH:
+            return []
+        if self._layout is None:
+            from rerank.search.supports.screening_rows import MOST_BOXES
+
+            self._layout = layout(self.tables, columns[-1].size)
+            if self._layout is None:
+                self.screened = False
+                return []
+            self._part = int(np.clip(WORK / (MOST_BOXES * self._layout.idle.size), 1, FIRST))
+        shares: list[tuple[Any, ...]] = []
+        begin = self._next
+        while begin < len(columns) and len(shares) < count:
+            some = columns.rows(begin, begin + self._part)
+            limits = limit + self.prices[begin : begin + len(some)]
+            shares.append((self._layout, some, limits, self.signed))
+            begin += len(some)
+        return shares
+
+    def merge(self, results: Iterable[tuple[NDArray[np.bool_], int]]) -> int:
+        """Keep the supports that the jobs did not fathom; returns the number of boxes that they took."""
+        boxes, begin = 0, self._next
+        for fathomed, taken in results:
+            self._open.extend((self._next + np.flatnonzero(~fathomed)).tolist())
+            self._next += fathomed.size
+            boxes += taken
+        cost = max(boxes / max(self._next - begin, 1), 1.0) * self._layout.idle.size
+        self._part = int(np.clip(WORK / cost, 1, 2 * self._part))
+        return boxes
+
+
 def layout(t: Tables, size: int) -> Any | None:
     """Pairs in quanta for supports of up to ``size`` features; None where that would be too large."""
     from rerank.search.supports.screening_rows import Layout
 
-    pair, key, worth = _counted(t)
-    even = t.linear and worth.size == 1 and pair.size < 2**15
+    pair, key, losses = _counted(t)
+    even = t.linear and losses.size == 1 and pair.size < 2**15
     if even:
         pair = np.pad(pair, (0, -pair.size % FULL), constant_values=-1)
         lane, block = np.zeros(1, np.int64), np.zeros(1, np.int64)
@@ -38,15 +133,15 @@ def layout(t: Tables, size: int) -> Any | None:
     d = t.pairs.shape[0]
     if pair.size > MOST_PLACES or d * pair.size > MOST_NUMBERS or t.unit_of.size > MOST_PLACES:
         return None
-    taken = pair >= 0
+    used = pair >= 0
     # A power of two, so that dividing by it is exact.
     quantum = 2.0 ** np.ceil(np.log2(max(size, 2) * max(float(np.abs(t.pairs).max()), 1e-300) / LARGEST))
-    D = np.where(taken, t.pairs[:, pair], 0.0) / quantum
-    loss = worth if t.linear else np.ones(1)
+    D = np.where(used, t.pairs[:, pair], 0.0) / quantum
+    loss = losses if t.linear else np.ones(1)
     return Layout(
         up=(np.sign(D) * np.ceil(np.abs(D))).astype(np.int16),
         down=np.trunc(D).astype(np.int16),
-        idle=np.where(taken, 0, LARGEST).astype(np.int16),
+        idle=np.where(used, 0, LARGEST).astype(np.int16),
         spread=np.abs(t.pairs).mean(axis=1),
         threshold=np.int16(min(np.ceil((t.epsilon - t.tolerance) / quantum), LARGEST)),
         even=bool(even),
@@ -69,8 +164,8 @@ def _counted(t: Tables) -> tuple[Ints, Ints, Floats]:
     """Pairs as often as they count, the slot of each (linear: the number of its loss), and the losses."""
     P = t.pairs.shape[1]
     if t.linear:
-        worth, key = np.unique(t.loss, return_inverse=True)
-        return np.arange(P), key.astype(np.int64), worth
+        losses, key = np.unique(t.loss, return_inverse=True)
+        return np.arange(P), key.astype(np.int64), losses
     times = t.span.astype(np.int64) * t.multiplicity
     pair = np.repeat(np.arange(P), times)
     within = np.arange(pair.size) - np.repeat(np.cumsum(times) - times, times)
@@ -106,16 +201,3 @@ def _lanes(pair: Ints, key: Ints) -> tuple[Ints, Ints, Ints]:
             rows.append(np.where(length[:width] > row, pair[order[at]], -1))
         block.append(block[-1] + ROWS * width)
     return np.concatenate(rows), lane, np.array(block, dtype=np.int64)
-
-
-def settled(
-    layout: Any, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], int]:
-    """Which supports hold no value above their limit as far as coarse boxes tell, and how many boxes that took."""
-    from rerank.search.supports.screening_kernel import sieve
-
-    # Backends with processes hand over read-only maps of large arrays; the kernel is compiled for plain ones.
-    plain = [np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in layout]
-    found = np.zeros(len(supports), np.bool_)
-    rows = np.require(supports, requirements=["C", "W"])
-    return found, int(sieve(layout._make(plain), rows, limits, signed, found))

@@ -1,7 +1,7 @@
 """Coarse boxes over many supports, compiled: which supports hold nothing better than the incumbent.
 
 Each support is searched depth first on the sums of :mod:`.screening_rows`, without looking for points:
-the side that is halved is the one along which all pairs move most, which takes a table and no look at the pairs.
+the side that is halved is the one along which all pairs move most, which takes a table and no evaluation of the pairs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.search.boxes.vector import copy
+from rerank.search.boxes.levels import copy
 from rerank.search.supports.screening_rows import (
     FACE,
     LEVELS,
+    MOST_BOXES,
     SIGNED_FACE,
     SIGNED_SPLIT,
     SPLIT,
@@ -26,7 +27,6 @@ from rerank.search.supports.screening_rows import (
 )
 
 FIXED = 100  # level of the side that the face fixes
-MOST_BOXES = 3000  # a support, until it is left to the box search
 CALL = 2**14  # places of a call
 
 
@@ -45,10 +45,10 @@ def widest(level: Any, spread: Any, features: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def settle(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, room: Any) -> int:
-    """Boxes it takes to settle the face at the bottom of the stack; more than ``most`` if it is not settled."""
+def fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any) -> int:
+    """Boxes it takes to fathom the face at the bottom of the stack; more than ``most`` if it is not fathomed."""
     sums, at, levels = stack
-    lane, lost, count = room
+    lane, lost, count = scratch
     boxes = 0
     top = 1
     while top > 0:
@@ -70,7 +70,7 @@ def settle(layout: Any, features: Any, rows: Any, limit: float, most: int, stack
                 sums[right, a:z],
             )
         levels[top, which] = SIGNED_SPLIT if level == SPLIT else level + 1
-        # The children take the parent's place, one above the other; rows that are free stay above them.
+        # The children replace the parent, one above the other; rows that are free stay above them.
         kept = top
         for child, n in ((left, n_left), (right, n_right)):
             if bound(sums[child], n, layout, lane, lost, count) > limit:
@@ -88,7 +88,7 @@ def settle(layout: Any, features: Any, rows: Any, limit: float, most: int, stack
 
 
 @njit(cache=True, nogil=True)
-def sieve(layout: Any, supports: Any, limits: Any, signed: Any, settled: Any) -> int:
+def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) -> int:
     """Mark the supports on which no weights have a value above their limit, and count the boxes.
 
     Parameters
@@ -99,7 +99,7 @@ def sieve(layout: Any, supports: Any, limits: Any, signed: Any, settled: Any) ->
     limits : float64 (m,)
     signed : bool (d,)
         Weights that must not be negative.
-    settled : bool (m,)
+    fathomed : bool (m,)
         Filled in; False where that could not be told.
     """
     m, s = supports.shape
@@ -111,7 +111,7 @@ def sieve(layout: Any, supports: Any, limits: Any, signed: Any, settled: Any) ->
     places = 1
     for u in range(layout.unit_start.size - 1):
         places = max(places, layout.coef_start[u + 1] - layout.coef_start[u])
-    room = (
+    scratch = (
         np.zeros(layout.lane_slot.size, np.int16),
         np.zeros(layout.unit_of.size, np.int64),
         np.zeros(places + 1, np.int64),
@@ -137,8 +137,8 @@ def sieve(layout: Any, supports: Any, limits: Any, signed: Any, settled: Any) ->
             open_face(
                 whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
             )
-            boxes = settle(layout, supports[i], rows, limits[i], left, stack, room)
+            boxes = fathom(layout, supports[i], rows, limits[i], left, stack, scratch)
             total += boxes
             left -= boxes
-        settled[i] = left >= 0
+        fathomed[i] = left >= 0
     return total

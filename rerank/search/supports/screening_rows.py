@@ -1,13 +1,12 @@
 r"""Pairs in integers of 16 bits and the sums of a coarse box over them, compiled.
 
 A pair's largest scaled difference in a box is a sum over the features, ``max(low_j D_j, high_j D_j)``.  Halving a
-side lowers it by a multiple of ``|D_j|`` that depends on the level alone, or, for a pair that pulls to the half that
-is kept, by nothing.  So a child's sums are its parent's minus one row, in integers of 16 bits, and a box costs a small
-part of what it costs in the box kernel, which drops decided pairs, finds better points and goes to any
-depth.
+side lowers it by a multiple of ``|D_j|`` that depends on the level alone, or by nothing if the pair gains more in the
+half that is kept.  So a child's sums are its parent's minus one row, in integers of 16 bits.  This is much faster
+than the box kernel, which drops decided pairs, finds better points and goes to any depth.
 
 Rounding: sums start rounded up and are lowered by amounts rounded down, except where a side comes to end at 0: there
-the feature's share is 0, and the row that leads to it takes away all that was put in (sparse features need that).
+the feature's share is 0, and the row that leads to it subtracts all that was added (sparse features need that).
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from rerank.search.boxes.vector import copy
-
 LEVELS = 8  # rows of reductions a feature: three kinds of first ones, then halvings
 FACE, SPLIT, SIGNED_FACE, SIGNED_SPLIT = 0, 1, 2, 3  # a free side is split at 0, then like a signed one
 ROWS = 4  # rows of a block, added up together
+MOST_BOXES = 3000  # of a support, until it is left to the box search
 
 
 class Layout(NamedTuple):
@@ -100,7 +98,7 @@ def earned(
     lost: Any,
     count: Any,
 ) -> float:
-    """What the slots' items earn at best (see :func:`rerank.search.boxes.places.unit_value`)."""
+    """What the slots' items earn at best (see :func:`rerank.search.boxes.levels.unit_value`)."""
     for s in range(lost.size):
         lost[s] = 0
     for i in range(lane.size):
@@ -163,7 +161,8 @@ def reductions(up: Any, down: Any, rows: Any) -> None:
 @njit(cache=True, nogil=True)
 def begin(rows: Any, idle: Any, one_way: Any, whole: Any) -> None:
     """Sums over all weights of the cube: each feature's size, or its positive part where the weight has a sign."""
-    copy(idle, whole)
+    for p in range(idle.size):
+        whole[p] = idle[p]
     for j in range(one_way.size):
         most = rows[j, SPLIT]
         if one_way[j]:

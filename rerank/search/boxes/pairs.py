@@ -1,0 +1,232 @@
+"""Loops over the pairs of one box, compiled, and written so that they fill the vector unit where they can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+SHARE = 0.08  # a box is split by a group whose lighter side holds this share of the undecided weight
+NEVER = -1e300
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
+    """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs ``a .. a + n``, column by column."""
+    for p in range(n):
+        M[p] = -epsilon
+        R[p] = tolerance
+    k = D.shape[0]
+    j = 0
+    # Two columns at a time halve the traffic of M and R.  Slices of the last axis are contiguous: the compiler has
+    # to know.
+    while j + 1 < k:
+        x = D[j, a : a + n]
+        y = D[j + 1, a : a + n]
+        cx = c[j]
+        cy = c[j + 1]
+        hx = h[j]
+        hy = h[j + 1]
+        for p in range(n):
+            M[p] += cx * x[p] + cy * y[p]
+            R[p] += hx * abs(x[p]) + hy * abs(y[p])
+        j += 2
+    if j < k:
+        x = D[j, a : a + n]
+        cx = c[j]
+        hx = h[j]
+        for p in range(n):
+            M[p] += cx * x[p]
+            R[p] += hx * abs(x[p])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
+    """Weight of the pairs that are lost in the whole box, and of those lost at the centre."""
+    whole = 0.0
+    centre = 0.0
+    for p in range(M.size):
+        whole += W[p] if M[p] + R[p] < 0.0 else 0.0
+        centre += W[p] if M[p] < safe else 0.0
+    return whole, centre
+
+
+@njit(cache=True, nogil=True)
+def norms(S: Any, c: Any, h: Any) -> Any:
+    """``max_j |(S u)_j|``: least and largest over the box, and at its centre."""
+    least = 0.0
+    most = 0.0
+    here = 0.0
+    for i in range(S.shape[0]):
+        middle = 0.0
+        reach = 0.0
+        for j in range(S.shape[1]):
+            middle += S[i, j] * c[j]
+            reach += abs(S[i, j]) * h[j]
+        middle = abs(middle)
+        least = max(least, middle - reach)
+        most = max(most, middle + reach)
+        here = max(here, middle)
+    return least, most, here
+
+
+@njit(cache=True, nogil=True)
+def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
+    """Positions of the pairs neither won nor lost in the whole box; no branch here could be predicted."""
+    i = 0
+    for p in range(M.size):
+        keep[i] = p
+        i += 1 if (M[p] + R[p] >= 0.0) & (M[p] - R[p] <= spread) else 0
+    return i
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def moved(row: Any, weight: Any) -> Any:
+    """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``."""
+    size = 0.0
+    balance = 0.0
+    for p in range(row.size):
+        size += weight[p] * abs(row[p])
+        balance += weight[p] * row[p]
+    return size, balance
+
+
+@njit(cache=True, nogil=True)
+def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> Any:
+    """Coordinate whose halving moves the undecided pairs most, and whether they gain more in its upper half.
+
+    The coordinate is -1 if all are too small to be split.
+    """
+    which = -1
+    most = -1.0
+    upward = True
+    for j in range(h.size):
+        if h[j] > smallest:
+            size, balance = moved(D[j, a : a + n], weight)
+            if h[j] * size > most:
+                most = h[j] * size
+                which = j
+                upward = balance > 0.0
+    return which, upward
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole: Any, centre: Any) -> None:
+    """:func:`count_lost` where every pair counts once in one slot: sums over runs, which the vector unit can do."""
+    p = 0
+    for r in range(runs):
+        a = 0.0
+        b = 0.0
+        for q in range(p, ends[r]):
+            a += 1.0 if M[q] + R[q] < 0.0 else 0.0
+            b += 1.0 if M[q] < safe else 0.0
+        whole[S[p]] += np.int32(a)
+        centre[S[p]] += np.int32(b)
+        p = ends[r]
+
+
+@njit(cache=True, nogil=True)
+def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, centre: Any) -> None:
+    """Add to the lost counts of the slots: pairs lost in the whole box, and pairs lost at the centre."""
+    for p in range(M.size):
+        if M[p] < safe:
+            m = int(W[p])
+            gone = m if M[p] + R[p] < 0.0 else 0
+            for s in range(S[p], S[p] + Q[p]):
+                centre[s] += m
+                whole[s] += gone
+
+
+@njit(cache=True, nogil=True)
+def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: int, instance: Any) -> int:
+    """Drop from ``keep`` the pairs of items that have lost every place that earns something: they stay there."""
+    spent = False
+    for i in range(n_units):
+        u = units[i]
+        places = instance.coef_start[u + 1] - instance.coef_start[u]
+        for r in range(instance.unit_start[u], instance.unit_start[u + 1]):
+            spent |= lost[instance.unit_slots[r]] >= places
+    if not spent:
+        return n
+    i = 0
+    for q in range(n):
+        p = keep[q]
+        alive = False
+        for s in range(S[p], S[p] + Q[p]):
+            u = instance.unit_of[s]
+            alive |= lost[s] < instance.coef_start[u + 1] - instance.coef_start[u]
+        keep[i] = p
+        i += 1 if alive else 0
+    return i
+
+
+@njit(cache=True, nogil=True)
+def importance(
+    S: Any, Q: Any, W: Any, lost: Any, units: Any, n_units: int, instance: Any, slope: Any, out: Any
+) -> None:
+    """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top.
+
+    Flat stretches of the coefficients cost nothing, but their pairs must come to a decision too.
+    """
+    for i in range(n_units):
+        u = units[i]
+        base = instance.coef_start[u]
+        places = instance.coef_start[u + 1] - base
+        for r in range(instance.unit_start[u], instance.unit_start[u + 1]):
+            s = instance.unit_slots[r]
+            x = lost[s]
+            near = instance.coef[base + x] if x < places else 0.0
+            far = instance.coef[base + x + 1] if x + 1 < places else 0.0
+            slope[s] = near - far
+    mean = 0.0
+    for p in range(out.size):
+        t = slope[S[p]]
+        for s in range(S[p] + 1, S[p] + Q[p]):
+            t += slope[s]
+        out[p] = t
+        mean += t
+    mean = 0.1 * mean / max(out.size, 1) if mean > 0.0 else 1.0
+    for p in range(out.size):
+        out[p] = (out[p] + mean) * W[p]
+
+
+@njit(cache=True, nogil=True)
+def impose(M: Any, G: Any, sides: Any, chosen: Any) -> None:
+    """Count the pairs on the sides that were not chosen as lost; ``chosen`` is scratch, zero before and after.
+
+    ``sides`` holds ``g`` or ``-g`` for a side of group ``g`` (see :mod:`rerank.search.boxes.antiparallel`).
+    """
+    for x in sides:
+        chosen[abs(x)] = 1 if x > 0 else -1
+    chosen[0] = 0
+    for p in range(M.size):
+        g = G[p]
+        if chosen[abs(g)] * g < 0:
+            M[p] = NEVER
+    for x in sides:
+        chosen[abs(x)] = 0
+
+
+@njit(cache=True, nogil=True)
+def heaviest(G: Any, weight: Any, forward: Any, backward: Any) -> int:
+    """The group with most undecided weight on its lighter side; 0 where that is too little to split on."""
+    total = 0.0
+    for p in range(G.size):
+        forward[abs(G[p])] = 0.0
+        backward[abs(G[p])] = 0.0
+    for p in range(G.size):
+        total += weight[p]
+        if G[p] > 0:
+            forward[G[p]] += weight[p]
+        elif G[p] < 0:
+            backward[-G[p]] += weight[p]
+    best = 0
+    most = SHARE * total
+    for p in range(G.size):
+        g = abs(G[p])
+        lighter = min(forward[g], backward[g])
+        if g != 0 and lighter > most:
+            most = lighter
+            best = g
+    return best

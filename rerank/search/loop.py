@@ -1,0 +1,161 @@
+"""The branch and bound itself: :meth:`BranchAndBound.run` is the loop, the rest of the file is one round of it.
+
+A round consists of a fixed number of jobs, whatever the number of workers: most explore boxes, some follow lines.
+Every job begins with what was known when the round began, and the results are merged in the order of the jobs.  Jobs
+are sized by the work they do and not by the clock, so until the time runs out the search takes the same steps with
+any number of workers and on any joblib backend.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.search.boxes.basis import whitened_basis
+from rerank.search.boxes.vertices import fathom_unresolved
+from rerank.search.jobs import explore_batches, follow_lines, screen_supports
+from rerank.search.workers import Job, Workers
+
+if TYPE_CHECKING:
+    from rerank.search.boxes.open import OpenBoxes
+    from rerank.search.boxes.vertices import Exact
+    from rerank.search.lines.search import LineSearch, State
+
+Floats = NDArray[np.float64]
+
+JOBS = 16  # of a round; the last to end keeps the other workers waiting for a part of one job in so many
+ALONE = 0.02  # seconds of exploring before work is shared out; waking a thread takes some 1e-4 s
+FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled from round to round
+MOST_WORK = 8e6  # some hundredths of a second
+OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a whitened basis is tried
+LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
+LINE_ITSELF = 5e3  # and for any number of pairs
+LEAST = 4.0  # evaluations of every pair that make setting up a job worth its time
+
+
+@dataclass(eq=False)
+class BranchAndBound:
+    """The loop over open boxes.
+
+    Parameters
+    ----------
+    boxes : OpenBoxes
+    exact : Exact
+        Exact arithmetic for the boxes that are too small to split.
+    offer : callable
+        Takes the points found by lines and by exact arithmetic.
+    n_jobs : int or None
+        As joblib counts workers.
+    lines : LineSearch, optional
+        Where the lines are searched.
+    states : list of State
+        One for each job of a round that follows lines.
+    share : float
+        Work of a job that follows lines, as a part of what all boxes of the round before took.
+    """
+
+    boxes: OpenBoxes
+    exact: Exact
+    offer: Callable[[Floats], None]
+    n_jobs: int | None = None
+    lines: LineSearch | None = None
+    states: list[State] = field(default_factory=list)
+    share: float = 1 / 15
+    _done: float = 0.0  # evaluations of a pair
+    _tried: bool = False  # whether a whitened basis was considered
+    _work: float = 0.0
+    _busy: float = 0.0
+    _speed: float = 5e7
+    _owed: float = 0.0
+
+    def run(self, deadline: float, progress: Callable[[OpenBoxes], None] | None = None) -> bool:
+        """Explore until every box is fathomed (True), or no more can be done before ``deadline`` (False)."""
+        boxes = self.boxes
+        with Workers(self.n_jobs) as workers:
+            while True:
+                while boxes.drop_fathomed():
+                    left = deadline - time.perf_counter()
+                    if left <= 0:
+                        return False
+                    if self._own_axes_are_slow():
+                        boxes.restart(whitened=True)
+                    if not self._screen(workers):
+                        self._explore(workers, left)
+                    if progress is not None:
+                        progress(boxes)
+                if fathom_unresolved(boxes, self.exact, deadline, self.offer):
+                    return True
+                if not boxes.whitened:
+                    return False
+                boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
+
+    def _own_axes_are_slow(self) -> bool:
+        """Whether to go on in a whitened basis: one support, features correlated, no proof asked for; asked once.
+
+        A proof is about boxes of weights, so its search keeps to the features' own axes.
+        """
+        if self._tried or self._done < OWN_AXES:
+            return False
+        self._tried = True
+        boxes = self.boxes
+        if len(boxes.columns) > 1 or boxes.record or boxes.signed.any():
+            return False
+        return whitened_basis(boxes.covariance, boxes.tables.epsilon) is not None
+
+    def _screen(self, workers: Workers) -> bool:
+        """Fathom many supports at a time; False if it is not their turn."""
+        began = time.perf_counter()
+        jobs = [(screen_supports, given) for given in self.boxes.screening_shares(JOBS)]
+        if jobs:
+            self.boxes.merge_screened(workers.run(jobs, alone=self._busy < ALONE))
+            self._busy += time.perf_counter() - began
+        return bool(jobs)
+
+    def _explore(self, workers: Workers, left: float) -> None:
+        """One round: explore the batches of largest bound, and follow lines beside them."""
+        boxes, count = self.boxes, JOBS - len(self.states)
+        pairs = boxes.tables.pairs.shape[1]
+        self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * pairs), max(MOST_WORK, 60.0 * pairs))
+        each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * pairs))
+        began = time.perf_counter()
+        picked = boxes.pick(count)
+        try:
+            jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
+            results = workers.run([*jobs, *self._line_jobs(left)], alone=self._busy < ALONE)
+        except BaseException:
+            boxes.put_back(picked)
+            raise
+        explored = boxes.merge(found for job in results[: len(jobs)] for found in job)
+        self._merge_lines(results[len(jobs) :])
+        spent = time.perf_counter() - began
+        self._done += explored
+        self._owed += explored * self.share
+        self._busy += spent
+        self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
+
+    def _line_jobs(self, left: float) -> list[Job]:
+        """Lines for a share of the work that boxes have taken, once that is enough for one."""
+        if self.lines is None:
+            return []
+        cost = LINE_ITSELF + LINE * self.lines.tables.pairs.shape[1]
+        count = int(self._owed / cost)
+        if count == 0:
+            return []
+        self._owed -= count * cost
+        given = (self.lines.tables, self.lines.signed)
+        return [(follow_lines, (*given, state, self.boxes.best, count, left)) for state in self.states]
+
+    def _merge_lines(self, states: Sequence[State]) -> None:
+        """Offer the points that the lines found, and give the best points of all to each of them."""
+        if states:
+            self.states = list(states)
+        best = [point for state in states for point in state.elite]
+        for state in states:
+            if state.found is not None:
+                self.offer(state.found)
+            state.remember(best)
