@@ -31,7 +31,7 @@ Scores = Callable[[Ints], Any]
 
 CHUNK = 2**19  # scores held at a time, so that they stay in the cache
 USERS = 32  # at least so many at a time: a matrix product reads all item vectors once for all of them
-LANES = 64  # scores that are compared together
+_LANES = 64  # scores that are compared together
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +99,13 @@ def _best(S: Any, items: Any, values: Any) -> None:
     """The largest scores of each row of ``S`` (b, n), largest first; ties go to the lower index.
 
     ``items`` (b, k) and ``values`` (b, k) begin as -1 and -inf, and keep that after a row's last score above -inf.
-    Most scores are below the k-th best so far, so ``LANES`` of them are skipped together if none is above it.
+    Most scores are below the k-th best so far, so ``_LANES`` of them are skipped together if none is above it.
     """
     n = S.shape[1]
     for i in range(S.shape[0]):
         row = S[i]
-        for low in range(0, n, LANES):
-            high = min(low + LANES, n)
+        for low in range(0, n, _LANES):
+            high = min(low + _LANES, n)
             if _any_above(row, low, high, values[i, -1]):
                 for j in range(low, high):
                     if row[j] > values[i, -1]:

@@ -17,7 +17,7 @@ from rerank.io.options import generator
 Ints = NDArray[np.int64]
 
 CHUNK = 2**18  # records that are split together
-MOST_ITEMS = 2**31 - 1
+_MOST_ITEMS = 2**31 - 1
 # Formats whose ``data`` are the entries and nothing else. The other formats are converted to COO.
 _PLAIN = ("coo", "csr", "csc")
 
@@ -120,8 +120,8 @@ def _matrix(given: Any, name: str) -> Any:
         raise InputError(
             f"{name} is of type {X.dtype} with {X.ndim} axes; give a sparse matrix users x items of counts."
         )
-    if X.shape[1] > MOST_ITEMS:
-        raise InputError(f"{name} has {X.shape[1]} items; at most {MOST_ITEMS} are possible.")
+    if X.shape[1] > _MOST_ITEMS:
+        raise InputError(f"{name} has {X.shape[1]} items; at most {_MOST_ITEMS} are possible.")
     if not sp.issparse(X):
         _check_counts(X, name)
         return sp.csr_matrix(X != 0)

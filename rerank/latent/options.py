@@ -16,19 +16,19 @@ from rerank.latent.engines.ray_messages import MOST
 from rerank.latent.log import Log
 from rerank.latent.progress import Plan
 
-CHOICES = {
+_CHOICES = {
     "loss": ("robirank", "warp"),
     "optimizer": ("adagrad", "sgd"),
     "xi": ("auto", "exact", "chebyshev", "sampled"),
     "engine": tuple(ENGINES),
 }
-COUNTS = (
+_COUNTS = (
     "n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes", "evaluate_every",
     "patience", "validation_k", "validation_users", "checkpoint_every",
 )  # fmt: skip
-MAYBE = ("n_shards", "n_jobs")  # None leaves the choice to the model
+_MAYBE = ("n_shards", "n_jobs")  # None leaves the choice to the model
 # Smallest value, and the smallest that is too large.
-RANGES = {
+_RANGES = {
     "alpha": (0.0, np.inf),
     "learning_rate": (1e-12, np.inf),
     "decay": (1e-12, np.inf),
@@ -40,13 +40,13 @@ RANGES = {
 
 def check(model: Any) -> None:
     """Raise :class:`InputError` for an option out of range."""
-    for name, known in CHOICES.items():
+    for name, known in _CHOICES.items():
         value = getattr(model, name)
         if not isinstance(value, str) or value not in known:
             raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}.")
-    for name in (*COUNTS, *MAYBE):
+    for name in (*_COUNTS, *_MAYBE):
         count_in(model, name)
-    for name in RANGES:
+    for name in _RANGES:
         number_in(model, name)
     if not isinstance(model.checkpoint, str | os.PathLike | None):
         raise InputError(f"checkpoint is {model.checkpoint!r}; give the path of a folder, or None.")
@@ -55,7 +55,7 @@ def check(model: Any) -> None:
 def count_in(model: Any, name: str) -> int:
     """An option that is a whole number, as int; 0 if it is None and None is allowed."""
     value = getattr(model, name)
-    if value is None and name in MAYBE:
+    if value is None and name in _MAYBE:
         return 0
     # A message holds at least one sub-block.
     most, of = (MOST, ", the bytes of a message") if name == "block_bytes" else (None, "")
@@ -65,7 +65,7 @@ def count_in(model: Any, name: str) -> int:
 def number_in(model: Any, name: str) -> float:
     """An option that is a number, as float; NaN for the ``alpha`` that is None."""
     value = getattr(model, name)
-    return np.nan if value is None and name == "alpha" else real(name, value, *RANGES[name])
+    return np.nan if value is None and name == "alpha" else real(name, value, *_RANGES[name])
 
 
 def shards_for(model: Any, log: Log) -> int:
@@ -88,8 +88,8 @@ def settings_of(model: Any, alpha: float, n_shards: int, seed: int) -> Settings:
     own: dict[str, Any] = {"alpha": alpha, "n_shards": n_shards, "seed": seed}
     for name in (f.name for f in fields(Settings) if f.name not in own):
         own[name] = (
-            count_in(model, name) if name in COUNTS
-            else number_in(model, name) if name in RANGES
+            count_in(model, name) if name in _COUNTS
+            else number_in(model, name) if name in _RANGES
             else getattr(model, name)
         )  # fmt: skip
     return Settings(**own)

@@ -32,7 +32,7 @@ AHEAD = 2  # steps that are submitted before their answers are in
 SMALL_MESSAGE = 100 * 2**10  # bytes below which Ray sends a message through the driver anyway
 LOSSES = 5  # between two collections; after so many the run makes no progress
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
 class RayEngine:
@@ -121,7 +121,7 @@ class RayEngine:
                 self._reports[epoch] = self._reports.get(epoch, Report()) + report
             self._unanswered.popleft()
 
-    def _retried(self, work: Callable[[], Answer]) -> Answer:
+    def _retried(self, work: Callable[[], _Answer]) -> _Answer:
         """Do some work, and after a loss of workers restore them and do it again."""
         while True:
             try:

@@ -17,7 +17,7 @@ from rerank.latent.engines.blocks import Partition, parts_for
 from rerank.latent.engines.interface import Factors, Floats, Settings, Step
 
 MOST = 2**26  # bytes of a message
-PIECES = 4  # of a block with as many sub-blocks: then work hides all of the transfer but a fourth
+_PIECES = 4  # of a block with as many sub-blocks: then work hides all of the transfer but a fourth
 
 Rows = tuple[Floats, Floats]  # V (n, d) and GV (n,)
 
@@ -36,7 +36,7 @@ def pieces_of(n_items: int, n_factors: int, settings: Settings) -> list[tuple[in
     parts = parts_for(n_items, settings.n_shards, n_factors, settings.block_bytes)
     part_bytes = 4 * n_factors * -(-n_items // (parts * settings.n_shards))
     fit = max(1, MOST // part_bytes)
-    count = max(min(PIECES, parts), -(-parts // fit))
+    count = max(min(_PIECES, parts), -(-parts // fit))
     edges = [k * parts // count for k in range(count + 1)]
     return list(itertools.pairwise(edges))
 

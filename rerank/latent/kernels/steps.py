@@ -46,8 +46,8 @@ from rerank.latent.kernels.primitives import (
     step_length,
 )
 
-LN2 = math.log(2.0)
-LIMIT = np.float32(60.0)  # of a score: 2^60 squared fits into a float32
+_LN2 = math.log(2.0)
+_LIMIT = np.float32(60.0)  # of a score: 2^60 squared fits into a float32
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
@@ -76,7 +76,7 @@ def robirank(
     length = floats(max(m, size))
     B = V.shape[0]
     correction = np.float32(B / (B - 1))  # b of the module
-    weight = np.float32((n - 1) / LN2 / m) * correction
+    weight = np.float32((n - 1) / _LN2 / m) * correction
     own = alpha * (np.float32(1.5) - correction)
     weights = importance_weights(where, B, popular)
     pairs = 0
@@ -142,13 +142,13 @@ def draw_others(where: Any, B: int, popular: float, other: Any, state: Any) -> N
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _powers(u: Any, V: Any, items: Any, E: Any) -> None:
-    """``E_j = 2^f_j`` for the scores of some items, clipped to -LIMIT .. LIMIT."""
+    """``E_j = 2^f_j`` for the scores of some items, clipped to -_LIMIT .. _LIMIT."""
     for j in range(items.size):
         y = items[j]
         f = ZERO
         for k in range(u.size):
             f += u[k] * V[y, k]
-        E[j] = min(max(f, -LIMIT), LIMIT)
+        E[j] = min(max(f, -_LIMIT), _LIMIT)
     exp2(E, items.size)
 
 

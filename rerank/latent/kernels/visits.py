@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-WINDOW = 1024  # visits that are shuffled together
+_WINDOW = 1024  # visits that are shuffled together
 
 
 @njit(cache=True, nogil=True)
@@ -55,8 +55,8 @@ def records_in(indptr: Any, items: Any, part_of: Any, low: int, high: int, sizes
 def visit_starts(who: NDArray[np.int32], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """First record of each visit; a user with more than ``size`` records has several visits.
 
-    The order is random within every ``WINDOW`` visits. That is wide enough to separate the visits of a user, and narrow
-    enough that rows of users, which are in random order themselves, are read from memory one after the other.
+    The order is random within every ``_WINDOW`` visits. That separates the visits of a user, and the rows of users,
+    which are in random order themselves, are still read from memory one after the other.
     """
     begins = np.flatnonzero(np.diff(who, prepend=-1))
     lengths = np.diff(begins, append=who.size)
@@ -64,6 +64,6 @@ def visit_starts(who: NDArray[np.int32], size: int, rng: np.random.Generator) ->
     starts = np.repeat(begins, visits_of)
     within = np.arange(starts.size) - np.repeat(np.cumsum(visits_of) - visits_of, visits_of)
     starts += within * size
-    for low in range(0, starts.size, WINDOW):
-        rng.shuffle(starts[low : low + WINDOW])
+    for low in range(0, starts.size, _WINDOW):
+        rng.shuffle(starts[low : low + _WINDOW])
     return starts

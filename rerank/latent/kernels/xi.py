@@ -15,7 +15,7 @@ products
 Chebyshev
     The sum is a smooth function of one score, so a polynomial through ``r`` nodes serves all ``n_x`` records of a user:
     an item costs ``r`` operations instead of ``n_x``, see :mod:`rerank.scorers.robirank.chebyshev`.  If the scores
-    spread over more than ``WIDEST``, the polynomial needs too many nodes, and the product is used.
+    spread over more than ``_WIDEST``, the polynomial needs too many nodes, and the product is used.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from rerank.scorers.robirank.chebyshev import (
     _transposed_times,
 )
 
-METHODS = {"exact": 0, "chebyshev": 1, "auto": 2, "sampled": 2}
-CHUNK_BYTES = 2**22  # of scores held at a time
-ERROR = 1e-3  # of a polynomial; A is at least 1
-WIDEST = 100.0  # largest spread of scores for which a polynomial is tried
-EVERY = 16  # the error is estimated for one user in so many
+_METHODS = {"exact": 0, "chebyshev": 1, "auto": 2, "sampled": 2}
+_CHUNK_BYTES = 2**22  # of scores held at a time
+_ERROR = 1e-3  # of a polynomial; A is at least 1
+_WIDEST = 100.0  # largest spread of scores for which a polynomial is tried
+_EVERY = 16  # the error is estimated for one user in so many
 
 Floats = NDArray[np.float32]
 
 
-def sample_size(xi: str, xi_samples: int, block: int) -> int:
+def _sample_size(xi: str, xi_samples: int, block: int) -> int:
     """``m``: how many items of a block of ``block`` items the sum is over."""
     if xi == "sampled":
         return min(xi_samples, block)
@@ -91,9 +91,9 @@ def renew(
         Sums of log2 A, of squared relative errors of A, of records, of records whose error was estimated, of users.
     """
     indptr, items, part_of, place, first = records
-    m = sample_size(*xi_option, V.shape[0])
+    m = _sample_size(*xi_option, V.shape[0])
     report = np.zeros(5)
-    chunk = max(1, CHUNK_BYTES // (4 * m))
+    chunk = max(1, _CHUNK_BYTES // (4 * m))
     for low in range(0, users.size, chunk):
         some = users[low : low + chunk]
         # Steps that are too long overflow here first. That is reported as divergence, so no warning is needed.
@@ -105,17 +105,17 @@ def renew(
             )  # NumPy vectorises these, a compiled loop does not
         _refresh(
             scores, *extent, some, U, V, indptr, items, part_of, place, *parts, first, float(others),
-            METHODS[xi_option[0]], cursor, xi, report,
+            _METHODS[xi_option[0]], cursor, xi, report,
         )  # fmt: skip
     return report
 
 
 @njit(cache=True, nogil=True)
 def _nodes(low: float, high: float, n: int) -> int:
-    """How many nodes keep the error of ``1 + S`` over ``n`` items below ``ERROR`` [Trefethen2013, th. 8.2]."""
+    """How many nodes keep the error of ``1 + S`` over ``n`` items below ``_ERROR`` [Trefethen2013, th. 8.2]."""
     h = max(0.5 * (high - low), 0.5)
     z = STRIP / h
-    return int(math.ceil(math.log((2.0 + h) * n / ERROR) / math.log(z + math.sqrt(1.0 + z * z)))) + 1
+    return int(math.ceil(math.log((2.0 + h) * n / _ERROR) / math.log(z + math.sqrt(1.0 + z * z)))) + 1
 
 
 @njit(cache=True, nogil=True)
@@ -149,7 +149,7 @@ def user_sums(
     for i in range(f.size):
         low = min(low, f[i])
         high = max(high, f[i])
-    if method > 0 and high - low < WIDEST:
+    if method > 0 and high - low < _WIDEST:
         r = _nodes(low, high, n)
         # Costs in units of about 0.1 ns: a record's product n; a polynomial 3 n r, and 70 for each of r^2 logarithms.
         if method == 1 or f.size * n > 3 * n * r + 70 * r * r:
@@ -215,7 +215,7 @@ def _estimate_error(row: Any, f: Any, others: float, at: Any, report: Any) -> No
     """
     m = row.size
     report[4] += 1.0
-    if f.size == 0 or report[4] % EVERY != 1.0:
+    if f.size == 0 or report[4] % _EVERY != 1.0:
         return
     if m > others:
         report[3] += 1.0
