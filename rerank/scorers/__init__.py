@@ -7,7 +7,7 @@ from typing import Any
 
 _HOMES = {
     "TopPush": "rerank.scorers.toppush.estimator",
-    "InfinitePush": "rerank.scorers.infinite_push",
+    "InfinitePush": "rerank.scorers.toppush.estimator",
     "RankSVM": "rerank.scorers.ranksvm.estimator",
     "RoBiRank": "rerank.scorers.robirank.estimator",
     "PNormPush": "rerank.scorers.push",

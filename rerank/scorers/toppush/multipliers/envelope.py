@@ -145,29 +145,30 @@ def levels(start: Any, v: Any, cap: Any, mass: Any, theta: Any, parts: Any) -> N
 
 
 @njit(cache=True, nogil=True)
-def _bracket(v: Any, cap: Any, A: float) -> Any:
-    """Two levels with the root between them."""
+def _bracket(v: Any, cap: Any, A: float, w: Any, c: Any) -> Any:
+    """Two levels with the root between them, and how many entries they leave undecided: these go to ``w`` and ``c``."""
     high = v[0]
     low = np.inf
     for j in range(v.size):
         high = max(high, v[j])
         if cap.size:
             low = min(low, v[j] - A * cap[j])
-    return (low if cap.size else high - A), high
-
-
-@njit(cache=True, nogil=True)
-def _level(v: Any, cap: Any, A: float, theta: float, w: Any, c: Any, parts: Any) -> float:
-    """One list; ``w`` and ``c`` are own for the undecided entries and their caps."""
-    capped = cap.size > 0
-    low, high = _bracket(v, cap, A)
+    low = low if cap.size else high - A
     n = 0
     for j in range(v.size):
         if v[j] >= low:
             w[n] = v[j]
-            if capped:
+            if cap.size:
                 c[n] = cap[j]
             n += 1
+    return low, high, n
+
+
+@njit(cache=True, nogil=True)
+def _level(v: Any, cap: Any, A: float, theta: float, w: Any, c: Any, parts: Any) -> float:
+    """One list; ``w`` and ``c`` are workspaces for the undecided entries and their caps."""
+    capped = cap.size > 0
+    low, high, n = _bracket(v, cap, A, w, c)
     if not low <= theta <= high:
         theta = low + (high - low) / 2
     # Sums over the entries known to be at their upper bound wherever the root is.
