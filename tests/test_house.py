@@ -57,7 +57,6 @@ OPEN: set[str] = {
     "files_too_long: formulations.resolved_rank",
     "files_too_long: formulations.solution_dialects",
     "files_too_long: rerank.cli.demo",
-    "files_too_long: rerank.latent.model",
     "files_too_long: rerank.reranker.estimator",
 }
 
