@@ -25,7 +25,7 @@ def test_float32_is_never_widened_as_a_whole(seed, n, d, block):
     assert both[1].entries[0] is thin.data and thin.dtype == np.float32
     for each in both:
         np.testing.assert_allclose(each.scores(w), X.astype(np.float64) @ w, rtol=1e-12, atol=1e-13)
-        np.testing.assert_allclose(each.pull(g), g @ X.astype(np.float64), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(each.back(g), g @ X.astype(np.float64), rtol=1e-12, atol=1e-13)
 
 
 def ridge(n=30, d=4, alpha=0.7, seed=0):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
-from rerank.scorers.ranksvm.nodes import LEAF, plan
+from rerank.scorers.ranksvm.pair_counts import LEAF, make_nodes
 from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
 
 
@@ -138,7 +138,7 @@ def test_one_merge_gives_the_counts_of_the_nodes(average, **of):
 def test_nodes_cut_every_list_between_different_utilities(parts, **of):
     data, _ = case(**of)
     pairs = Pairs(data, "pairs")
-    nodes, size = plan(pairs.first, pairs.after, pairs.start, parts)
+    nodes, size = make_nodes(pairs.first, pairs.after, pairs.start, parts)
     low, middle, high, side, at = nodes
     cut = middle > low
     assert size == (high - low)[cut].sum()

@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 
 from rerank.scorers import RankSVM
 from rerank.scorers.data import groups_of
-from rerank.scorers.ranksvm.rows import Rows
-from rerank.scorers.ranksvm.simplex import descend
+from rerank.scorers.ranksvm.bundle import descend_simplex
+from rerank.scorers.ranksvm.design_matrix import DesignMatrix
 from tests.cases.scorers import sparse, utilities
 from tests.scorers.test_ranksvm_pairs import coefficients, hinges, naive
 
@@ -113,13 +113,13 @@ def test_dense_and_sparse_agree(loss, dtype):
 
 def test_few_used_columns_are_packed_and_put_back():
     X = csr_matrix(([1.0, 2, 3], [7, 2, 7], [0, 1, 2, 3]), shape=(3, 20))
-    rows, w = Rows(X), np.arange(20.0)
+    rows, w = DesignMatrix(X), np.arange(20.0)
     assert rows.size == 2
     np.testing.assert_array_equal(rows.scores(rows.compact(w)), X @ w)
     r = np.array([1.0, -1, 2])
     np.testing.assert_array_equal(rows.expand(rows.back(r)), X.T @ r)
     weight = np.array([1.0, 2, 0])
-    dense = Rows(X.toarray())
+    dense = DesignMatrix(X.toarray())
     np.testing.assert_allclose(rows.expand(rows.variances(weight)), dense.variances(weight), atol=1e-15)
 
 
@@ -130,7 +130,7 @@ def test_columns_of_one_row_become_one_column_with_the_same_products_and_norms(d
     X.data[5] = 0.0
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     held = np.bincount(X.indices, minlength=900)
-    rows, rng = Rows(X), np.random.default_rng(0)
+    rows, rng = DesignMatrix(X), np.random.default_rng(0)
     lonely = {i for i in range(60) if (held[X.indices[X.indptr[i] : X.indptr[i + 1]]] == 1).any()}
     assert 5 < (held > 1).sum() < 900 and rows.size == (held > 1).sum() + len(lonely)
     tiny = 1e-5 if dtype == np.float32 else 1e-13
@@ -155,7 +155,7 @@ def test_simplex_program_against_its_linear_certificate(seed):
     rng = np.random.default_rng(seed)
     A, b = rng.standard_normal((8, 4)), rng.standard_normal(8)
     Q, x = A @ A.T, np.full(8, 1 / 8)
-    gap = descend(Q, b, x, 1e-10, 10**6)
+    gap = descend_simplex(Q, b, x, 1e-10, 10**6)
     assert x.min() >= 0 and x.sum() == pytest.approx(1)
     corner = linprog(Q @ x - b, A_eq=np.ones((1, 8)), b_eq=[1], bounds=(0, None))
     assert (Q @ x - b) @ x - corner.fun <= 1.1e-10

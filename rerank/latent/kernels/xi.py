@@ -31,12 +31,12 @@ from rerank.latent.kernels.primitives import FAST, LANES, RANGE, log_of_product,
 from rerank.scorers.robirank.chebyshev import (
     LN2,
     STRIP,
-    _evaluate,
-    _kernel,
-    _moments,
-    _nodal,
-    _times,
-    _transposed_times,
+    chebyshev_moments,
+    evaluate_series,
+    kernel_at_nodes,
+    matrix_times,
+    series_of_nodes,
+    transposed_times,
 )
 
 _METHODS = {"exact": 0, "chebyshev": 1, "auto": 2, "sampled": 2}
@@ -129,12 +129,12 @@ def _polynomial_sums(row: Any, low: float, high: float, r: int, f: Any, sums: An
     at = np.empty(f.size)
     for i in range(f.size):
         at[i] = (f[i] - middle) / h
-    to = _nodal(r)
+    to = series_of_nodes(r)
     value = np.empty((r, r))
     slope = np.empty((r, r))
-    _kernel(h, r, value, slope)
-    moments = _transposed_times(to, _moments(x, np.ones(x.size), x.size, r))
-    _evaluate(at, _times(to, _times(value, moments)), f.size, sums)
+    kernel_at_nodes(h, r, value, slope)
+    moments = transposed_times(to, chebyshev_moments(x, np.ones(x.size), x.size, r))
+    evaluate_series(at, matrix_times(to, matrix_times(value, moments)), f.size, sums)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

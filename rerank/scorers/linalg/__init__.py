@@ -1,1 +1,1 @@
-"""Products of tables and vectors, and descent, for all scorers."""
+"""Products of matrices and vectors, and descent, for all scorers."""

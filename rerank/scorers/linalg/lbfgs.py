@@ -15,8 +15,9 @@ from rerank.scorers.linalg.products import Products
 Loss = Callable[[Floats], tuple[float, Floats]]
 """Scores (n,) to the loss and its gradient in the scores (n,)."""
 
-MEMORY = 20  # pairs of steps that L-BFGS keeps
-ROUNDING = 1e-15  # relative fall of the objective below which float64 sees no progress
+MEMORY = 20  # steps that L-BFGS keeps
+ADVICE = "Raise max_iter or alpha, or standardise the features."
+ROUNDING = 1e-15  # relative decrease of the objective below which float64 shows no progress
 
 
 def minimise(
@@ -24,8 +25,8 @@ def minimise(
 ) -> Solution:
     """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)``.
 
-    Converged means ``max|grad J(w)| <= tol max|grad J(0)|``, a test that no scale of the loss changes, or that
-    float64 shows no further fall of ``J``.
+    Converged means ``max|grad J(w)| <= tol max|grad J(0)|``, which does not depend on the scale of the loss, or that
+    float64 shows no further decrease of ``J``.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def minimise(
 
     def value(w: Floats) -> tuple[float, Floats]:
         at, slope = loss(products.scores(w))
-        return at + 0.5 * alpha * float(w @ w), products.pull(slope) + alpha * w
+        return at + 0.5 * alpha * float(w @ w), products.back(slope) + alpha * w
 
     zero = np.zeros(X.shape[1])
     scale = float(np.abs(value(zero)[1]).max(initial=0.0))
@@ -65,8 +66,8 @@ def minimise(
         )
         w, used = found.x, used + int(found.nit)
         small = float(np.abs(found.jac).max(initial=0.0)) <= tol * scale
-        # A failed line search (status 2) with old pairs of steps is tried once more without them; if that moves
-        # nothing either, rounding is all that is left.
+        # A failed line search (status 2) is tried once more without the old steps.  If that does not move either,
+        # only rounding is left.
         still = found.status == 0 or (found.status == 2 and found.nit == 0)
         if small or still or used >= max_iter or found.status == 1:
             break
@@ -80,6 +81,3 @@ def _gap(value: float, slope: Floats, alpha: float) -> float:
     tiny = np.finfo(np.float64).tiny
     nearest = tiny if value - above <= 0.0 <= value else min(abs(value), abs(value - above))
     return 0.0 if above == 0.0 else above / max(nearest, tiny)
-
-
-ADVICE = "Raise max_iter or alpha, or standardise the features."

@@ -1,1 +1,1 @@
-"""RankSVM: the estimator, its solvers and the sums over pairs."""
+"""RankSVM: pairwise hinge losses in time that grows with the rows, not with the pairs."""

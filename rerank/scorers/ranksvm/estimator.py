@@ -10,10 +10,10 @@ from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import RankingData
 from rerank.scorers.ranksvm.bundle import bundle
-from rerank.scorers.ranksvm.newton import newton
+from rerank.scorers.ranksvm.design_matrix import DesignMatrix
 from rerank.scorers.ranksvm.pairs import Pairs
-from rerank.scorers.ranksvm.rows import Rows
 from rerank.scorers.ranksvm.starts import longer, starts
+from rerank.scorers.ranksvm.truncated_newton import newton
 
 LOSSES = ("squared_hinge", "hinge")
 AVERAGES = ("queries", "pairs")
@@ -102,9 +102,9 @@ class RankSVM(LinearRanker):
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         assert isinstance(data, PairData)
         trail = () if start is None else start.state
-        known = [data.rows.compact(coef) for coef in starts(trail, alpha, data.rows.d)]
+        known = [data.matrix.compact(coef) for coef in starts(trail, alpha, data.matrix.d)]
         solver = newton if self.loss == "squared_hinge" else bundle
-        found = solver(data.rows, data.pairs, alpha, known, self.tol, self.max_iter)
+        found = solver(data.matrix, data.pairs, alpha, known, self.tol, self.max_iter)
         return replace(found, state=longer(trail, alpha, found.coef))
 
 
@@ -120,6 +120,6 @@ class PairData(RankingData):
         return Pairs(self, self.average)
 
     @cached_property
-    def rows(self) -> Rows:
-        """Products with them."""
-        return Rows(self.X)
+    def matrix(self) -> DesignMatrix:
+        """Their features, with as few columns as give the same minimum."""
+        return DesignMatrix(self.X)

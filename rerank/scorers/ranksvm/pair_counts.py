@@ -1,12 +1,12 @@
 """Sums over the pairs of a list that are ordered wrongly or by less than the margin, compiled.
 
 A pair is two rows of one list with ``y_i < y_j``; at scores ``p`` it is active where ``p_j - p_i < 1``, and the two
-rows are then partners.  Rows are laid out by list and utility, and cut into the nodes of
-:mod:`rerank.scorers.ranksvm.nodes`.  With the rows of a node sorted by score, the partners of a row of the lower
+rows are then partners.  Rows are laid out by list and utility.  A node is a range of them, cut in two
+between different utilities.  With the rows of a node sorted by score, the partners of a row of the lower
 half are a prefix of the upper half, and those of a row of the upper half a suffix of the lower half.  Stable splits
 keep the rows of every node in score order, and with them how many of them score within the margin, as in a wavelet
 tree [Grossi, Gupta, Vitter 2003]: O(m log r) for lists of m rows with r different utilities, without a branch that
-cannot be foretold.  Indices are unsigned: numba then leaves out what negative ones would need.
+cannot be predicted.  Indices are unsigned: numba then leaves out the handling of negative ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,51 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+
+# Rows of a node that is not cut further.
+LEAF = 16
+
+
+@njit(cache=True, nogil=True)
+def make_nodes(first: Any, after: Any, start: Any, parts: int) -> Any:
+    """Nodes in an order in which every node comes before its halves; size of all nodes that are cut.
+
+    ``first`` and ``after`` (m,) bound the run of equal utilities around each place of the layout, ``start`` the
+    lists.  A node is not cut further at ``LEAF`` rows, or a share of ``1 / parts`` of its list.  The rows of the
+    result: ``low``, ``middle``, ``high``, the buffer ``side`` that the node reads, and where its record begins,
+    ``at``.  A leaf has ``middle == low``.
+    """
+    runs = 0
+    for k in range(first.size):
+        runs += 1 if first[k] == k else 0
+    nodes = np.empty((5, 2 * runs), np.int64)
+    stack = np.empty((3, runs + 1), np.int64)
+    found, at = 0, 0
+    for g in range(start.size - 1):
+        leaf = max(LEAF, (start[g + 1] - start[g]) // parts)
+        depth = 0
+        stack[0, 0], stack[1, 0], stack[2, 0] = start[g], start[g + 1], 0
+        while depth >= 0:
+            a, b, side = stack[0, depth], stack[1, depth], stack[2, depth]
+            depth -= 1
+            c = a
+            if b - a > leaf and after[a] < b:
+                half = (a + b) // 2
+                c = np.int64(first[half])
+                if c == a or (after[half] < b and after[half] - half < half - c):
+                    c = np.int64(after[half])
+            nodes[0, found] = a
+            nodes[1, found] = c
+            nodes[2, found] = b
+            nodes[3, found] = side
+            nodes[4, found] = at
+            found += 1
+            if c > a:
+                at += b - a
+                for lo, hi in ((c, b), (a, c)):
+                    depth += 1
+                    stack[0, depth], stack[1, depth], stack[2, depth] = lo, hi, 1 - side
+    return nodes[:, :found].copy(), at
 
 
 @njit(cache=True, nogil=True)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.nodes import plan
-from rerank.scorers.ranksvm.pair_counts import counts, margins
+from rerank.scorers.ranksvm.pair_counts import counts, make_nodes, margins
 from rerank.scorers.ranksvm.record import record, sums
 from rerank.scorers.ranksvm.two_grades import two_grades
 
@@ -75,13 +74,13 @@ class Pairs:
         self.place[self.order] = np.arange(m, dtype=np.uint32)
         lists = np.bincount(data.group[self.order[runs]], minlength=share.size)
         self.two_grades = bool(lists.max() <= 2)
-        self.exact = plan(self.first, self.after, self.start, m + 1)[0]
+        self.exact = make_nodes(self.first, self.after, self.start, m + 1)[0]
         self.parts = COARSE
 
     @cached_property
     def _coarse(self) -> tuple[Any, int]:
         """Nodes of a record, and its size."""
-        nodes, size = plan(self.first, self.after, self.start, self.parts)
+        nodes, size = make_nodes(self.first, self.after, self.start, self.parts)
         return nodes, int(size)
 
     def at(self, p: Floats) -> ActivePairs:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.scorers.ranksvm.nodes import LEAF
-from rerank.scorers.ranksvm.pair_counts import split, two
+from rerank.scorers.ranksvm.pair_counts import LEAF, split, two
 
 
 @njit(cache=True, nogil=True)

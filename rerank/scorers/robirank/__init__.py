@@ -1,1 +1,1 @@
-"""RoBiRank over features: the estimator and the kernels of its sums over pairs."""
+"""RoBiRank: a robust bound of DCG whose sums over pairs are never stored."""

@@ -21,7 +21,7 @@ from numba import njit
 LN2 = math.log(2.0)
 STRIP = math.pi / LN2
 ERROR = 1e-11  # of one pair, before the sum over a list multiplies it
-LANES = 128  # rows that are worked on together, so that their polynomials stay in the nearest cache
+LANES = 128  # rows that are computed together, so that their polynomials stay in the first-level cache
 
 
 @njit(cache=True, nogil=True)
@@ -44,23 +44,23 @@ def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int
     x = np.empty(n)
     for j in range(n):
         x[j] = (f[j] - 0.5 * (low + high)) / h
-    to = _nodal(r)
+    to = series_of_nodes(r)
     value = np.empty((r, r))
     slope = np.empty((r, r))
-    _kernel(h, r, value, slope)
+    kernel_at_nodes(h, r, value, slope)
     A = np.empty(k)
     D = np.empty(k)
-    m = _transposed_times(to, _moments(x, a, n, r))
-    _evaluate(x, _times(to, _times(value, m)), k, A)
-    _evaluate(x, _times(to, _times(slope, m)), k, D)
+    m = transposed_times(to, chebyshev_moments(x, a, n, r))
+    evaluate_series(x, matrix_times(to, matrix_times(value, m)), k, A)
+    evaluate_series(x, matrix_times(to, matrix_times(slope, m)), k, D)
     q = np.empty(k)
     total = 0.0
     for i in range(k):
         at = max(A[i], a[i])
         total += c[i] * math.log2(at)
         q[i] = c[i] / (LN2 * at)
-    m = _transposed_times(to, _moments(x, q, k, r))
-    _evaluate(x, _times(to, _transposed_times(slope, m)), n, x)
+    m = transposed_times(to, chebyshev_moments(x, q, k, r))
+    evaluate_series(x, matrix_times(to, transposed_times(slope, m)), n, x)
     for j in range(n):
         g[j] += a[j] * x[j]
     for i in range(k):
@@ -69,7 +69,7 @@ def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _times(M: Any, v: Any) -> Any:
+def matrix_times(M: Any, v: Any) -> Any:
     """``M v``; a product of NumPy would bring BLAS and its checks into the compilation."""
     found = np.empty(v.size)
     for p in range(v.size):
@@ -81,7 +81,8 @@ def _times(M: Any, v: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _transposed_times(M: Any, v: Any) -> Any:
+def transposed_times(M: Any, v: Any) -> Any:
+    """``M' v``."""
     found = np.zeros(v.size)
     for p in range(v.size):
         for q in range(v.size):
@@ -90,7 +91,7 @@ def _transposed_times(M: Any, v: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _nodal(r: int) -> Any:
+def series_of_nodes(r: int) -> Any:
     """``to[l, p]`` of ``l_p(x) = sum_l to[l, p] T_l(x)``: ``(2 - [l = 0]) / r T_l(x_p)`` at ``x_p``."""
     to = np.empty((r, r))
     for p in range(r):
@@ -106,7 +107,7 @@ def _nodal(r: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _kernel(h: float, r: int, value: Any, slope: Any) -> None:
+def kernel_at_nodes(h: float, r: int, value: Any, slope: Any) -> None:
     """``value[p, q] = log2(1 + 2^t)`` and ``slope[p, q] = 1 / (1 + 2^-t)``, ``t = s_q - s_p``."""
     s = np.empty(r)
     for p in range(r):
@@ -123,7 +124,7 @@ def _kernel(h: float, r: int, value: Any, slope: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _moments(x: Any, a: Any, n: int, r: int) -> Any:
+def chebyshev_moments(x: Any, a: Any, n: int, r: int) -> Any:
     """``M_l = sum_{j < n} a_j T_l(x_j)``."""
     M = np.zeros(r)
     before = np.empty(LANES)
@@ -147,7 +148,7 @@ def _moments(x: Any, a: Any, n: int, r: int) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _evaluate(x: Any, coefficients: Any, n: int, out: Any) -> None:
+def evaluate_series(x: Any, coefficients: Any, n: int, out: Any) -> None:
     """``out_j = sum_l coefficients_l T_l(x_j)``, ``j < n``, by Clenshaw's recurrence [Clenshaw1955]."""
     one = np.empty(LANES)
     two = np.empty(LANES)

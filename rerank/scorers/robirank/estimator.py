@@ -11,7 +11,7 @@ from rerank.io.options import one_of, whole
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.linalg.lbfgs import Loss, minimise
-from rerank.scorers.robirank.lists import GainLists, gain_lists
+from rerank.scorers.robirank.gains import GainLists, gain_lists
 
 
 class RoBiRank(LinearRanker):
@@ -115,9 +115,7 @@ def loss_of(lists: GainLists, n: int) -> Loss:
 
     def loss(scores: Floats) -> tuple[float, Floats]:
         slope = np.empty(lists.rows.size)
-        value = objective(
-            scores[lists.rows], lists.start, lists.relevant, lists.weight, lists.worth, 0, slope
-        )
+        value = objective(scores[lists.rows], lists.start, lists.relevant, lists.weight, lists.gain, 0, slope)
         whole = np.zeros(n)
         whole[lists.rows] = slope
         return float(value), whole

@@ -2,12 +2,12 @@
 
 For one list of scores ``f`` (logarithms of base 2 throughout)
 
-    L = sum_i c_i log2 A_i,   A_i = sum_j a_j log2(1 + 2^(f_j - f_i)),   c_i = worth of row i,
+    L = sum_i c_i log2 A_i,   A_i = sum_j a_j log2(1 + 2^(f_j - f_i)),   c_i = gain of row i,
 
     dL/df_j = a_j sum_i q_i / (1 + 2^(f_i - f_j)) - q_j sum_k a_k / (1 + 2^(f_j - f_k)),   q_i = c_i / (ln 2 A_i).
 
-Three ways, chosen for each list and each evaluation: products of factors ``1 + 2^(f_j - f_i)`` with one logarithm
-for as many as fit float64 (equal weights), pair by pair (any weights or any range of scores), and interpolation
+One of three methods is chosen for each list and each evaluation: products of factors ``1 + 2^(f_j - f_i)`` with one
+logarithm for as many as fit float64 (equal weights), pair by pair (any weights, any range of scores), or interpolation
 (:mod:`rerank.scorers.robirank.chebyshev`).
 """
 
@@ -31,10 +31,10 @@ FEWEST = 11  # nodes that any list needs
 
 
 @njit(cache=True, nogil=True)
-def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, way: int, g: Any) -> float:
+def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, method: int, g: Any) -> float:
     """Sum of ``L`` over the lists; ``g`` (n,) receives the gradient.
 
-    ``way`` is 0 to choose, 1 for products, 2 for pairs, 3 for interpolation; products fall back on pairs where they
+    ``method`` is 0 to choose, 1 for products, 2 for pairs, 3 for interpolation; products fall back on pairs where they
     do not apply.
     """
     longest = 0
@@ -47,7 +47,7 @@ def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, way: int, g: An
         lo = start[x]
         n = start[x + 1] - lo
         k = relevant[x]
-        fs, weights, worth, slope = f[lo : lo + n], a[lo : lo + n], c[lo : lo + k], g[lo : lo + n]
+        fs, weights, gains, slope = f[lo : lo + n], a[lo : lo + n], c[lo : lo + k], g[lo : lo + n]
         low, high = np.inf, -np.inf
         least, most = np.inf, 0.0
         for j in range(n):
@@ -56,19 +56,19 @@ def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, way: int, g: An
         slope[:] = 0.0
         even = least == most and high - low < 0.5 * BITS
         each = 1.0 if even else PAIR
-        how = way
-        if way == 0:
+        how = method
+        if method == 0:
             how = 1
             if each * n * k > NODE * FEWEST**2:
                 r = nodes_for(low, high, n * (most / least))
                 how = 3 if r * (NODE * r + TERM * (n + k)) < each * n * k else 1
         if how == 3:
             r = nodes_for(low, high, n * (most / least))
-            total += interpolated(fs, k, weights, worth, low, high, r, slope)
+            total += interpolated(fs, k, weights, gains, low, high, r, slope)
         elif how == 1 and even:
-            total += _products(fs, k, least, worth, low, high, E, T, slope)
+            total += _products(fs, k, least, gains, low, high, E, T, slope)
         else:
-            total += _pairs(fs, k, weights, worth, T, slope)
+            total += _pairs(fs, k, weights, gains, T, slope)
     return total
 
 

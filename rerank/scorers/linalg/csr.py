@@ -1,7 +1,7 @@
-"""Products of sparse rows with vectors, compiled: small problems have many of them, and float32 stays as it is.
+"""Products of the rows of a CSR matrix with vectors, compiled; sums are float64 whatever the precision of the entries.
 
-Rows come as ``entries = (data, columns, start)`` of a CSR matrix with unsigned columns, for which numba leaves out what
-negative ones would need; sums are float64 whatever the precision of the entries.
+Rows come as ``entries = (data, columns, start)`` with unsigned columns: numba then leaves out the handling of negative
+indices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What RoBiRank's objective needs of the lists: gains, their ideal, and rows with relevant ones first."""
+"""The lists of RoBiRank's objective: gains divided by the ideal DCG, rows with a gain first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expi
 
 from rerank.errors import InputError
-from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.data import Floats, Ints, RankingData
 
 TABLE = 1 << 16  # places of the discount that are summed one by one
 
@@ -27,15 +27,15 @@ class GainLists:
     relevant : int64 (n_lists,)
         Rows with a gain at the head of each list.
     weight : float64 (m,)
-    worth : float64 (m,)
+    gain : float64 (m,)
         ``c_x a_i v_i``, 0 for rows without a gain.
     """
 
-    rows: NDArray[np.int64]
-    start: NDArray[np.int64]
-    relevant: NDArray[np.int64]
+    rows: Ints
+    start: Ints
+    relevant: Ints
     weight: Floats
-    worth: Floats
+    gain: Floats
 
 
 def gain_lists(data: RankingData, gains: str) -> GainLists:
@@ -64,14 +64,14 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
     ideal = np.add.reduceat(v * places, start)
     sizes = np.diff(start, append=group.size)
     kept = np.repeat(ideal > 0, sizes)
-    worth = weight * v / np.repeat(np.where(ideal > 0, ideal, 1.0), sizes)
+    gain = weight * v / np.repeat(np.where(ideal > 0, ideal, 1.0), sizes)
     counts = np.add.reduceat((v > 0).astype(np.int64), start)
     return GainLists(
         rows[kept],
         np.concatenate([[0], np.cumsum(sizes[ideal > 0])]).astype(np.int64),
         counts[ideal > 0],
         weight[kept],
-        worth[kept],
+        gain[kept],
     )
 
 
@@ -85,9 +85,9 @@ def gains_of(y: Floats, gains: str) -> Floats:
 
 
 def discount_sum(places: Floats) -> Floats:
-    """``sum_{p <= P} 1 / log2(p + 1)``, linear between whole numbers ``P``: what ``P`` rows of gain 1 at the top earn.
+    """``sum_{p <= P} 1 / log2(p + 1)``, linear between whole numbers ``P``: the DCG of ``P`` rows of gain 1 at the top.
 
-    Beyond a table the sum goes on as its integral, ``ln 2 (li(P + 1) - li(K + 1))``, and half the change of the last
+    Beyond a table the sum continues as its integral, ``ln 2 (li(P + 1) - li(K + 1))``, and half the change of the last
     term (Euler and Maclaurin), which is within 1e-6 there.
     """
     last = int(min(np.ceil(places.max(initial=1.0)) + 1, TABLE))
