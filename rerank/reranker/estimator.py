@@ -22,12 +22,12 @@ from sklearn.utils.validation import validate_data
 
 from rerank.io.arrays import check_matrix
 from rerank.reranker.clock import Clock
+from rerank.reranker.data import Weights, checked
 from rerank.reranker.fit import fit
 from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.ranking import RankingMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
-from rerank.reranker.training import Weights, checked
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -45,8 +45,10 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         Orders the whole list and cuts the shortlist: ``"logistic"`` or any scikit-learn estimator. One that is already
         fitted is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator`` to survive ``clone``). None:
         every row is a candidate and the features are what is given, for instance the scores of several rankers.
-    n_candidates : int or None
-        K, the rows of each list that are reranked; None for all.
+    n_candidates : int, "auto" or None
+        K, the rows of each list that are reranked, and those that share the score at the cut; None for all. "auto" is
+        all rows of lists of up to 2,000, and of any length where every place counts; else ``max(2 N, 50)`` for a
+        statistic of N places.
     formulation : {"subrank", "resolved_rank", "mixed", "auc", "pairwise"}
         The mathematical program handed to a solver.
     solver : str
@@ -67,6 +69,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         True for non-negative weights; or a sign for each feature, 0 for a free one.
     gain : {"exponential", "linear"}
         Worth of a grade g: ``2^g - 1`` or ``g``.
+    pos_label : object, optional
+        The label of the rows to be found, where ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
     thinning : float or None
         Fit the statistic averaged over lists in which each row above is kept with this probability.
     proof : bool
@@ -90,7 +94,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
     threshold_ : float
-        Least first-stage score of the head for rows that come one by one; ``-inf`` when every row is head.
+        Least first-stage score of the head; ``-inf`` when every row is head. After a fit on several lists it is the
+        pooled score that as many training rows reach as stand in the heads: only near to the K best of each list.
     reranks_ : bool
         False where the first stage is kept as it is.
     state_ : FittedState
@@ -104,7 +109,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         stat: Any = "dcg@10",
         *,
         first_stage: Any = "logistic",
-        n_candidates: int | None = 50,
+        n_candidates: int | str | None = "auto",
         formulation: str = "subrank",
         solver: str = "highs",
         presolve: bool = True,
@@ -114,6 +119,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         max_features: int | None = None,
         positive: Any = False,
         gain: str = "exponential",
+        pos_label: Any = None,
         thinning: float | None = None,
         proof: bool = False,
         n_jobs: int | None = None,
@@ -132,6 +138,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.max_features = max_features
         self.positive = positive
         self.gain = gain
+        self.pos_label = pos_label
         self.thinning = thinning
         self.proof = proof
         self.n_jobs = n_jobs
@@ -152,7 +159,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         ----------
         X : array-like or data frame (n, d)
         y : array-like (n,)
-            0/1 or grades; larger is more relevant, 0 is irrelevant.
+            0/1, -1/1, booleans, or grades from 0 upwards; larger is more relevant, 0 is irrelevant. Two other labels
+            take ``pos_label``.
         qid : array-like (n,), optional
             List of each row, in any order; one list without it.
         sample_weight : array-like (n,), optional
@@ -179,7 +187,9 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         frame = hasattr(self, "feature_names_in_")
         known = tuple(map(str, self.feature_names_in_)) if frame else names
         columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
-        data, weights = checked(table, y, qid, sample_weight, query_weight, self.gain, columns)
+        data, weights = checked(
+            table, y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label
+        )
         options = self.get_params(deep=False)
         fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
         return self._adopt(replace(fitted, frame=frame, named=bool(known)))

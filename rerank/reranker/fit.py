@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.clock import Clock
+from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
 from rerank.reranker.result import Result, Solution, message_of, status_of
 from rerank.reranker.settings import Settings
@@ -22,7 +24,7 @@ from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon, normalised
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, head_scores, joined
-from rerank.reranker.training import Data, Training, prepare
+from rerank.reranker.training import Training, prepare
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +69,7 @@ class _Staged:
             reranks=reranks or self.stage is None,
             features=self.training.features, weights=result.weights, result=result, training=self.training,
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
-            weighted_lists=self.data.list_weight is not None,
+            weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
         )  # fmt: skip
 
 
@@ -91,8 +93,10 @@ def fit(
             settings.first_stage, data.X, data.y, data.qid, sample_weight, random_state=settings.seed
         )
         scores = None if stage is None else stage.scores(data.X)
+        n_candidates = None if stage is None else settings.candidates(data.longest_list)
+        settings = replace(settings, n_candidates=n_candidates)
         training = prepare(
-            data, settings.statistic, scores, None if stage is None else settings.n_candidates,
+            data, settings.statistic, scores, n_candidates,
             epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
@@ -148,14 +152,19 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 def _nothing_to_do(staged: _Staged) -> FittedState:
     """No order of the shortlist is better than another, or the first stage's is the best: a result, not an error."""
     data, statistic, problem = staged.data, staged.settings.statistic, staged.training.problem
-    status = staged.training.nothing or "already_ideal"
     before = staged.before
     found = before if before is not None else data.evaluate(statistic, np.zeros(data.y.size))
+    status = staged.training.nothing
+    if not status or is_closed(data.evaluate(statistic, data.gains) - found, found):
+        status = "already_ideal"
+    message = message_of(status, statistic.name, needed=staged.training.info.least_candidates)
+    if status != "already_ideal":
+        warnings.warn(message, stacklevel=5)
     solution = Solution(
         weights=np.zeros(0 if problem is None else problem.n_features),
         value=found, bound=found, bound_source="ideal",
     )  # fmt: skip
-    result = staged.result(solution, found, status, message_of(status, statistic.name))
+    result = staged.result(solution, found, status, message)
     return staged.state(False, result)
 
 

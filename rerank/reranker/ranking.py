@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.io.arrays import check_labels, check_matrix, check_qid
+from rerank.io.arrays import check_matrix, check_qid
+from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.reranker.data import Weights, worth
 from rerank.reranker.state import FittedState
-from rerank.reranker.training import Weights, worth
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,6 @@ class GradedTags:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.required = True
-        tags.target_tags.positive_only = True
         tags.input_tags.sparse = False
         return tags
 
@@ -36,10 +36,17 @@ class RankingMixin(GradedTags):
     gain: Any
     state_: FittedState
 
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Score of each row by itself, larger is better: the fitted threshold decides head or tail."""
+    def decision_function(self, X: ArrayLike, qid: ArrayLike | None = None) -> Floats:
+        """Score of each row, larger is better.
+
+        After a fit on one list a row is head where its first-stage score reaches ``threshold_``, whatever stands
+        beside it; :meth:`rank` and :meth:`score` do the same. After a fit on several lists the head is the K best rows
+        of each list, which takes ``qid``; without it ``threshold_`` decides, which is approximate.
+        """
         table = self._table(X)
-        return self.state_.row_scores(table)
+        if qid is None:
+            return self.state_.row_scores(table)
+        return self.state_.list_scores(table, _numbered(qid, table.shape[0]))
 
     def predict(self, X: ArrayLike) -> Floats:
         """The same as :meth:`decision_function`."""
@@ -57,7 +64,7 @@ class RankingMixin(GradedTags):
         return None if stage is None else stage.scores(table)
 
     def rank(self, X: ArrayLike, qid: ArrayLike | None = None) -> NDArray[np.intp]:
-        """Place of each row in its list, 1 on top; the K best of each list by the first stage are reranked.
+        """Place of each row in its list, 1 on top, by the scores of :meth:`list_scores`.
 
         Equal scores keep the order of the rows.
         """
@@ -81,14 +88,14 @@ class RankingMixin(GradedTags):
         gain are skipped.
         """
         table = self._table(X)
-        labels = check_labels(y, table.shape[0], one_class=True)
+        grades = labels_of(y, table.shape[0], self.state_.labels)
         lists, weights = None, query_weight
         if qid is not None:
             names, lists = number_lists(check_qid(qid, table.shape[0]))
-            _, weights = worth(labels, self.gain, None, query_weight, names, lists)
+            _, weights = worth(grades, self.gain, None, query_weight, names, lists)
         return evaluate(
             parse(self.stat),
-            labels,
+            grades,
             self.state_.list_scores(table, lists),
             lists,
             gain=self.gain,

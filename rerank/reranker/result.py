@@ -32,6 +32,7 @@ STATUSES = (
     "first_stage_kept",
     "already_ideal",
     "nothing_to_find",
+    "nothing_to_reorder",
 )
 
 
@@ -49,6 +50,7 @@ class ShortlistInfo:
     n_conflicts: int
     n_features: int
     constant_features: tuple[str, ...] = ()
+    least_candidates: int | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -160,8 +162,8 @@ class Result(Solution):
 
     @property
     def proved(self) -> bool:
-        """Whether nothing better exists: the gap is closed, or there was nothing to reorder."""
-        return is_closed(self.gap, self.value) or self.status in ("already_ideal", "nothing_to_find")
+        """Whether nothing better is possible, and an order of the shortlist could have been."""
+        return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
@@ -190,21 +192,39 @@ def status_of(solution: Solution) -> str:
     return "optimal_by_solver" if solution.bound_source == "solver" else "optimal"
 
 
-def message_of(status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal") -> str:
-    """One or two sentences: what holds, and what to do about it."""
+def message_of(
+    status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None
+) -> str:
+    """One or two sentences: what holds, and what to do about it.
+
+    Parameters
+    ----------
+    status : str
+    statistic_name : str
+    gap : float
+    bound_source : str
+    needed : int, optional
+        The smallest ``n_candidates`` with which an order of the shortlist can matter.
+    """
     name = statistic_name
     how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
+    advice = (
+        f"n_candidates must be at least {needed} for an order to matter."
+        if needed is not None
+        else "no n_candidates changes that with these rows and columns."
+    )
     return {
         "optimal": f"Proved optimal ({how}): no weights have a larger {name} on the shortlist, "
         "margin and price included.",
         "optimal_by_solver": f"Optimal on the solver's word: {name} of the weights is recomputed exactly, "
         "the bound is not; presolve=True with more time_limit lets the search prove it.",
-        "feasible": f"Stopped with a gap of {gap:.6g} in {name}: a better ranking may exist, none is better by more. "
+        "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: a better ranking may "
+        "exist, none is better by more. "
         "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",
         "already_ideal": "The first stage already puts the shortlist in the best possible order for "
         f"{name}; it is kept.",
-        "nothing_to_find": "The shortlist holds nothing to order (no relevant row, or nothing else), "
-        "so the first stage is kept; raise n_candidates or improve the first stage.",
+        "nothing_to_find": f"The shortlist holds no relevant row, so the first stage is kept: {advice}",
+        "nothing_to_reorder": f"No order of the shortlist changes {name}, so the first stage is kept: {advice}",
     }[status]

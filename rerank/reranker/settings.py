@@ -22,6 +22,10 @@ from rerank.statistics.thinned import Thinned
 SOLVERS = (*names(), "search", "none")
 
 
+WHOLE_LIST, LEAST_HEAD = 2000, 50
+"""Rows up to which a list is reranked as a whole by default, and the least rows that are reranked of a longer one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`.
@@ -42,7 +46,7 @@ class Settings:
     """
 
     statistic: RankStatistic
-    n_candidates: int | None
+    n_candidates: int | str | None
     formulation: str
     solver: str
     presolve: bool
@@ -56,6 +60,16 @@ class Settings:
     first_stage: Any = None
     proof: bool = False
     verbose: int = 0
+
+    def candidates(self, longest_list: int) -> int | None:
+        """K where ``n_candidates="auto"``: whole lists, but the best rows of very long ones.
+
+        A statistic that every place counts for gets whole lists of any length.
+        """
+        if not isinstance(self.n_candidates, str):
+            return self.n_candidates
+        depth = self.statistic.depth
+        return None if depth is None or longest_list <= WHOLE_LIST else max(2 * depth, LEAST_HEAD)
 
 
 def check(options: Mapping[str, Any], n_features: int) -> Settings:
@@ -82,7 +96,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         epsilon = real("epsilon", epsilon, 0.0, positive=True)
     return Settings(
         statistic=statistic,
-        n_candidates=_count("n_candidates", options["n_candidates"]),
+        n_candidates=_candidates(options["n_candidates"]),
         formulation=options["formulation"],
         solver=options["solver"],
         presolve=bool(options["presolve"]),
@@ -110,6 +124,14 @@ def check_solver(name: Any) -> None:
         raise InputError(
             f"Unknown solver {name!r}; did you mean {nearest(str(name), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."
         )
+
+
+def _candidates(n_candidates: Any) -> int | str | None:
+    if isinstance(n_candidates, str) and n_candidates != "auto":
+        raise InputError(
+            f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows, or a whole number."
+        )
+    return n_candidates if n_candidates == "auto" else _count("n_candidates", n_candidates)
 
 
 def _count(name: str, value: Any) -> int | None:

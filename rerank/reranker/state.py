@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.labels import TwoLabels
 from rerank.problem import Problem, scale_columns
 from rerank.reranker.affine import affine
 from rerank.reranker.first_stage import FirstStage
@@ -48,6 +49,8 @@ class FittedState:
     low, high, weights : float64 arrays (p,)
         Scaling of these columns, and their weights in scaled space.
     result : Result
+    labels : TwoLabels or None
+        How two labels were mapped to 0 and 1.
     weighted_lists : bool
         Whether lists had weights, which no table holds.
     columns_read : mapping of str to str
@@ -67,6 +70,7 @@ class FittedState:
     high: Floats
     weights: Floats
     result: Result
+    labels: TwoLabels | None = None
     weighted_lists: bool = False
     frame: bool = False
     named: bool = False
@@ -107,26 +111,35 @@ class FittedState:
         """Non-zero weights in original units, by column name."""
         return {name: float(w) for name, w in zip(self.feature_names, self.coef, strict=True) if w != 0}
 
+    @property
+    def n_candidates(self) -> int | None:
+        """K; None for all rows."""
+        return None if isinstance(self.settings.n_candidates, str) else self.settings.n_candidates
+
+    @property
+    def by_threshold(self) -> bool:
+        """Whether a new row is head where its first-stage score reaches the threshold: learned from one list.
+
+        A model learned from several lists reranks the K best rows of each new list.
+        """
+        return self.result.n_lists == 1
+
     def row_scores(self, table: Floats) -> Floats:
         """Score of each row by itself: the threshold decides head or tail."""
-        first = self._kept_scores(table)
-        if first is None:
-            return self._head(table)
-        if not self.reranks:
-            return first
+        first = self._first(table)
+        if first is None or not self.reranks:
+            return self._head(table) if first is None else first
         return stack(first, self._head(table), first >= self.threshold, self.threshold, self.weights.size)
 
     def list_scores(self, table: Floats, lists: NDArray[np.intp] | None) -> Floats:
-        """Scores within lists: the K best rows of each list by the first stage are the head."""
-        first = self._kept_scores(table)
-        if first is None:
-            return self._head(table)
-        if not self.reranks:
-            return first
-        is_head, _ = list_heads(first, lists, self.settings.n_candidates)
+        """Scores that order each list; all rows are one list without ``lists``."""
+        first = self._first(table)
+        if self.by_threshold or first is None or not self.reranks:
+            return self.row_scores(table)
+        is_head, _ = list_heads(first, lists, self.n_candidates)
         return joined(first, self._head(table), is_head, self.weights.size)
 
-    def _kept_scores(self, table: Floats) -> Floats | None:
+    def _first(self, table: Floats) -> Floats | None:
         return None if self.first_stage is None else self.first_stage.scores(table)
 
     def _head(self, table: Floats) -> Floats:

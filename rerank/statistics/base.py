@@ -82,6 +82,11 @@ class RankStatistic:
         return 0.0, ideal(self, gains.size, gains) if self.normalised else 1.0
 
     @property
+    def depth(self) -> int | None:
+        """Places from the top that count; None where every place does."""
+        return getattr(self, "at", None)
+
+    @property
     def length(self) -> int | None:
         """The only list length the statistic serves; None when it serves every length."""
         return None

@@ -56,6 +56,11 @@ class Thinned(RankStatistic):
         """Such as ``"dcg@10 thinned to 0.8"``; not a form that :func:`rerank.statistics.parse` reads."""
         return f"{self.statistic.name} thinned to {self.rho:g}"
 
+    @property
+    def depth(self) -> int | None:
+        """Of the statistic in the thinned list."""
+        return self.statistic.depth
+
     def coefficients(self, n: int) -> Floats:
         """``a'_1..a'_n``, averaged over the binomial number of items kept above."""
         return _thinned(self.statistic, self.rho, n).copy()

@@ -14,6 +14,16 @@ REPEATED = (
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": REPEATED,
     "check_sample_weight_equivalence_on_sparse_data": REPEATED,
+    **dict.fromkeys(
+        [
+            "check_sample_weights_not_an_array",
+            "check_sample_weights_shape",
+            "check_sample_weights_not_overwritten",
+            "check_estimators_dtypes",
+            "check_fit2d_1feature",
+        ],
+        "its labels do not begin at 0, which is what an irrelevant row is labelled; that is refused in a sentence",
+    ),
     "check_dtype_object": "an entry that is no number is an InputError, which is a ValueError; the check asks "
     "for a TypeError",
 }

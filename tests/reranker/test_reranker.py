@@ -1,5 +1,6 @@
 """Reranker: what a fit reports against independent recomputation, and every status it can end in."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from rerank import Reranker
+from rerank import Reranker, load
 from rerank.errors import CertificateError, InputError
 from rerank.ranks import evaluate
 from rerank.reranker.first_stage import fit_first_stage
@@ -34,8 +35,8 @@ def lists(seed, n_lists=6, m=8, d=2):
     return X[order], y[order], qid[order]
 
 
-def fitted(X, y, stat="dcg@5", **options):
-    return Reranker(stat, **{"solver": "search", "time_limit": 20, **options}).fit(X, y)
+def fitted(X, y, stat="dcg@5", qid=None, **options):
+    return Reranker(stat, **{"solver": "search", "time_limit": 20, **options}).fit(X, y, qid)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -164,6 +165,94 @@ def test_a_shortlist_of_positives_only_is_already_ideal():
     y = (X[:, 0] > 19).astype(float)
     y[3] = 1
     assert fitted(X, y, "dcg@5", n_candidates=5).result_.status == "already_ideal"
+
+
+@pytest.mark.parametrize(
+    ("stat", "k", "needed"),
+    [("precision@5", 5, 6), ("precision@5", 3, 6), ("pauc@4", 1, 2), ("wta", 1, 2)],
+)
+def test_where_no_order_matters_the_smallest_shortlist_that_does_is_named(stat, k, needed):
+    X, _ = table(5, n=40)
+    y = (np.random.default_rng(4).random(40) < 0.4).astype(float)
+    with pytest.warns(UserWarning, match="n_candidates must be at least") as caught:
+        est = fitted(X, y, stat, n_candidates=k)
+    result = est.result_
+    assert result.status.startswith("nothing") and not result.proved
+    least = result.shortlist.least_candidates
+    assert str(caught[0].message) == result.message and f"at least {least} " in result.message
+    assert least == needed
+    assert fitted(X, y, stat, n_candidates=least).result_.status not in (
+        "nothing_to_find",
+        "nothing_to_reorder",
+    )
+    with pytest.warns(UserWarning, match=f"at least {least} "):
+        fitted(X, y, stat, n_candidates=least - 1)
+
+
+def test_labels_of_two_kinds_are_mapped_and_the_mapping_is_kept(tmp_path):
+    X, y = table(5, n=40)
+    plain = fitted(X, y, "dcg@5", n_candidates=20)
+    words = np.where(y > 0, "broken", "fine")
+    with pytest.raises(InputError, match="pos_label="):
+        fitted(X, words, "dcg@5")
+    for given, label in ((2 * y - 1, None), (words, "broken"), (y > 0, None), (y + 1, 2.0)):
+        est = fitted(X, given, "dcg@5", n_candidates=20, pos_label=label)
+        est.save(tmp_path / "m.json")
+        for model in (est, load(tmp_path / "m.json")):
+            assert np.array_equal(model.rank(X), plain.rank(X))
+            assert model.score(X, given) == plain.score(X, y)
+        if est.state_.labels is not None:
+            with pytest.raises(InputError, match="the labels of this fit"):
+                est.score(X, np.full(40, "other"))
+
+
+@pytest.mark.parametrize("least", [1, 3, 0.5])
+def test_labels_that_do_not_begin_at_0_are_refused(least):
+    X, y = table(5, n=40)
+    with pytest.raises(InputError, match=f"pass y - {least:g}"):
+        fitted(X, y + least, "dcg@5")
+
+
+def test_the_head_of_one_list_does_not_depend_on_what_stands_beside_a_row():
+    X, y = table(6, n=60)
+    est = fitted(X, y, "dcg@5", n_candidates=15)
+    scores = est.decision_function(X)
+    part = np.arange(0, 60, 3)
+    assert np.array_equal(est.decision_function(X[part]), scores[part])
+    assert np.array_equal(est.list_scores(X[part]), scores[part])
+    assert est.score(X[part], y[part]) == evaluate("dcg@5", y[part], scores[part])
+    assert np.array_equal(np.argsort(-scores[part], kind="stable") + 1, np.argsort(est.rank(X[part])) + 1)
+
+
+def test_the_head_of_lists_is_the_best_of_each_list():
+    X, y, qid = lists(5, n_lists=4, m=12)
+    est = fitted(X, y, "dcg@3", n_candidates=5, qid=qid)
+    scores = est.decision_function(X, qid)
+    first = est.first_stage_scores(X)
+    for q in np.unique(qid):
+        own = qid == q
+        assert np.array_equal(np.argsort(-scores[own], kind="stable"), np.argsort(est.rank(X, qid)[own]))
+        head = first[own] >= np.sort(first[own])[-5]
+        assert scores[own][head].min() > scores[own][~head].max()
+
+
+def test_a_column_that_varies_only_where_nothing_counts_is_left_out_and_named():
+    X, y, qid = lists(5, n_lists=4, m=12)
+    y[qid == qid[0]] = 0
+    X = np.column_stack([X, np.where(qid == qid[0], np.arange(y.size), 7.0)])
+    est = fitted(X, y, "dcg@3", qid=qid, first_stage=None)
+    assert est.result_.shortlist.constant_features == (f"x{X.shape[1] - 1}",)
+    assert np.isfinite(est.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("stat", "n", "k"), [("dcg@10", 1500, None), ("auc", 2500, None), ("dcg@40", 2500, 80)]
+)
+def test_by_default_the_whole_list_up_to_a_length(stat, n, k):
+    X, y = table(7, n=n, d=1)
+    est = fitted(X, y, stat, time_limit=1)
+    assert est.result_.shortlist.n_candidates == k
+    assert (est.threshold_ == -math.inf) == (k is None)
 
 
 def test_too_little_time_is_an_open_gap_with_advice():

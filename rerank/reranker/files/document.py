@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
+from rerank.io.labels import TwoLabels
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import ModelDocument
-from rerank.reranker.files.result_json import result_from_flat, result_to_flat
+from rerank.reranker.files.result_json import gathered, result_from_flat, result_to_flat
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
@@ -26,6 +29,22 @@ KEPT: dict[str, Any] = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReadState(FittedState):
+    """A fitted state from a file, without its training data: what the file states of these is kept.
+
+    Attributes
+    ----------
+    data_sha256 : str or None
+        Digest of the problem.
+    certificate : mapping
+        Entries of the certificate, which may be too long to be kept as numbers.
+    """
+
+    data_sha256: str | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
     stage, options = state.first_stage, state.options
@@ -36,7 +55,10 @@ def document(state: FittedState) -> ModelDocument:
         raise NotSupportedError(
             "A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead."
         )
-    positive = options["positive"]
+    signs = state.settings.signs[state.features].astype(np.intp)
+    result = result_to_flat(state.result)
+    if isinstance(state, ReadState) and state.result.certificate is None:
+        result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
     return ModelDocument(
         statistic=None if custom else statistic.name,
         coefficients=np.array(statistic.a) if custom else None,  # type: ignore[attr-defined]
@@ -49,26 +71,52 @@ def document(state: FittedState) -> ModelDocument:
         gain=state.settings.gain,
         C=state.result.C,
         max_features=state.settings.max_features,
-        signs=state.settings.signs[state.features].astype(np.intp),
+        signs=signs,
         first_stage=None if stage is None or opaque else stage.name,
         first_stage_coef=None if stage is None or opaque else stage.coef,
         first_stage_intercept=None if stage is None or opaque else stage.intercept,
         threshold=state.threshold if math.isfinite(state.threshold) else None,
-        n_candidates=state.settings.n_candidates,
-        result=result_to_flat(state.result),
+        n_candidates=state.n_candidates,
+        result=result,
         settings={
             **{name: options[name] for name in KEPT},
-            "positive": positive if isinstance(positive, bool) else "signs",
+            "positive": _positive(options["positive"], signs),
             "reranks": bool(state.reranks),
             "opaque_first_stage": stage.name if opaque and stage is not None else None,
             "weighted_lists": state.weighted_lists,
+            **_two_labels(state),
             "named_features": state.frame,
             **state.columns_read,
         },
         versions=versions(),
-        data_sha256=getattr(state.result.certificate, "data_sha256", None),
+        data_sha256=_data_sha256(state),
         random_state=state.settings.seed,
     )
+
+
+def _two_labels(state: FittedState) -> dict[str, Any]:
+    labels = state.labels
+    return {} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}
+
+
+def _positive(given: Any, signs: np.ndarray) -> bool | str:
+    """Whether all used columns take positive weights, all take any, or each has a sign of its own."""
+    if not signs.size:
+        return given if isinstance(given, bool) else "signs"
+    return bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
+
+
+def _data_sha256(state: FittedState) -> str | None:
+    """Digest of the problem; None where no column varies, so that there is no problem."""
+    if state.result.certificate is not None:
+        return str(state.result.certificate.data_sha256)
+    if isinstance(state, ReadState):
+        return state.data_sha256
+    if state.problem is None:
+        return None
+    from rerank.problem import digest
+
+    return digest(state.problem)
 
 
 def versions() -> dict[str, str]:
@@ -133,7 +181,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         stage = FirstStage(str(doc.first_stage), None, doc.first_stage_coef, intercept)
     elif opaque is not None:
         stage = FirstStage(str(opaque), first_stage, None)
-    return FittedState(
+    return ReadState(
         options=options,
         settings=check(options, len(doc.feature_names)),
         feature_names=doc.feature_names, frame=doc.settings.get("named_features", True), named=True, first_stage=stage,
@@ -141,6 +189,10 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         reranks=bool(doc.settings.get("reranks", True)) or stage is None,
         features=doc.features, low=doc.low, high=doc.high, weights=doc.weights,
         result=result_from_flat(doc.result, doc.weights, statistic_of(doc).name, doc.gain, doc.epsilon, doc.C),
+        labels=TwoLabels(doc.settings["label_negative"], doc.settings["label_positive"])
+        if {"label_negative", "label_positive"} <= set(doc.settings)
+        else None,
         weighted_lists=bool(doc.settings.get("weighted_lists", False)),
         columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
+        data_sha256=doc.data_sha256, certificate=gathered(doc.result, "certificate"),
     )  # fmt: skip

@@ -15,11 +15,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from rerank.errors import InputError
+from rerank.reranker.data import Data, checked
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.selection.folds import Indices, Split
 from rerank.reranker.settings import check
-from rerank.reranker.training import Data, checked
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def _run(
     held = _rows_of(data, split.test)
     statistic = parse(base.stat)
     with _naming(f"the training rows of {name}"):
-        own = clone(base)
+        own = clone(base).set_params(pos_label=None)  # the labels of the folds are grades already
         part = _rows_of(data, split.train)
         given: dict[str, Any] = {
             "qid": part.qid,
@@ -124,7 +124,7 @@ def _run(
     scores = []
     for candidate in candidates:
         with _naming(f"the training rows of {name}"):
-            est = clone(base).set_params(**candidate, **shared).fit(part.X, part.y, **given)
+            est = clone(own).set_params(**candidate, **shared).fit(part.X, part.y, **given)
         with _naming(f"the rows held out in {name}"):
             ranked = est.decision_function(held.X) if held.qid is None else est.list_scores(held.X, held.qid)
             scores.append(held.evaluate(statistic, ranked))

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
+from rerank.reranker.data import Weights, checked
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.ranking import GradedTags
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_safeguard, choose, first_stage_kept
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.settings import check
-from rerank.reranker.training import Weights, checked
 
 Floats = NDArray[np.float64]
 
@@ -119,7 +119,9 @@ class RerankerCV(GradedTags, BaseEstimator):
         candidates = candidates_of(self.grid, base)
         table = check_matrix(X)
         validate_data(clone(base), X, y, reset=True, skip_check_array=True)
-        data, weights = checked(table, y, qid, sample_weight, query_weight, base.gain)
+        data, weights = checked(
+            table, y, qid, sample_weight, query_weight, base.gain, pos_label=base.pos_label
+        )
         for options in candidates:
             check(base.get_params(deep=False) | options, table.shape[1])
         refuse_fixed_length(base, data)

@@ -1,0 +1,129 @@
+"""Checked training data: what each row is worth, its list, and the list's weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.io.arrays import check_qid, check_weights
+from rerank.io.labels import TwoLabels, read_labels
+from rerank.ranks import evaluate
+from rerank.ranks.lists import Gain, number_lists, rows_by_list, weighted_gains
+from rerank.statistics import RankStatistic
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Weights = Mapping[Any, float] | ArrayLike | None
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Checked training data: features, what each row is worth, its list and the list's weight.
+
+    Attributes
+    ----------
+    X : float64 array (n, d)
+    y : float64 array (n,)
+        Grades; 0 is irrelevant.
+    gains : float64 array (n,)
+        Worth of each row: gain of its label times its weight.
+    qid : intp array (n,) or None
+        Number of each row's list.
+    list_weight : float64 array (n,) or None
+        Weight of each row's list, the same on all its rows.
+    feature_names : tuple of str, length d
+    labels : TwoLabels or None
+        How two labels were mapped to 0 and 1; None where labels are grades.
+    """
+
+    X: Floats
+    y: Floats
+    gains: Floats
+    qid: Indices | None
+    list_weight: Floats | None
+    feature_names: tuple[str, ...]
+    labels: TwoLabels | None = None
+
+    @property
+    def longest_list(self) -> int:
+        """Rows of the longest list."""
+        return self.y.size if self.qid is None else int(np.bincount(self.qid).max())
+
+    def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
+        """Mean of the statistic over the lists, equal scores against the gain."""
+        return evaluate(statistic, self.gains, scores, self.qid, gain="linear", query_weight=self.list_weight)
+
+
+def checked(
+    table: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
+    gain: Gain, feature_names: tuple[str, ...] = (), pos_label: Any = None,
+) -> tuple[Data, Floats | None]:  # fmt: skip
+    """Training data whose rows, lists and weights fit together, and the weights of the rows.
+
+    Raises
+    ------
+    InputError
+        Naming what does not fit.
+    """
+    n = table.shape[0]
+    grades, labels = read_labels(y, n, pos_label)
+    names: tuple[Any, ...] = ()
+    lists = None
+    if qid is not None:
+        names, lists = number_lists(check_qid(qid, n))
+    weights = None if sample_weight is None else check_weights(sample_weight, n)
+    gains, by_list = worth(grades, gain, weights, query_weight, names, lists)
+    return Data(table, grades, gains, lists, by_list, feature_names, labels), weights
+
+
+def worth(
+    y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights,
+    names: tuple[Any, ...], qid: Indices | None,
+) -> tuple[Floats, Floats | None]:  # fmt: skip
+    """Worth of each row and weight of its list.
+
+    ``query_weight`` is a mapping from list id to weight (1 where it has none), or one number a row, the same on
+    all rows of a list.
+    """
+    gains = weighted_gains(y, gain, sample_weight)
+    if not np.any(gains > 0):
+        raise InputError(
+            "No row has both a positive gain and a positive weight: there is nothing to find; mark relevant rows in y."
+        )
+    if query_weight is None:
+        return gains, None
+    if qid is None:
+        raise InputError(
+            "query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows."
+        )
+    if isinstance(query_weight, Mapping):
+        unknown = [name for name in query_weight if name not in set(names)]
+        if unknown:
+            raise InputError(
+                f"query_weight names the list {unknown[0]!r}, which is not in qid; remove it or correct its id."
+            )
+        by_list = np.array([float(query_weight.get(name, 1.0)) for name in names])
+        weights = by_list[qid]
+    else:
+        weights = np.asarray(query_weight, dtype=np.float64)
+    if weights.shape != y.shape:
+        raise InputError(
+            f"query_weight has shape {weights.shape} for {y.size} rows; give one weight a row or a mapping."
+        )
+    for number, rows in rows_by_list(qid, y.size):
+        own = weights[rows]
+        if not np.isfinite(own).all() or own[0] < 0 or np.any(own != own[0]):
+            raise InputError(
+                f"The weight of list {names[number]!r} must be one finite number >= 0; found "
+                f"{np.unique(own)[:3].tolist()}."
+            )
+    if not np.any(weights > 0):
+        raise InputError(
+            "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
+        )
+    return gains, weights
