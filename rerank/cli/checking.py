@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,6 @@ import typer
 from rerank.cli.common import (
     FAILED,
     AsJson,
-    Data,
     Label,
     Model,
     Positive,
@@ -24,7 +24,12 @@ from rerank.cli.common import (
 
 def verify(
     model: Model,
-    data: Data,
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Table the model was fitted on: .csv, .tsv or .svm, also .gz.", show_default=False
+        ),
+    ] = None,
     label: Label = None,
     qid: Qid = None,
     weight: Weight = None,
@@ -33,28 +38,42 @@ def verify(
         Path | None,
         typer.Option(help="Proof written by fit --proof: checks the bound too.", show_default=False),
     ] = None,
+    without_data: Annotated[
+        bool,
+        typer.Option(
+            "--without-data", help="Do without the table, or with a model that states no digest of its data."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a model's numbers from the files alone, in exact rational arithmetic."""
+    from rerank.reranker.files import model_file
+    from rerank.reranker.files.verify import usable
     from rerank.reranker.files.verify import verify as check
 
-    doc, table = read_for(
-        model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
-    )
-    if proof is None:
-        report = check(doc, table, str(model))
-    else:
+    record = None
+    if proof is not None:
         from rerank.certificate import load_proof
 
         record = load_proof(proof)
-        with working(f"Checking {proof.name} ..."):
-            report = check(doc, table, str(model), record)
+    if data is None:
+        doc, table = model_file.read(model), None
+    else:
+        with usable(str(model)):
+            doc, table = read_for(
+                model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
+            )
+    with nullcontext() if proof is None else working(f"Checking {proof.name} ..."):
+        report = check(doc, table, str(model), record, without_data=without_data)
     if as_json:
         answer(
             {
                 "holds": report.holds,
+                "complete": report.complete,
+                "verdict": report.verdict,
                 "checks": [vars(check) for check in report.checks],
                 "open": list(report.remarks),
+                "not_looked_at": [vars(one) for one in report.not_looked_at],
             }
         )
     else:

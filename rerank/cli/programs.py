@@ -54,7 +54,7 @@ def export(
 ) -> None:
     """Write the program of a model and its training data for any solver."""
     from rerank.reranker.files.export import export as write_program
-    from rerank.reranker.files.verify import refitted
+    from rerank.reranker.files.refit import refitted
     from rerank.reranker.solve.program import check_formulation
 
     if output.suffix != ".mps":

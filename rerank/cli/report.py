@@ -110,7 +110,7 @@ def print_rows(rows: Sequence[dict[str, Any]], n_rows: int, console: Console | N
 
 
 def print_checks(report: Report, console: Console | None = None) -> None:
-    """The checks of a verification, one a line."""
+    """The checks of a verification, one a line, and what none of them looked at."""
     out = console or Console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "check", "stated", "recomputed"):
@@ -121,14 +121,9 @@ def print_checks(report: Report, console: Console | None = None) -> None:
     out.print(table)
     for remark in report.remarks:
         out.print(remark, highlight=False)
-    out.print(
-        Text(
-            "Everything stated holds."
-            if report.holds
-            else "The files contradict each other; do not use this model.",
-            style="bold",
-        )
-    )
+    out.print(Text(report.verdict.partition("; not looked at:")[0].rstrip(".") + ".", style="bold"))
+    for why, names in report.reasons().items():
+        out.print(f"Not looked at, {why}: {', '.join(names)}", highlight=False)
 
 
 def print_doctor(

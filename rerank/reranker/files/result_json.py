@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,33 +15,50 @@ from rerank.errors import InputError
 from rerank.reranker.files.model_fields import MAX_TEXT
 from rerank.reranker.result import STATUSES, Result, ShortlistInfo
 
+SOURCES = ("ideal", "search", "solver")
+"""Who may say that nothing exceeds a bound."""
+
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "gain", "epsilon", "C"}
+# The part of an annotation before "| None", and what a value of it is.
+_KINDS: dict[str, tuple[type, str]] = {
+    "float": (float, "a finite number"),
+    "int": (int, "a whole number from 0"),
+    "str": (str, "a text"),
+    "bool": (bool, "true or false"),
+}
 
 
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
+    for field in fields(Result):
+        if str(field.type).startswith("float") and body.get(field.name) is not None:
+            body[field.name] = float(body[field.name])
     if result.certificate is not None:
-        # With hundreds of lists the exact fractions outgrow a text of the file; verifying recomputes them anyway.
-        exact = {
-            key: value
-            for key, value in result.certificate.to_dict().items()
-            if key not in ("weights", "epsilon", "C")
-        }
-        body["certificate"] = {key: value for key, value in exact.items() if len(str(value)) <= MAX_TEXT}
+        body["certificate"] = certificate_entries(result.certificate)
     return _flattened(body)
 
 
-def _certificate(flat: Mapping[str, Any], weights: NDArray[np.float64], epsilon: float, C: float) -> Any:
+def certificate_entries(certificate: Any) -> dict[str, Any]:
+    """Every entry of a certificate by dotted name.
+
+    With hundreds of lists the exact fractions outgrow a text of the file. Their SHA-256 stands for them then, which is
+    enough to compare them with recomputed ones.
+    """
+    return {
+        key: value if len(str(value)) <= MAX_TEXT else "sha256:" + hashlib.sha256(value.encode()).hexdigest()
+        for key, value in _flattened(certificate.to_dict()).items()
+    }
+
+
+def _certificate(entries: Mapping[str, Any]) -> Any:
+    """The certificate of a file; None where there is none, or where its fractions are too long to be kept."""
     from rerank.certificate import Certificate
 
-    body = _gathered(flat, "certificate")
-    if not {"value", "statistic", "margin"} <= set(body):
+    if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
-    return Certificate.from_dict(
-        {**body, "weights": [float(w).hex() for w in weights], "epsilon": epsilon.hex(), "C": C.hex()}
-    )
+    return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
 
 
 def _flattened(body: Any, prefix: str = "") -> dict[str, Any]:
@@ -55,8 +75,18 @@ def _flattened(body: Any, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def _gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The entries below a dotted name."""
     return {key[len(prefix) + 1 :]: value for key, value in flat.items() if key.startswith(prefix + ".")}
+
+
+def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:
+    """Numbered entries in their order."""
+    entries = gathered(flat, prefix)
+    try:
+        return [entries[str(number)] for number in range(len(entries))]
+    except KeyError as error:
+        raise _unusable(f"{prefix} has no entry {error}") from None
 
 
 def result_from_flat(
@@ -72,15 +102,24 @@ def result_from_flat(
     Raises
     ------
     InputError
-        Where a number is missing or the status is unknown.
+        Where an entry is missing or of another kind, or the status or the source of the bound is unknown.
     """
+    short, size = gathered(flat, "shortlist"), gathered(flat, "model_size")
+    constant, notes = tuple(_row(short, "constant_features")), tuple(_row(flat, "notes"))
+    short = {key: value for key, value in short.items() if "." not in key}
+    plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
+    seconds = gathered(flat, "seconds")
+    _check_kinds(Result, plain, "")
+    _check_kinds(ShortlistInfo, short, "shortlist.")
+    for kind, values in (
+        ("str", constant),
+        ("float", seconds.values()),
+        ("int", size.values()),
+        ("str", notes),
+    ):
+        for value in values:
+            _check_kind(kind, "shortlist, seconds, model_size or notes", value)
     try:
-        short = _gathered(flat, "shortlist")
-        constant = tuple(
-            str(short.pop(key)) for key in sorted(k for k in short if k.startswith("constant_features."))
-        )
-        size = _gathered(flat, "model_size")
-        plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
         result = Result(
             **plain,
             weights=weights,
@@ -88,17 +127,37 @@ def result_from_flat(
             gain=gain,
             epsilon=epsilon,
             C=C,
-            certificate=_certificate(flat, weights, epsilon, C),
+            certificate=_certificate(gathered(flat, "certificate")),
             shortlist=ShortlistInfo(**short, constant_features=constant),
-            seconds=_gathered(flat, "seconds"),
+            seconds=seconds,
             model_size=size or None,
-            notes=tuple(map(str, _gathered(flat, "notes").values())),
+            notes=notes,
         )
-        np.array([result.statistic, result.value, result.bound], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"The model's result cannot be used ({str(error)[:100]}); fit and save it again."
-        ) from None
-    if result.status not in STATUSES:
-        raise InputError(f"The model's status {result.status!r} is unknown; fit and save it again.")
+        raise _unusable(str(error)[:100]) from None
+    for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
+        if plain[name] not in known:
+            raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")
     return result
+
+
+def _check_kinds(kind: type, values: Mapping[str, Any], prefix: str) -> None:
+    """Whether numbers, texts and booleans are where the class says that they are."""
+    annotations = {field.name: str(field.type) for field in fields(kind)}
+    for name, value in values.items():
+        word, _, none = annotations.get(name, "").partition(" | ")
+        if word in _KINDS and not (none == "None" and value is None):
+            _check_kind(word, prefix + name, value)
+
+
+def _check_kind(word: str, name: str, value: Any) -> None:
+    kind, meaning = _KINDS[word]
+    usable = type(value) is kind
+    if usable and word in ("float", "int"):
+        usable = math.isfinite(value) if word == "float" else value >= 0
+    if not usable:
+        raise _unusable(f"{name} is {str(value)[:40]!r}, not {meaning}")
+
+
+def _unusable(found: str) -> InputError:
+    return InputError(f"The model's result cannot be used ({found}); fit and save it again.")

@@ -1,0 +1,235 @@
+"""What follows from a model and its table: shortlist, problem, weights and bound, recomputed and compared.
+
+The numbers of the problem, the value of the weights and the bound are exact. Statistics of rankings are sums of doubles
+and may differ in their last digits from one machine to another; they have to agree to ``bound_checks.CLOSE``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rerank.certificate import certify, digest
+from rerank.errors import CertificateError
+from rerank.problem import Problem
+from rerank.ranks.lists import Gain, weighted_gains
+from rerank.ranks.rationals import is_closed
+from rerank.ranks.theorem import theorem_applies
+from rerank.reranker.affine import thawed
+from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
+from rerank.reranker.files.document import statistic_of
+from rerank.reranker.files.file_checks import UNFITTED
+from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.files.refit import Refit, same_scaling
+from rerank.reranker.files.report import Checks
+from rerank.reranker.files.result_json import certificate_entries, gathered
+from rerank.reranker.fit import fitted_scores
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.problem import Proof
+
+
+class DataChecks:
+    """The checks of one model that take its table."""
+
+    def __init__(
+        self,
+        checks: Checks,
+        doc: ModelDocument,
+        table: Table,
+        found: Refit,
+        proof: Proof | None,
+        without_digest: bool,
+    ) -> None:
+        self.checks, self.doc, self.table, self.found, self.proof = checks, doc, table, found, proof
+        self.without_digest = without_digest
+        self.result = found.state.result
+        self.statistic = statistic_of(doc)
+
+    def run(self) -> None:
+        """All of them, as far as another problem does not make the rest meaningless."""
+        self._columns()
+        self._shortlist()
+        training, result = self.found.training, self.result
+        if not same_scaling(self.doc, training):
+            self.checks.compare("scaling of the shortlist", "as stored", "other", False)
+            self.checks.remark("Another problem follows from the table, so the rest was not recomputed.")
+            return
+        self.checks.compare("scaling of the shortlist", "as stored", "the same", True, "low", "high")
+        self._problem(training.problem)
+        before = self._first_stage()
+        if result.status in UNFITTED:
+            self._unfitted(before)
+        elif training.problem is None or training.nothing:
+            self.checks.compare("status", result.status, training.nothing or "nothing_to_reorder", False)
+        else:
+            self._fitted(training.problem, before)
+
+    def _close(self, name: str, stated: float | None, found: float | None, *fields: str) -> None:
+        holds = stated is found if stated is None or found is None else close(stated, found)
+        self.checks.compare(name, stated, found, holds, *fields)
+
+    def _columns(self) -> None:
+        """Names, labels, lists."""
+        doc, data, checks = self.doc, self.found.data, self.checks
+        named = doc.feature_names == tuple(self.table.feature_names)
+        checks.compare("names of the columns", len(doc.feature_names), "the same" if named else "others", named,
+                       "feature_names")  # fmt: skip
+        used, wanted = doc.features.tolist(), self.found.training.features.tolist()
+        checks.compare("columns used", used, wanted, used == wanted, "features")
+        weighted, found = doc.settings.get("weighted_lists"), data.list_weight is not None
+        checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
+        labels, pair = self.found.state.labels, ("settings.label_negative", "settings.label_positive")
+        if labels is not None and not isinstance(labels.positive, str):
+            checks.compare("labels", labels, data.labels, labels == data.labels, *pair)
+        checks.unknown("the table holds grades, not words", *pair)
+
+    def _shortlist(self) -> None:
+        """Threshold, counts, and what the corrected theorem says."""
+        training, result, checks = self.found.training, self.result, self.checks
+        stated, threshold = self.found.state.threshold, training.shortlist.threshold
+        checks.compare("threshold", stated, threshold, stated == threshold, "threshold")
+        checks.same("shortlist", vars(result.shortlist), vars(training.info), "result.shortlist")
+        asked, used = self.doc.n_candidates, training.info.n_candidates
+        checks.compare("candidates", asked, used, asked == used, "n_candidates")
+        for name in ("n_lists", "n_empty_lists"):
+            number, found = getattr(result, name), getattr(training, name)
+            checks.compare(
+                f"{name[2:].replace('_', ' ')} in the table", number, found, number == found, f"result.{name}"
+            )
+        theorem = _theorem(training.problem)
+        checks.compare("theorem", result.theorem, theorem, result.theorem == theorem, "result.theorem")
+
+    def _problem(self, problem: Problem | None) -> None:
+        """The digest of the problem, and the options that it determines."""
+        doc, checks = self.doc, self.checks
+        named = self.result.status != "nothing_to_find"
+        statistic = ("statistic", "coefficients", "settings.thinning") if named else ()
+        checks.unknown(
+            "nothing can be found, whatever the statistic", "statistic", "coefficients", "settings.thinning"
+        )
+        options = ("epsilon", "C", "signs", *statistic)
+        if problem is None:
+            checks.compare(
+                "digest of the data",
+                doc.data_sha256,
+                None,
+                doc.data_sha256 is None,
+                "data_sha256",
+                *statistic,
+            )
+            checks.unknown(
+                "no column varies on the shortlist, so nothing depends on it", "epsilon", "C", "signs", "max_features",
+                "gain", "settings.positive",
+            )  # fmt: skip
+            return
+        sha = digest(problem)
+        if doc.data_sha256 is None and self.without_digest:
+            why = "the file states no digest of its data"
+            checks.unknown(why, "data_sha256", "max_features", "gain", *options)
+            return
+        checks.compare(
+            "digest of the data",
+            str(doc.data_sha256)[:16],
+            sha[:16],
+            doc.data_sha256 == sha,
+            "data_sha256",
+            *options,
+        )
+        if doc.max_features == problem.max_features:
+            checks.determined("max_features")  # by the digest
+        checks.unknown("there are not more columns than that, so it limits nothing", "max_features")
+        other: Gain = "linear" if doc.gain == "exponential" else "exponential"
+        weight = self.table.sample_weight
+        labels = self.found.data.y
+        if other == "linear" or labels.max() <= 1000:
+            if np.array_equal(weighted_gains(labels, other, weight), self.found.data.gains):
+                checks.unknown("the labels are worth the same by both gains", "gain")
+                return
+        checks.determined("gain")  # by the digest
+
+    def _first_stage(self) -> float | None:
+        """The first stage's statistic, from its stored numbers or the estimator given."""
+        checks, stage = self.checks, self.found.state.first_stage
+        names = ("first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage")
+        scores = self.found.scores
+        before = None if scores is None else self.found.data.evaluate(self.statistic, scores)
+        self._close(
+            "first stage's statistic", self.result.first_stage_statistic, before, "result.first_stage_statistic",
+            *(names if stage is None else ()),
+        )  # fmt: skip
+        if stage is None:
+            return None
+        if stage.estimator is not None:
+            kind = type(thawed(stage.estimator)).__name__
+            checks.compare("first stage", stage.name, kind, stage.name == kind, *names)
+        else:
+            checks.determined("settings.opaque_first_stage")  # the first stage is in the file
+        checks.unknown("the first stage is taken as given; what follows from it was recomputed", *names)
+        return before
+
+    def _unfitted(self, before: float | None) -> None:
+        """The first stage's order, which no order of the shortlist beats."""
+        data, training, result, checks = self.found.data, self.found.training, self.result, self.checks
+        found = before if before is not None else data.evaluate(self.statistic, np.zeros(data.y.size))
+        self._close("statistic", result.statistic, found, "result.statistic", "result.value", "result.bound")
+        ideal = is_closed(data.evaluate(self.statistic, data.gains) - found, found)
+        if not training.nothing and training.problem is not None and before is not None:
+            # The shortlist may be ideal where the whole list is not.
+            ideal = ideal or before >= training.problem.ideal - 10 * CLOSE * max(
+                1.0, abs(training.problem.ideal)
+            )
+        status = "already_ideal" if ideal else training.nothing or "weights can be fitted"
+        checks.compare(
+            "status", result.status, status, result.status == status, "result.status", "result.bound_source"
+        )
+        checks.remark("No weights were fitted: the first stage's order is the answer.")
+        if self.proof is not None:
+            checks.remark("The proof was not looked at.")
+
+    def _fitted(self, problem: Problem, before: float | None) -> None:
+        """Value, statistic and certificate of the weights; whether the first stage is kept; the bound."""
+        checks, result, doc = self.checks, self.result, self.doc
+        try:
+            certificate = certify(problem, doc.weights)
+        except CertificateError as error:
+            checks.compare("weights allowed", "yes", str(error), False)
+            return
+        value = certificate.value_down
+        checks.compare("value", result.value, value, result.value == value, "result.value")
+        checks.same(
+            "certificate, every entry", gathered(doc.result, "certificate"), certificate_entries(certificate),
+            "result.certificate", "weights",
+        )  # fmt: skip
+        after = self.found.data.evaluate(
+            self.statistic,
+            fitted_scores(self.found.data, self.found.training, self.found.scores, doc.weights),
+        )
+        kept = result.status == "first_stage_kept"
+        self._close(
+            "statistic of the ranking", result.statistic, before if kept else after, "result.statistic"
+        )
+        if before is not None and result.solver not in ("none", "file"):
+            holds = kept == (before >= after) or close(before, after)
+            checks.compare(
+                "first stage kept",
+                "yes" if kept else "no",
+                f"it has {before:.12g}, the weights {after:.12g}",
+                holds,
+            )
+        else:
+            checks.compare("first stage kept", "yes" if kept else "no", "no", not kept)
+        checks.determined("result.status")  # by value, bound and what is kept
+        check_bound(checks, result, problem, certificate.value, self.proof)
+
+
+def _theorem(problem: Problem | None) -> str:
+    """What the theorem says of the problem's lists; rows of no list meet nobody."""
+    if problem is None:
+        return ""
+    lists = np.zeros(problem.X.shape[0], dtype=np.intp)
+    for number, item in enumerate(problem.lists):
+        lists[item.rows] = number + 1
+    return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))

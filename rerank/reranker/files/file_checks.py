@@ -1,0 +1,176 @@
+"""What a model file says of itself: each statement that follows from other ones in the file, compared with them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from rerank.ranks.rationals import is_closed, value_down
+from rerank.reranker.files.document import document, state_of
+from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.files.report import Checks
+from rerank.reranker.files.result_json import gathered
+from rerank.reranker.result import Result, message_of, status_of
+
+UNFITTED = ("already_ideal", "nothing_to_find", "nothing_to_reorder")
+"""Statuses of a fit that ended with the first stage."""
+
+
+def check_file(checks: Checks, doc: ModelDocument, result: Result, first_stage: Any, where: str) -> None:
+    """Compare the statements of a document with each other; no data are needed.
+
+    Parameters
+    ----------
+    checks : Checks
+    doc : ModelDocument
+    result : Result
+        That of the document.
+    first_stage : object or None
+        What stands for a first stage that is not in the file.
+    where : str
+        Name of the model in messages.
+    """
+    entries = gathered(doc.result, "certificate")
+    if result.status in UNFITTED:
+        _unfitted(checks, doc, result, entries)
+    else:
+        _fitted(checks, doc, result)
+        _certificate(checks, doc, result, entries)
+        _bound(checks, result)
+    _message(checks, result)
+    _solver(checks, doc, result)
+    _form(checks, doc, first_stage, where)
+
+
+def _unfitted(checks: Checks, doc: ModelDocument, result: Result, entries: dict[str, Any]) -> None:
+    """The first stage's order is the answer: no weights, nothing between value and bound, no certificate."""
+    checks.compare(
+        "no certificate, as no weights were fitted", len(entries), 0, not entries, "result.certificate"
+    )
+    checks.compare(
+        "weights", f"{np.count_nonzero(doc.weights)} are not 0", "0", not doc.weights.any(), "weights"
+    )
+    for name in ("value", "bound"):
+        number = getattr(result, name)
+        checks.compare(f"{name} is the statistic", number, result.statistic, number == result.statistic)
+    checks.compare("bound by", result.bound_source, "ideal", result.bound_source == "ideal")
+    reranks = doc.settings.get("reranks")
+    wanted = doc.first_stage is None and doc.settings.get("opaque_first_stage") is None
+    checks.compare("reranks", reranks, wanted, reranks is wanted, "settings.reranks")
+
+
+def _fitted(checks: Checks, doc: ModelDocument, result: Result) -> None:
+    """Weights, and the order of value, bound and start; whether the first stage is kept."""
+    largest = float(np.max(np.abs(doc.weights), initial=0.0))
+    signs = np.zeros(doc.weights.size) if doc.signs is None else doc.signs
+    allowed = largest in (0.0, 1.0) and not np.any(doc.weights * signs < 0)
+    used = int(np.count_nonzero(doc.weights))
+    allowed = allowed and (doc.max_features is None or used <= doc.max_features)
+    checks.compare("weights allowed", f"{used} weights up to {largest:.12g}", "by signs and limit", allowed)
+    if result.start_value is not None:
+        ahead = result.value - result.start_value
+        checks.compare(
+            "value not below the start", result.value, result.start_value, is_closed(-ahead, ahead)
+        )
+    kept = result.status == "first_stage_kept"
+    status = status_of(result)
+    found = "first_stage_kept" if kept and result.solver not in ("none", "file") else status
+    checks.compare("status follows from value and bound", result.status, found, result.status == found)
+    before = result.first_stage_statistic
+    if kept:
+        holds = before is not None and before == result.statistic
+        checks.compare("the kept first stage's statistic", result.statistic, before, holds)
+    reranks = doc.settings.get("reranks")
+    checks.compare("reranks", reranks, not kept, reranks is not kept, "settings.reranks")
+
+
+def _certificate(checks: Checks, doc: ModelDocument, result: Result, entries: dict[str, Any]) -> None:
+    """The certificate against what stands elsewhere in the file; without one nothing ties value and weights."""
+    checks.compare("certificate", f"{len(entries)} entries", "one is needed", entries)
+    certificate = result.certificate
+    elsewhere: dict[str, Any] = {f"weights.{j}": float(w).hex() for j, w in enumerate(doc.weights)}
+    elsewhere |= {"epsilon": doc.epsilon.hex(), "C": doc.C.hex(), "data_sha256": doc.data_sha256}
+    checks.same(
+        "certificate of these weights, margin and data",
+        {key: entries.get(key) for key in elsewhere},
+        elsewhere,
+    )
+    if certificate is None:
+        return
+    value = value_down(certificate.value)
+    checks.compare("value is the certificate's", result.value, value, result.value == value)
+
+
+def _bound(checks: Checks, result: Result) -> None:
+    """The bound against the value, and against the solver that is said to have given it."""
+    checks.compare("bound not below the value", result.bound, result.value, result.bound >= result.value)
+    if result.bound_source != "solver":
+        return
+    own = result.program_bound
+    wanted = None if own is None else max(own, result.value)
+    checks.compare("bound is the program's", result.bound, wanted, result.bound == wanted)
+
+
+def _message(checks: Checks, result: Result) -> None:
+    name = result.statistic_name
+    if result.status in UNFITTED:
+        message = message_of(result.status, name, needed=result.shortlist.least_candidates)
+    else:
+        message = message_of(status_of(result), name, result.gap, result.bound_source)
+    if result.status == "first_stage_kept":
+        message = f"{message_of('first_stage_kept', name)} {message}"
+    holds = result.message == message
+    checks.compare("message", result.message, "the same" if holds else message, holds, "result.message")
+
+
+def _solver(checks: Checks, doc: ModelDocument, result: Result) -> None:
+    """What cannot be there: figures of a program where none was solved, another solver than the one asked."""
+    solver = doc.settings.get("solver")
+    checks.compare("solver", result.solver, solver, result.solver in (solver, "file"))
+    idle: dict[str, Any] = {field.name: field.default for field in fields(Result) if field.name in _RUN}
+    if result.status in UNFITTED:
+        names = set(_RUN)
+    elif result.solver == "none":
+        names = set(_RUN) - {"start_value"}
+        start = result.start_value
+        checks.compare(
+            "value is the start's", result.value, start, result.value == start, "result.start_value"
+        )
+    elif result.solver == "search":
+        names = set(_RUN) - {"nodes", "start_value"}
+    elif result.solver == "file":
+        names = {"program_bound", "start_value", "start_accepted"}
+    else:
+        return
+    found = {name: getattr(result, name) for name in sorted(names)}
+    wanted = {name: idle[name] for name in found}
+    checks.same(
+        "figures of a program that was not solved here", found, wanted, *(f"result.{name}" for name in names)
+    )
+
+
+_RUN = (
+    "program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes",
+)  # fmt: skip
+
+
+def _form(checks: Checks, doc: ModelDocument, first_stage: Any, where: str) -> None:
+    """The document as it would be saved again: no entry more, none less, each in its own spelling."""
+    again = document(state_of(doc, first_stage, where))
+    left, right = ({**_entries(one)} for one in (doc, again))
+    checks.same(
+        "the file as save writes it", left, right, *(("settings.positive",) if doc.features.size else ())
+    )
+
+
+def _entries(doc: ModelDocument) -> dict[str, Any]:
+    """Every entry of a document by name; arrays as lists."""
+    found: dict[str, Any] = {}
+    for name, value in vars(doc).items():
+        if name in ("result", "settings"):
+            found |= {f"{name}.{key}": inner for key, inner in value.items()}
+        elif name != "versions":
+            found[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    return found

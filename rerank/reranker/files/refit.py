@@ -1,0 +1,108 @@
+"""A model and the table it was fitted on: the shortlist and the problem that follow from both. Nothing is solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.reranker.data import Data, Weights, checked
+from rerank.reranker.files.document import signs_of, state_of, statistic_of
+from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.state import FittedState
+from rerank.reranker.training import Training, prepare
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A model's state and training data, with the problem that follows from them and the first stage's scores."""
+
+    state: FittedState
+    data: Data
+    training: Training
+    scores: Floats | None
+
+
+def refit(
+    doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
+) -> Refit:
+    """The training data and the problem that the document was fitted on.
+
+    Parameters
+    ----------
+    doc : ModelDocument
+    table : Table
+    where : str
+        Name of the model in messages.
+    first_stage : fitted estimator, optional
+        Needed where the model's first stage is not in the file.
+    query_weight : mapping or array, optional
+        Weights of lists as they were given to ``fit``.
+
+    Raises
+    ------
+    InputError
+        For a table without labels or with other columns, or a model whose first stage is not in the file.
+    """
+    if table.y is None:
+        raise InputError("The table has no labels; name the column that holds them.")
+    if table.X.shape[1] != len(doc.feature_names):
+        raise InputError(
+            f"The table has {table.X.shape[1]} columns and {where} was fitted on {len(doc.feature_names)}; give the "
+            "table of the fit."
+        )
+    if doc.settings.get("weighted_lists") and query_weight is None:
+        raise InputError(
+            f"{where} was fitted with weights of lists, which no table holds; verify it from Python, with "
+            "query_weight."
+        )
+    state = state_of(doc, first_stage, where)
+    # A table holds grades: two labels that were words are 0 and 1 there, two numbers are what they were.
+    labels = state.labels
+    positive = None if labels is None or isinstance(labels.positive, str) else labels.positive
+    data, _ = checked(
+        table.X, table.y, table.qid, table.sample_weight, query_weight, state.settings.gain, doc.feature_names,
+        pos_label=positive, ideal_gains=table.ideal_gains,
+    )  # fmt: skip
+    scores = None if state.first_stage is None else state.first_stage.scores(table.X)
+    training = prepare(
+        data, statistic_of(doc), scores, None if scores is None else doc.n_candidates,
+        epsilon=doc.epsilon, C=doc.C, max_features=doc.max_features, signs=signs_of(doc),
+    )  # fmt: skip
+    return Refit(state, data, training, scores)
+
+
+def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
+    """The state with its problem, as right after the fit.
+
+    Raises
+    ------
+    InputError
+        Where the table is not the one the model was fitted on.
+    """
+    found = refit(doc, table, where)
+    if found.training.problem is None or not same_scaling(doc, found.training):
+        raise InputError(
+            f"The table is not the one {where} was fitted on: another shortlist follows from it; give that one."
+        )
+    return replace(found.state, training=found.training)
+
+
+def same_scaling(doc: ModelDocument, training: Training) -> bool:
+    """Whether columns and ranges of the shortlist are those of the document."""
+    problem = training.problem
+    if problem is None:
+        return doc.low.size == 0
+    return (
+        np.array_equal(doc.features, training.features)
+        and np.array_equal(doc.low, problem.low)
+        and np.array_equal(doc.high, problem.high)
+    )
