@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rerank.io import datasets as datasets
-    from rerank.ranks import measures as metrics
+    from rerank.ranks import measures as metrics  # noqa: F401
     from rerank.ranks import perturb as perturb
     from rerank.reranker.estimator import Reranker, load
     from rerank.reranker.selection.reranker_cv import RerankerCV

@@ -1,5 +1,6 @@
 """The table that every reader returns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,8 @@ class Table:
         A name for each row.
     feature_names : tuple of str, length d
     sample_weight : float64 (n,) or None
+    ideal_gains : mapping from list id to grades, or None
+        Relevant documents of a list that no run retrieved: they count in the ideal and are no rows.
     notes : tuple of str
         Sentences on what the reader decided (columns left out, documents added), for the user to see.
     """
@@ -36,6 +39,7 @@ class Table:
     ids: Words | None
     feature_names: tuple[str, ...]
     sample_weight: Floats | None = None
+    ideal_gains: Mapping[str, tuple[float, ...]] | None = None
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:

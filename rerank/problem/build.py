@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.problem.problem import Problem, RankedList
-from rerank.statistics import RankStatistic, presentation
+from rerank.ranks.evaluate import shown
+from rerank.statistics import RankStatistic
 
 
 def ranked_list(
@@ -18,6 +19,7 @@ def ranked_list(
     gains: ArrayLike,
     tail_gains: ArrayLike = (),
     weight: float = 1.0,
+    missed: ArrayLike = (),
 ) -> RankedList | None:
     """The list of a statistic: head rows to be ordered, above a tail whose order is fixed.
 
@@ -32,20 +34,19 @@ def ranked_list(
         Gains of the items below the head, best place first.
     weight : float
         Weight of the list.
+    missed : array
+        Gains of relevant items that are no rows; they count in the scale only.
 
     Returns
     -------
     RankedList or None
-        None where the statistic is not defined: no gain at all, or no pair for AUC.
+        None where the statistic is not defined: no gain at all, or no pair for AUC. A list whose relevant items were
+        all missed has no gain, and is worth 0 in every order.
     """
     head = np.asarray(gains, dtype=np.float64)
     tail = np.asarray(tail_gains, dtype=np.float64)
-    n = head.size + tail.size
-    everything = np.concatenate([head, tail])
-    if not np.any(everything > 0):
-        return None
-    coefficients = statistic.coefficients(n)
-    offset, scale = presentation(statistic, n, everything)
+    offset, scale = shown(statistic, np.concatenate([head, tail]), np.asarray(missed, dtype=np.float64))
+    coefficients = statistic.coefficients(head.size + tail.size)
     if not scale > 0:
         return None
     below = float(np.dot(tail, coefficients[: tail.size][::-1]))

@@ -17,10 +17,10 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.io.options import one_of
-from rerank.ranks.lists import Empty, Floats, Gain, mean_over_lists, split
+from rerank.ranks.lists import Empty, Floats, Gain, IdealGains, OneList, mean_over_lists, split
 from rerank.ranks.positions import Indices, dense_codes
 from rerank.statistics import RankStatistic, parse, presentation
 
@@ -37,6 +37,7 @@ def evaluate(
     gain: Gain = "exponential",
     sample_weight: ArrayLike | None = None,
     query_weight: Mapping[Any, float] | ArrayLike | None = None,
+    ideal_gains: IdealGains = None,
     empty: Empty = "skip",
 ) -> Any:
     """Value of a rank statistic: the weighted mean over lists, ``n log n``.
@@ -59,6 +60,9 @@ def evaluate(
         Multiplies the gain of a row.
     query_weight : mapping or array (n,), optional
         Weight of a list in the mean.
+    ideal_gains : mapping of list name to grades, optional
+        Relevant items of a list that are no rows, because nothing retrieved them. They count in the ideal list that a
+        value is divided by (nDCG, AUC) and nowhere else; a list whose relevant items were all missed counts 0.
     empty : {"skip", 0, 1, "error"}
         Lists without a value (no gain; for AUC no pair): see :func:`count_empty` for their number.
 
@@ -73,15 +77,24 @@ def evaluate(
     """
     one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
     statistic = parse(stat)
-    lists = split(y, scores, qid, gain=gain, sample_weight=sample_weight, query_weight=query_weight)
+    lists = split(
+        y,
+        scores,
+        qid,
+        gain=gain,
+        sample_weight=sample_weight,
+        query_weight=query_weight,
+        ideal_gains=ideal_gains,
+    )
     coefficients = cache(statistic.coefficients)
 
     def mean(rule: Ties) -> float:
-        def value(gains: Floats, scored: NDArray[Any]) -> float | None:
-            offset, scale = _shown(statistic, gains)
+        def value(item: OneList) -> float | None:
+            offset, scale = shown(statistic, item.gains, item.missed)
             if not scale > 0:
                 return None
-            return (_raw(coefficients(gains.size), gains, dense_codes(scored)[1], rule) - offset) / scale
+            codes = dense_codes(item.scores)[1]
+            return (_raw(coefficients(codes.size), item.gains, codes, rule) - offset) / scale
 
         return mean_over_lists(lists, value, empty)
 
@@ -101,7 +114,7 @@ def count_empty(
     """How many lists have no value: no relevant item, or for AUC no pair to order."""
     statistic = parse(stat)
     lists = split(y, np.zeros(np.shape(y)), qid, gain=gain, sample_weight=sample_weight)
-    return sum(not _shown(statistic, item.gains)[1] > 0 for item in lists)
+    return sum(not shown(statistic, item.gains, item.missed)[1] > 0 for item in lists)
 
 
 def _raw(coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
@@ -116,6 +129,10 @@ def _raw(coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> flo
     return math.fsum(coefficients * earned)
 
 
-def _shown(statistic: RankStatistic, gains: Floats) -> tuple[float, float]:
-    """Offset and scale of a list; scale 0 when no item has a gain."""
-    return presentation(statistic, gains.size, gains) if gains.any() else (0.0, 0.0)
+def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
+    """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
+    everything = np.concatenate([gains, missed])
+    if not everything.any():
+        return 0.0, 0.0
+    scale = presentation(statistic, everything.size, everything)[1]
+    return presentation(statistic, gains.size, gains)[0] if gains.any() else 0.0, scale

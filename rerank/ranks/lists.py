@@ -7,7 +7,7 @@ single gain has no value, so every mean takes an option for such lists (``empty`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,16 +21,28 @@ from rerank.ranks.positions import Indices, comparable
 Floats = NDArray[np.float64]
 Gain = Literal["exponential", "linear"]
 Empty = Literal["skip", 0, 1, "error"]
+IdealGains = Mapping[Any, Sequence[float]] | None
 
 
 @dataclass(frozen=True, eq=False)
 class OneList:
-    """The rows of one list: its name, the gain and the score of each row, the weight of the list."""
+    """The rows of one list.
+
+    Attributes
+    ----------
+    name : object
+    gains : float64 array (m,)
+    scores : array (m,)
+    weight : float
+    missed : float64 array
+        Gains of relevant items that are no rows: not retrieved, but part of the ideal list.
+    """
 
     name: Any
     gains: Floats
     scores: NDArray[Any]
     weight: float
+    missed: Floats
 
 
 def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
@@ -119,6 +131,7 @@ def split(
     gain: Gain = "exponential",
     sample_weight: ArrayLike | None = None,
     query_weight: Mapping[Any, float] | ArrayLike | None = None,
+    ideal_gains: IdealGains = None,
 ) -> list[OneList]:
     """The lists behind rows of labels and scores.
 
@@ -136,6 +149,8 @@ def split(
     query_weight : mapping of list name to weight, or array (n,), optional
         Weight of each list in the mean (1 where a mapping has none); an array repeats it on every row of its
         list.
+    ideal_gains : mapping of list name to grades, optional
+        See :func:`missed_gains`.
     """
     weighted = weighted_gains(y, gain, sample_weight)
     values = comparable(scores)
@@ -145,18 +160,47 @@ def split(
         )
     if weighted.size == 0:
         raise InputError("There are no rows; give at least one item.")
+    parts = list(rows_by_list(qid, weighted.size))
+    missed = missed_gains(ideal_gains, [name for name, _ in parts], gain)
     return [
-        OneList(name, weighted[rows], values[rows], _weight_of(name, rows, query_weight, weighted.size))
-        for name, rows in rows_by_list(qid, weighted.size)
+        OneList(name, weighted[rows], values[rows], _weight_of(name, rows, query_weight, weighted.size), own)
+        for (name, rows), own in zip(parts, missed, strict=True)
     ]
+
+
+def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> list[Floats]:
+    """Gains of the relevant items that each list lacks.
+
+    Parameters
+    ----------
+    ideal_gains : mapping of list name to grades, or None
+        Grades of relevant items that are not among the rows of the list; the only list is called 0 without ``qid``.
+        Lists that have no rows here are left out.
+    names : sequence
+        Names of the lists.
+    gain : {"exponential", "linear"}
+
+    Raises
+    ------
+    InputError
+        Where the mapping names none of the lists, or holds what is no grade.
+    """
+    if not ideal_gains:
+        return [np.empty(0)] * len(names)
+    if not any(name in ideal_gains for name in names):
+        raise InputError(
+            f"ideal_gains names lists such as {next(iter(ideal_gains))!r}, and none of them is in qid, which has "
+            f"{names[0]!r}; give the same ids."
+        )
+    return [gains(list(ideal_gains.get(name, ())), gain) for name in names]
 
 
 def mean_over_lists(
     lists: list[OneList],
-    value: Callable[[Floats, NDArray[Any]], float | None],
+    value: Callable[[OneList], float | None],
     empty: Empty = "skip",
 ) -> float:
-    """Weighted mean of ``value(gains, scores)``; None marks a list on which the value is not defined.
+    """Weighted mean of ``value(list)``; None marks a list on which the value is not defined.
 
     Parameters
     ----------
@@ -174,7 +218,7 @@ def mean_over_lists(
         raise InputError(f"empty is {empty!r}; it must be 'skip', 0, 1 or 'error'.")
     total, weight = [], []
     for item in lists:
-        result = value(item.gains, item.scores)
+        result = value(item)
         if result is None:
             if empty == "error":
                 raise InputError(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.io.options import one_of
 from rerank.ranks.evaluate import Ties, evaluate
-from rerank.ranks.lists import Empty, Floats, Gain, mean_over_lists, split
+from rerank.ranks.lists import Empty, Gain, OneList, mean_over_lists, split
 from rerank.ranks.positions import Indices, dense_codes
 from rerank.statistics import NDCG, Precision
 
@@ -123,10 +123,10 @@ def precision_at(
     """Share of the top ``at`` places held by relevant items; a list shorter than ``at`` has empty places."""
     statistic = Precision(at)
 
-    def value(gains: Floats, scored: NDArray[Any]) -> float | None:
-        if not gains.any():
+    def value(item: OneList) -> float | None:
+        if not item.gains.any():
             return None
-        return float(evaluate(statistic, gains > 0, scored, ties=ties)) / statistic.at
+        return float(evaluate(statistic, item.gains > 0, item.scores, ties=ties)) / statistic.at
 
     return mean_over_lists(split(y, scores, qid, gain="linear"), value, empty)
 
@@ -155,8 +155,8 @@ def _mean(
 ) -> float:
     one_of("ties", ties, ("pessimistic", "optimistic", "average"))
 
-    def of_list(gains: Floats, scored: NDArray[Any]) -> float | None:
-        return value(_blocks(gains > 0, scored)) if gains.any() else None
+    def of_list(item: OneList) -> float | None:
+        return value(_blocks(item.gains > 0, item.scores)) if item.gains.any() else None
 
     return mean_over_lists(split(y, scores, qid, gain="linear"), of_list, empty)
 

@@ -13,7 +13,7 @@ from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks import evaluate
-from rerank.ranks.lists import Gain, number_lists, rows_by_list, weighted_gains
+from rerank.ranks.lists import Gain, IdealGains, missed_gains, number_lists, rows_by_list, weighted_gains
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,10 @@ class Data:
     list_weight : float64 array (n,) or None
         Weight of each row's list, the same on all its rows.
     feature_names : tuple of str, length d
+    missed : tuple of float64 arrays
+        Gains of the relevant items that each list lacks, by the list's number; empty where none was given.
+    ideal_gains : mapping of list number to grades, or None
+        The same as grades.
     labels : TwoLabels or None
         How two labels were mapped to 0 and 1; None where labels are grades.
     """
@@ -47,6 +51,8 @@ class Data:
     qid: Indices | None
     list_weight: Floats | None
     feature_names: tuple[str, ...]
+    missed: tuple[Floats, ...] = ()
+    ideal_gains: IdealGains = None
     labels: TwoLabels | None = None
 
     @property
@@ -56,12 +62,19 @@ class Data:
 
     def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
         """Mean of the statistic over the lists, equal scores against the gain."""
-        return evaluate(statistic, self.gains, scores, self.qid, gain="linear", query_weight=self.list_weight)
+        return evaluate(
+            statistic, self.gains, scores, self.qid, gain="linear", query_weight=self.list_weight,
+            ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
+        )  # fmt: skip
+
+    def missed_by(self, number: int) -> Floats:
+        """Gains of the relevant items that a list lacks."""
+        return self.missed[number] if self.missed else np.empty(0)
 
 
 def checked(
     table: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
-    gain: Gain, feature_names: tuple[str, ...] = (), pos_label: Any = None,
+    gain: Gain, feature_names: tuple[str, ...] = (), pos_label: Any = None, ideal_gains: IdealGains = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
     """Training data whose rows, lists and weights fit together, and the weights of the rows.
 
@@ -72,13 +85,23 @@ def checked(
     """
     n = table.shape[0]
     grades, labels = read_labels(y, n, pos_label)
-    names: tuple[Any, ...] = ()
+    names: tuple[Any, ...] = (0,)
     lists = None
     if qid is not None:
         names, lists = number_lists(check_qid(qid, n))
     weights = None if sample_weight is None else check_weights(sample_weight, n)
     gains, by_list = worth(grades, gain, weights, query_weight, names, lists)
-    return Data(table, grades, gains, lists, by_list, feature_names, labels), weights
+    missed = tuple(missed_gains(ideal_gains, names, gain)) if ideal_gains else ()
+    by_number = numbered(ideal_gains, names)
+    return Data(table, grades, gains, lists, by_list, feature_names, missed, by_number, labels), weights
+
+
+def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
+    """The grades by the numbers of the lists that ``names`` has; see :func:`rerank.ranks.lists.missed_gains`."""
+    if not ideal_gains:
+        return None
+    found = {number: ideal_gains[name] for number, name in enumerate(names) if name in ideal_gains}
+    return found or ideal_gains  # none of the lists: refused where it is used
 
 
 def worth(

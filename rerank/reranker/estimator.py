@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from rerank.io.arrays import check_matrix
+from rerank.ranks.lists import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, checked
 from rerank.reranker.fit import fit
@@ -152,6 +153,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
     ) -> Reranker:
         """Fit first stage and reranking.
 
@@ -167,6 +169,10 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
             Multiplies the gain of a row.
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists.
+        ideal_gains : mapping from list id to grades, optional
+            Relevant items of a list that are no rows, because nothing retrieved them. They count in the ideal that a
+            value is divided by (nDCG, AUC), and are never candidates; a list whose relevant items were all missed
+            counts 0. The only list is called 0 without ``qid``.
 
         Raises
         ------
@@ -175,11 +181,12 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         CertificateError
             Where a solver's claim does not survive an exact recomputation.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
 
     def _fit_named(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, names: tuple[str, ...] = ()
-    ) -> Reranker:
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
+        names: tuple[str, ...] = (),
+    ) -> Reranker:  # fmt: skip
         """Fit columns that go by ``names`` where X does not say."""
         clock = Clock(self.time_limit)
         table = check_matrix(X)
@@ -188,7 +195,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         known = tuple(map(str, self.feature_names_in_)) if frame else names
         columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
         data, weights = checked(
-            table, y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label
+            table, y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains
         )
         options = self.get_params(deep=False)
         fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
@@ -232,4 +239,6 @@ def restored(state: FittedState) -> Reranker:
 
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
-    return est._fit_named(table.X, table.y, table.qid, table.sample_weight, None, table.feature_names)
+    return est._fit_named(
+        table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains, table.feature_names
+    )

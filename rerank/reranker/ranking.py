@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rerank.io.arrays import check_matrix, check_qid
 from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
-from rerank.ranks.lists import number_lists, rows_by_list
-from rerank.reranker.data import Weights, worth
+from rerank.ranks.lists import IdealGains, number_lists, rows_by_list
+from rerank.reranker.data import Weights, numbered, worth
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -83,12 +83,15 @@ class RankingMixin(GradedTags):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
     ) -> float:
-        """The statistic ``stat`` of the ranking, equal scores against the relevant rows; lists without a
-        gain are skipped.
+        """The statistic ``stat`` of the ranking, equal scores against the relevant rows.
+
+        Lists without a gain are skipped. ``ideal_gains`` as in ``fit``.
         """
         table = self._table(X)
         grades = labels_of(y, table.shape[0], self.state_.labels)
+        names: tuple[Any, ...] = (0,)
         lists, weights = None, query_weight
         if qid is not None:
             names, lists = number_lists(check_qid(qid, table.shape[0]))
@@ -101,6 +104,7 @@ class RankingMixin(GradedTags):
             gain=self.gain,
             sample_weight=sample_weight,
             query_weight=weights,
+            ideal_gains=numbered(ideal_gains, names),
         )
 
     def _table(self, X: Any) -> Floats:

@@ -70,10 +70,12 @@ def prepare(
     short = shortlist(scores, data.gains, data.qid, n_candidates)
     start = np.cumsum([0, *(head.size for head in short.heads)])
     lists = []
-    for head, tail, first in zip(short.heads, short.tails, start, strict=False):
+    for number, (head, tail, first) in enumerate(zip(short.heads, short.tails, start, strict=False)):
         weight = 1.0 if data.list_weight is None else float(data.list_weight[head[0]])
         rows = np.arange(first, first + head.size, dtype=np.intp)
-        lists.append(ranked_list(statistic, rows, data.gains[head], data.gains[tail], weight))
+        lists.append(
+            ranked_list(statistic, rows, data.gains[head], data.gains[tail], weight, data.missed_by(number))
+        )
     counted = [item for item in lists if item is not None]
     if not counted:
         raise InputError(

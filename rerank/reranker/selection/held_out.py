@@ -114,6 +114,7 @@ def _run(
             "qid": part.qid,
             "sample_weight": None if sample_weight is None else sample_weight[split.train],
             "query_weight": part.list_weight,
+            "ideal_gains": part.ideal_gains,
         }
         learn, weights = checked(part.X, part.y, **given, gain=own.gain)
         seed = check(own.get_params(deep=False), learn.X.shape[1]).seed

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
+from rerank.ranks.lists import IdealGains
 from rerank.reranker.data import Weights, checked
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.ranking import GradedTags
@@ -98,12 +99,13 @@ class RerankerCV(GradedTags, BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
     ) -> RerankerCV:
         """Choose by held-out rows, then fit on all.
 
         Parameters
         ----------
-        X, y, qid, sample_weight, query_weight
+        X, y, qid, sample_weight, query_weight, ideal_gains
             As in :meth:`Reranker.fit`. Weights count in learning and in judging alike.
 
         Raises
@@ -120,7 +122,14 @@ class RerankerCV(GradedTags, BaseEstimator):
         table = check_matrix(X)
         validate_data(clone(base), X, y, reset=True, skip_check_array=True)
         data, weights = checked(
-            table, y, qid, sample_weight, query_weight, base.gain, pos_label=base.pos_label
+            table,
+            y,
+            qid,
+            sample_weight,
+            query_weight,
+            base.gain,
+            pos_label=base.pos_label,
+            ideal_gains=ideal_gains,
         )
         for options in candidates:
             check(base.get_params(deep=False) | options, table.shape[1])
@@ -130,7 +139,9 @@ class RerankerCV(GradedTags, BaseEstimator):
         scores, alone = held_out(base, candidates, splits, data, weights, self.verbose)
         choice = choose(scores, alone, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
-        best.fit(X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight)
+        best.fit(
+            X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight, ideal_gains=ideal_gains
+        )
         if choice.first_stage_kept:
             best = restored(first_stage_kept(best.state_))
         # Nothing is set before the last fit has succeeded, so that what is set belongs together.
@@ -182,9 +193,10 @@ class RerankerCV(GradedTags, BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
     ) -> float:
         """The statistic of the ranking, equal scores against the relevant rows; as :meth:`Reranker.score`."""
-        return self._best().score(X, y, qid, sample_weight, query_weight)
+        return self._best().score(X, y, qid, sample_weight, query_weight, ideal_gains)
 
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
