@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Inspect first
 #
-# Machines leave the line in batches, and of each batch a crew can open ten. Which ten? A model scores all of
-# them, but it was fitted to be right about every machine, and nobody will look at the ones far down the list.
-# Here the order at the top is fitted itself, with a proof that no better one exists, and then it is put to
-# the test on batches that came later.
+# Machines are made in batches. A crew can open ten machines of each batch. Which ten? A usual model is fitted
+# to predict well for all machines, although nobody opens those far down its list. Here the order at the top of
+# the list is fitted itself, and a proof says that no weights have a larger value, margin included. Then the fit
+# is tested on later batches.
 #
-# The table is public: simulated machines, in the order in which they ran, some of which failed.
+# The table is public. It holds simulated machines in the order in which they ran; some of them failed.
 
 # %%
 import tempfile
@@ -33,11 +33,11 @@ print(f"Batches of {BATCH}: {learned} to learn from, {all_of_them - learned} tha
 print(f"Source: {about.citation} doi {about.doi}, {about.licence}.")
 
 # %% [markdown]
-# ## A shortlist, and the best order of it
+# ## A shortlist, and its best order
 #
-# Logistic regression ranks each batch and keeps its best thirty. Within these, the DCG of the ten places that
-# will be opened decides: a failure found counts more the higher it stands. At most three features may be
-# used, so that the rule can be read aloud, and because proofs are quick then.
+# Logistic regression ranks each batch, and its best thirty machines are the shortlist. The shortlist is ordered
+# for the DCG of the ten places that will be opened: a failure that is found counts more the higher it stands. At
+# most three features may be used. The rule is then easy to read, and proofs are fast.
 
 # %%
 est = Reranker(stat=f"dcg@{OPENED}", first_stage="logistic", n_candidates=30, max_features=3, solver="search")
@@ -47,14 +47,17 @@ print(result.message)
 rich.print(four_numbers(result))
 
 # %% [markdown]
-# These numbers are kept apart because they answer different questions. The **statistic** is what one would
-# quote, to be held against that of the **first stage**. The **value** is what was maximised: it counts a
-# failed machine as above another one only if their scores differ by a margin, so that no rounding can turn
-# the order. It is recomputed in exact fractions from the weights. The **bound** is what the search has
-# proved: no three features, with whatever weights, have a larger value. Where the **gap** between the two is
-# nothing, there is no better order of these shortlists to look for.
+# These numbers answer different questions.
 #
-# The rule itself fits on a line.
+# - The **statistic** is the DCG of the ranking. Compare it with that of the **first stage**.
+# - The **value** is what was maximised. It counts a failed machine as above another one only if their scores
+#   differ by at least the margin, so that rounding cannot change the order. It is recomputed from the weights in
+#   exact fractions.
+# - The **bound** is what the search has proved: no weights on at most three features have a larger value, margin
+#   included.
+# - The **gap** is the difference of bound and value. If it is zero, no weights have a larger value.
+#
+# These are the weights of the rule:
 
 # %%
 names = np.array(table.feature_names)
@@ -65,10 +68,10 @@ for j in est.features_:
     )
 
 # %% [markdown]
-# ## Does it hold for batches that nobody has seen?
+# ## Does it hold for later batches?
 #
-# The proof speaks of the past. Thousands of weights may tie there, and the best of them need not be the best
-# tomorrow, so the batches after the last one learned from are what counts.
+# The proof is about the batches of the fit. Many weights may have the same value there, and the best of them need
+# not be the best on new batches. So what counts are the batches that came later.
 
 # %%
 first, exact = est.first_stage_.decision_function(X), est.list_scores(X, qid=batch)
@@ -89,8 +92,8 @@ plots.before_after(*value.values(), [f"batch {b + 1}" for b in later], unit=f"{e
 plt.show()
 
 # %% [markdown]
-# One cut between past and future may be lucky. So the same fit is made again and again as the line would have
-# made it: each batch is ranked by what was fitted on all batches before it.
+# A single split into past and future may be lucky. So the fit is repeated: each batch is ranked by a model that was
+# fitted on all batches before it.
 
 # %%
 gains = []
@@ -106,13 +109,12 @@ print(
 )
 
 # %% [markdown]
-# That is what may be claimed for this line, and no more. It is not always so: on a single short list an exact
-# fit can learn the accidents of that list, and `rerank demo` shows one where it does. Many lists and few
-# features are what protects here.
+# This is what may be claimed for this table, and no more. On a single short list an exact fit can over-fit;
+# `rerank demo` shows such a list. Many lists and few features make over-fitting less likely.
 #
 # ## The ten to open
 #
-# The shortlist of the newest batch, ordered by either. Filled marks turned out to have failed.
+# The picture shows the shortlist of the newest batch in both orders. Filled marks are machines that failed.
 
 # %%
 rows = np.flatnonzero(batch == batch.max())
@@ -124,12 +126,12 @@ plots.two_lists(before.tolist(), after.tolist(), rows[y[rows] > 0].tolist(), top
 plt.show()
 
 # %% [markdown]
-# ## If somebody asks
+# ## How to check the result
 #
-# The certificate holds the value as a fraction of whole numbers, with nothing rounded on the way. The model
-# file is plain JSON, and whoever has it and the table can repeat every number, without a solver and without
-# trust in the search. The bound alone takes more: `rerank fit --proof` writes down how the search settled it,
-# and `rerank verify --proof` checks that record in exact arithmetic.
+# The certificate holds the value as a fraction of integers; nothing is rounded. The model file is plain JSON. With
+# the model file and the table anyone can recompute every number but the bound, without a solver and without trust in
+# the search. To check the bound, `rerank fit --proof` writes down how the search split the weights into boxes, and
+# `rerank verify --proof` checks that record in exact arithmetic.
 
 # %%
 certificate = result.certificate

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # The programs by hand
 #
-# What is handed to a solver when a ranking is fitted exactly? This page states one small problem as each of
-# the programs, looks at what was stated, writes it to a file that any solver reads, asks three solvers, and
-# takes one of the answers back into a ranking with a certificate.
+# What does a solver get when a ranking is fitted exactly? This page states one small problem as each of the
+# programs, inspects the programs, writes them to `.mps` files, solves the files with three solvers, and reads the
+# solutions back into rankings with a certificate.
 #
-# The list: patients after surgery, by age and number of affected nodes; those who died within five years are
-# to be on top. Logistic regression picks ten of them, and they are all there is here. `solver="none"` states
-# a problem and solves nothing.
+# The rows are patients after surgery, with age and number of affected nodes as features. Patients who died within
+# five years should be on top. The list here is only the ten patients whom logistic regression ranks highest.
+# `solver="none"` states a problem and solves nothing.
 
 # %%
 import tempfile
@@ -43,10 +43,10 @@ print(f"{y.size} patients, {int(y.sum())} of whom died; columns: age, nodes\n", 
 
 
 # %% [markdown]
-# ## Build them
+# ## Build the programs
 #
-# Subrank, ResolvedRank and `mixed` maximise any rank statistic, here DCG. `auc` and `pairwise` count pairs in
-# the right order. Each is a Pyomo model that can be read, changed and extended.
+# Subrank, ResolvedRank and `mixed` maximise any rank statistic, here DCG. `auc` and `pairwise` count pairs in the
+# right order. Each is a Pyomo model, which you can read, change and extend.
 
 # %%
 stated = {
@@ -64,11 +64,11 @@ for name, program in programs.items():
     print(f"{name:<13} {rows:>5} {width:>8} {program.integer.sum():>8} {program.matrix.nnz:>8}")
 
 # %% [markdown]
-# ## Look at one
+# ## Inspect one program
 #
-# The module's docstring states the mathematics; the model holds one family of constraints for each inequality
-# there, under the same name. Two of Subrank's, as Pyomo prints them: a win `z[i,k]` needs row *i* to be
-# scored above row *k* by the margin, and what row *i* beats is counted in `s[i]`.
+# The docstring of each module states the mathematics. For each inequality there, the model has a family of
+# constraints of the same name. Below are two constraints of Subrank, as Pyomo prints them. A win `z[i,k]` needs row
+# *i* to be scored above row *k* by the margin. `s[i]` counts the rows that row *i* beats.
 
 # %%
 model = models["subrank"]
@@ -77,19 +77,19 @@ for family in (model.above_by_margin, model.win_count):
     print(first.name, ":", first.expr, "\n")
 
 # %% [markdown]
-# The same arrays go to a solver, to the file and into this picture. Columns: weights `w`, wins `z`, counts
-# `s`, levels `t`. Rows: margins `M`, counts `S`, reached levels `R`, their order `O`, distinct ranks `P`, and
-# `X`, which lets only one of two rows be above the other.
+# The solver, the file and this picture use the same arrays. The columns are weights `w`, wins `z`, counts `s` and
+# levels `t`. The rows are margins `M`, counts `S`, reached levels `R`, the order of levels `O`, distinct ranks `P`,
+# and `X`, which lets at most one of two rows be above the other.
 
 # %%
 plots.structure(programs["subrank"])
 plt.show()
 
 # %% [markdown]
-# ## Ask three solvers, through the file
+# ## Solve the files with three solvers
 #
-# `export_mps` writes the program in the one dialect that all readers agree on, and beside it a `.json` with
-# what the format cannot hold. The first lines:
+# `export_mps` writes the program in a form of the `.mps` format that all these solvers read in the same way. A `.json`
+# file holds what the format cannot. Here are the first lines:
 
 # %%
 files = {name: Path(est.export_mps(folder / f"{name}.mps")[0]) for name, est in stated.items()}
@@ -111,15 +111,15 @@ for name, path in files.items():
     print(line)
 
 # %% [markdown]
-# Whatever solver one has, the optimum is the same, and it is the same for the first three programs, although
-# they say it in different words. (Where they part is the subject of the page on ties.) The last two maximise
-# pairs; their objectives differ by a constant that no order changes.
+# All three solvers find the same optimum. On these rows the first three programs have the same optimum too; the page
+# on ties shows rows on which they differ. The last two programs maximise the number of pairs in the right order.
+# Their objectives differ by a constant.
 #
-# ## Take the answers back
+# ## Read the solutions back
 #
-# Any of these solution files makes the estimator a fitted one. The weights are taken from it, pushed off the
-# edge of the margin where a solver leaves them, and judged again in exact fractions; the solver's claim has
-# to survive that. Now all are in the unit of the statistic.
+# Each of these solution files can be loaded into the estimator, which is then fitted. The weights are read from the
+# file and polished, because a solver may leave a difference of scores just below the margin. Their value is recomputed
+# in exact fractions, and the solver's claim has to agree with it. All values below are in the unit of the statistic.
 
 # %%
 for (name, solver), _ in answers.items():
@@ -129,8 +129,8 @@ for (name, solver), _ in answers.items():
 rich.print(four_numbers(stated["subrank"].result_))
 
 # %% [markdown]
-# The bound is that of the ideal list, with all who died on top: a file of a solution proves nothing. The
-# search does, and its bound meets the value.
+# The bound is that of the ideal list, with all who died on top: a solution file proves no bound. The search proves
+# one, and it equals the value.
 
 # %%
 proved = Reranker(stat="dcg", solver="search", **everything).fit(X, y).result_
@@ -138,11 +138,11 @@ print(proved.message)
 print(f"value {proved.value:.6f}, bound {proved.bound:.6f}")
 
 # %% [markdown]
-# ## Why the statement matters
+# ## Why the form of a program matters
 #
-# Two more patients, one more feature. All of these ask for the same order, but their relaxations differ: the
-# literal form of the paper lets a solver believe for long that everything can be won. HiGHS has a few seconds
-# for each.
+# Here are two more patients and one more feature. The three programs state the same problem in different forms, and
+# their linear relaxations differ. The relaxation of the paper's literal form has a weak bound: nearly every pair can be
+# won in it. HiGHS has a few seconds for each program.
 
 # %%
 more = best_first[:12]

@@ -1,15 +1,14 @@
 # %% [markdown]
 # # Ties, and when the smaller program is enough
 #
-# Two rows with the same score have no order of their own. Whoever acts on the list must decide what that is
-# worth, and two programs decide differently:
+# The score does not order two rows that are tied. A program has to define how they are ranked. Two programs do this
+# differently:
 #
-# - **ResolvedRank** puts the rows that are not relevant above the relevant ones, and gives every row a rank
-#   of its own;
-# - **Subrank** lets tied rows share the lowest of their ranks. It is the much smaller program.
+# - **ResolvedRank** puts tied rows that are not relevant above the relevant ones, and gives each row its own rank.
+# - **Subrank** gives all tied rows the lowest of their ranks. It is the much smaller program.
 #
-# Breaking ties can only help, so the two should agree at the optimum, and a published theorem says that they
-# do when no two rows are equal. Four points show what it leaves out.
+# Breaking ties never lowers the sum of coefficients, so one expects both programs to have the same optimum. A published
+# theorem says that they do when no two rows are equal. Four points show that the theorem needs more than that.
 
 # %%
 import matplotlib.pyplot as plt
@@ -32,9 +31,9 @@ print("a rank pays, lowest first:", a.tolist())
 # %% [markdown]
 # ## One feature, and two ties
 #
-# The first feature separates the relevant rows (filled) from the others, and ties the rows within each kind.
-# A thick line joins rows of one score. A little of the second feature breaks all ties and changes no order;
-# it pays a rank more under Subrank and nothing under ResolvedRank.
+# The first feature separates the relevant rows (filled) from the others. Within each class the rows are tied. A thick
+# line joins rows with the same score. A small weight on the second feature breaks all ties and keeps every strict
+# order. This raises the sum of coefficients under Subrank, and leaves it unchanged under ResolvedRank.
 
 
 # %%
@@ -51,11 +50,10 @@ figure.supxlabel("beside each row: its rank by Subrank | by ResolvedRank, the lo
 plt.show()
 
 # %% [markdown]
-# ## With a price, or a limit, on features
+# ## With a penalty or a limit on features
 #
-# If that second feature costs something, breaking the ties is no longer free. Here are the optima of both
-# programs, solved as they are, for growing prices. The number at each mark says how many features its
-# solution uses.
+# With a penalty for each feature, breaking the ties is no longer free. The picture shows the optima of both programs
+# for growing penalties. The number at each mark is the number of features in the solution.
 
 
 # %%
@@ -88,17 +86,17 @@ for options in (dict(), dict(C=0.1), dict(max_features=1)):
     print("   ", theorem_applies(X, **options), "\n")
 
 # %% [markdown]
-# Without price or limit the two agree, as the theorem says. With either, Subrank's optimum is below, although
-# no two of the rows are equal: what matters is whether rows coincide *on the features that are used*, here on
-# the first one. Where the price is so high that no feature is bought, everything is tied, and they differ
-# still. `theorem_applies` looks at the data and says which case it is. `mixed`, our own program, asks only
-# how relevant rows stand to the others, and follows ResolvedRank in all of them.
+# Without a penalty or a limit both optima agree, as the theorem says. With either, Subrank's optimum is smaller,
+# although no two rows are equal. What matters is whether rows are equal *on the features that are used*, here on the
+# first feature. If the penalty is so high that no feature is used, all rows are tied, and the optima differ too.
+# `theorem_applies` examines the data and says which case holds. `mixed`, our own program, compares relevant rows only
+# with the others. Its optimum equals that of ResolvedRank in all these cases.
 #
-# ## Breaking ties on purpose
+# ## Breaking ties
 #
-# Where rows do differ on the features used, a small step of the weights breaks every tie and keeps every
-# order, and `perturb_weights` finds one and checks it in exact arithmetic. Nine rows on a grid, scored by the
-# sum of their features:
+# If rows differ on the features that are used, a small change of the weights breaks every tie and keeps every strict
+# order. `perturb_weights` finds such weights and checks them in exact arithmetic. Here are nine rows on a grid, scored
+# by the sum of their features:
 
 # %%
 grid = np.array([[i, j] for i in range(3) for j in range(3)], dtype=float)
@@ -117,14 +115,15 @@ figure.supxlabel("beside each row: its rank by ResolvedRank", fontsize=9)
 plt.show()
 
 # %% [markdown]
-# On the left the AUC depends on who is unlucky in the ties; on the right it is one number, never below the
-# lower end on the left.
+# On the left the AUC depends on how the ties are broken. On the right it is one number, never below the lower end on
+# the left.
 #
 # ## Equal rows
 #
-# Against rows that are equal in everything no weights help. They are best merged or reported. Whoever wants
-# them apart moves them, and far enough: by less than the margin that the programs ask for, moved rows could
-# never be told apart, and ResolvedRank would lose weights that it may use now. So a smaller step is refused.
+# No weights separate rows that are equal in every feature. Such rows are best merged or reported. `perturb_rows` moves
+# them apart, by at least the margin of the programs in each column. With a smaller step, a single feature could not
+# separate the moved rows by the margin, and ResolvedRank would exclude weights that it allows now. So a smaller step is
+# refused.
 
 # %%
 twins = np.vstack([X, X[:1]])

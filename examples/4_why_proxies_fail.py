@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Why proxies fail
 #
-# Rank statistics are hard to maximise, so tools minimise a smooth, convex loss in their place: the
-# exponential loss of RankBoost, the hinge loss of ranking SVMs, the logistic loss. They differ in detail, one
-# is told, and all push relevant rows up. This page draws the data set by which Rudin and Wang (2018, Theorem
-# 2.1) show how far that may be from what one wants.
+# Rank statistics are hard to maximise, so most tools minimise a convex loss instead: the exponential loss of
+# RankBoost, the hinge loss of ranking SVMs, the logistic loss. All of them move relevant rows up. Rudin and Wang
+# (2018, Theorem 2.1) give a data set on which the optimum of a loss is far from that of a statistic. This page
+# draws it.
 #
-# One feature, four clumps of rows.
+# It has one feature and four clusters of rows.
 
 # %%
 import matplotlib.pyplot as plt
@@ -42,13 +42,13 @@ ax.spines[["top", "left", "right"]].set_visible(False)
 plt.show()
 
 # %% [markdown]
-# With one feature there are two orders, and each is the other upside down. **Solution 1** puts the large
-# values on top: first a handful of bad rows, then all of the big relevant clump. **Solution 2** puts the
-# small relevant clump on top and the big one at the very end, below everything else but that handful.
+# With one feature there are two orders, and each is the reverse of the other. **Solution 1** puts the large values on
+# top: first a few irrelevant rows, then the whole large relevant cluster. **Solution 2** puts the small relevant
+# cluster on top. The large relevant cluster comes near the end, and only the few irrelevant rows are below it.
 #
 # ## Which of the two is better?
 #
-# That depends on what one does with the list, and no two of these measures need agree.
+# That depends on the measure, and measures disagree.
 
 # %%
 statistics = ["auc", "pauc@100", "dcg", "mrr", "dcg@100", "pauc@10"]
@@ -69,15 +69,15 @@ plots.preferences(rows, ("Solution 1", "Solution 2"))
 plt.show()
 
 # %% [markdown]
-# Above the rule more is better, below it less. The exponential loss is dominated by the few rows that it gets
-# very wrong, and takes the side opposite to the AUC, which it is meant to stand for. The hinge and the
-# logistic loss take the side opposite to the DCG of a short top. None of them can be right for all of these
-# statistics, since the statistics do not agree.
+# Above the line larger is better, below it smaller. The exponential loss is dominated by the few rows with a very wrong
+# score. It prefers Solution 2, although it is meant to replace the AUC, which prefers Solution 1. The hinge loss and
+# the logistic loss prefer Solution 1, and the DCG of the first places prefers Solution 2. No loss can agree with all of
+# these statistics, since the statistics disagree with each other.
 #
-# ## Does it help to let a loss choose its own scale?
+# ## Does it help to choose the scale for each loss?
 #
-# An order stays the same when all scores are doubled; a loss does not. So let each loss have its favourite
-# weight. A copy with a tenth of the rows, and of the cut-offs, is enough for this.
+# When all scores are doubled, the order stays the same, and a loss changes. So let each loss have its best weight. A
+# copy with a tenth of the rows, and of the cut-offs, is enough for this.
 
 # %%
 x, y = clumps(10)
@@ -109,13 +109,13 @@ for ax in (left, right):
 plt.show()
 
 # %% [markdown]
-# Each curve is convex, so it has one valley, and all of these lie on one side; given its own scale, even the
-# exponential loss comes over. That is the trouble in one picture: a loss gives one answer, whatever statistic
-# one had in mind, while the statistics are on both sides.
+# Each curve is convex, so it has one minimum. All minima are on the same side; with its best scale the exponential loss
+# prefers that side too. So a loss gives the same solution whatever the statistic, but the statistics prefer different
+# solutions.
 #
-# ## Fit what is meant
+# ## Fit the statistic itself
 #
-# There is nothing to soften here. The statistic itself is maximised, for each of them, with a proof.
+# Each statistic is maximised itself, with a proof.
 
 # %%
 for stat in ("auc", "pauc@10", "dcg", "mrr", "dcg@10", "pauc@1"):
@@ -125,9 +125,9 @@ for stat in ("auc", "pauc@10", "dcg", "mrr", "dcg@10", "pauc@1"):
     print(f"{stat:<8} Solution {side}, {est.result_.status}; the better one is Solution {better}")
 
 # %% [markdown]
-# With a first stage even more can be had. Logistic regression, a proxy like the others, brings the big
-# relevant clump up with the bad rows on its very top. Turning that shortlist around puts the bad rows at its
-# end and leaves everything else where it was, which no single line can do.
+# A first stage allows more orders. Logistic regression puts the large relevant cluster near the top, with the few
+# irrelevant rows above it. The exact fit reverses this shortlist: the irrelevant rows come to its end, and all other
+# rows stay where they were. No single weight on the feature gives this order.
 
 # %%
 est = Reranker("dcg@10", first_stage="logistic", n_candidates=100, solver="search").fit(x[:, None], y)
