@@ -14,7 +14,7 @@ Symbols
 
 Maximise ``statistic``: ``sum_ik g (v_i - v_k) z_ik``, less ``C sum_j gamma_j``. For one binary list this is the
 number of correct pairs. Ranks of positives add up to the correct pairs plus ``n_+ (n_+ - 1) / 2``; that constant,
-times the factor of each unit, and ``n_+ a_1`` are kept in ``rerank_info.offset``.
+times the factor of each unit, and ``n_+ a_1`` are kept in ``rerank_info.constant``.
 
 Subject to
 
@@ -34,29 +34,17 @@ Source: [RudinWang2018, appendix A.1].
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, add_weights, price, remember, size_of_weights, start
+from formulations.common import Assignment, add_weights, family, linear, maximise, new_model, start
 from formulations.data import Coefficients, Floats, GradedList
 from formulations.errors import FormulationError
-from formulations.options import Instance, Size, instance_of
-from formulations.rows import family, maximise
-from formulations.wins import OPEN, WON, Wins, asked_pairs, pair_rows, wins_of
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The program laid out before Pyomo sees it: pairs, what each open one pays, what is earned in any case."""
-
-    instance: Instance
-    wins: Wins
-    gains: Floats
-    offset: float
+from formulations.options import Instance, instance_of
+from formulations.wins import Layout, asked_pairs, open_slopes, pair_layout, wins_of
 
 
 def build(
@@ -79,32 +67,29 @@ def build(
     ConcreteModel
         With ``w``, ``z`` (and ``gamma``), the families named above and ``rerank_info``.
     """
-    plan = _plan(instance_of(X, y, _ranks if coefficients is None else coefficients, qid, units, options))
-    _size(plan).refuse_above(plan.instance.options.max_nonzeros, "auc")
-    model = pyo.ConcreteModel(name)
-    add_weights(model, plan.instance)
+    given = _ranks if coefficients is None else coefficients
+    layout = _layout(instance_of(X, y, given, qid=qid, units=units, **options))
+    instance, chosen = layout.instance, layout.instance.options
+    model = new_model("auc", name, layout, {})
+    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
+    w, gamma = add_weights(model, instance)
     # 1 when item i is scored at least the margin above item k of lower gain.
-    model.z = pyo.Var(list(map(tuple, plan.wins.open.tolist())), domain=pyo.Binary)
+    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
 
-    model.statistic = maximise((plan.gains.tolist(), list(model.z.values())), price(model, plan.instance))
-    model.above_by_margin = family(pair_rows(model, plan.instance, plan.wins))
-    model.rerank_info = remember("auc", plan.offset, plan.instance, plan.wins, plan, {})
+    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
+    model.statistic = maximise(*((gains[ik], z[ik]) for ik in gains), *((-C, one) for one in gamma if C))
+    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
+    model.above_by_margin = family({
+        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+        for (i, k), a, M in open_slopes(instance, layout.wins)
+    })  # fmt: skip
     return model
 
 
-def size(
-    X: ArrayLike,
-    y: ArrayLike | None = None,
-    coefficients: Coefficients | None = None,
-    *,
-    qid: ArrayLike | None = None,
-    units: Iterable[Any] | None = None,
-    **options: Any,
-) -> Size:
-    """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
-    return _size(
-        _plan(instance_of(X, y, _ranks if coefficients is None else coefficients, qid, units, options))
-    )
+def most_nonzeros(X: ArrayLike, y: Any = None, coefficients: Any = None, **options: Any) -> int:
+    """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
+    given = _ranks if coefficients is None else coefficients
+    return _layout(instance_of(X, y, given, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -116,19 +101,17 @@ def _ranks(m: int) -> Floats:
     return np.arange(1.0, m + 1.0)
 
 
-def _plan(instance: Instance) -> Plan:
+def _layout(instance: Instance) -> Layout:
     wins = wins_of(instance, asked_pairs(instance, "auc", lambda item, i, k: item.grade[i] > item.grade[k]))
-    worth = np.zeros(instance.X.shape[0])
-    offset = 0.0
+    earned = np.zeros(instance.X.shape[0])
+    constant = 0.0
     for item in instance.lists:
         step = _step(item)
-        worth[item.rows] = step * item.worth
+        earned[item.rows] = step * item.factor
         for unit in item.units:
             n = unit.positive.size
-            offset += unit.factor * (n * float(item.coefficients[0]) + step * n * (n - 1) / 2)
-    gains = worth[wins.pairs[:, 0]] - worth[wins.pairs[:, 1]]
-    offset += float(gains[wins.state == WON].sum())
-    return Plan(instance, wins, gains[wins.state == OPEN], offset)
+            constant += unit.factor * (n * float(item.coefficients[0]) + step * n * (n - 1) / 2)
+    return pair_layout(instance, wins, earned[wins.pairs[:, 0]] - earned[wins.pairs[:, 1]], constant, 1)
 
 
 def _step(item: GradedList) -> float:
@@ -139,7 +122,3 @@ def _step(item: GradedList) -> float:
             "The auc program needs coefficients that grow by equal steps; use subrank or mixed for others."
         )
     return float(steps.mean()) if steps.size else 0.0
-
-
-def _size(plan: Plan) -> Size:
-    return size_of_weights(plan.instance) + plan.wins.size()

@@ -1,4 +1,4 @@
-"""Pieces every builder shares: the weights and their switches, what a model remembers, a start from ``w``."""
+"""What every program shares: sums, families, the weights and their switches, what a model remembers, a start."""
 
 from __future__ import annotations
 
@@ -9,18 +9,37 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
+from pyomo.core.expr import LinearExpression, MonomialTermExpression
 
+from formulations.compile import short_name
 from formulations.data import Floats
-from formulations.errors import FormulationError
-from formulations.options import Instance, Size
-from formulations.rows import Terms, family, linear, named
-from formulations.wins import OPEN, Wins, outside_unit_range, switch, won
+from formulations.errors import FormulationError, ModelTooLarge
+from formulations.options import Instance
+from formulations.wins import OPEN, WON, Layout, big_m, differences
+
+Term = tuple[float, Any]
+"""A coefficient and a variable."""
 
 SHORT = {
     "w": "w", "gamma": "g", "z": "z", "s": "s", "r": "r", "t": "t", "b": "b", "c": "c", "y": "y",
     "above_by_margin": "M", "switch_up": "U", "switch_down": "D", "support_limit": "K",
 }  # fmt: skip
 """Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
+
+
+def linear(*terms: Term) -> LinearExpression:
+    """The sum of ``coefficient * variable``, in the form that Pyomo builds and compiles fastest."""
+    return LinearExpression(list(map(MonomialTermExpression, terms)))
+
+
+def family(rows: Mapping[Any, Any]) -> pyo.Constraint:
+    """One constraint family: its inequalities by index."""
+    return pyo.Constraint(list(rows), rule=rows)
+
+
+def maximise(*terms: Term) -> pyo.Objective:
+    """The objective that adds up ``terms``."""
+    return pyo.Objective(expr=linear(*terms), sense=pyo.maximize)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,82 +50,67 @@ class Info:
     ----------
     kind : str
         Module that built the model.
-    offset : float
-        Constant of the objective; kept here because Pyomo would write it to files as a column.
-    instance : Instance
-        Data, lists, options, limits of ``w``.
-    wins : Wins
-        Pairs and what the limits of ``w`` decide.
-    plan : object
-        Counts and levels of the program, as its own module lays them out.
-    short : mapping of str to str
+    layout : Layout
+        Data, pairs, counts and levels of the program.
+    short : dict of str to str
         Prefix of the short names of each component.
     divisor : float
         Largest number a pair row was divided by: its margin is ``epsilon / divisor`` as a solver sees it.
     """
 
     kind: str
-    offset: float
-    instance: Instance
-    wins: Wins
-    plan: Any
-    short: Mapping[str, str]
+    layout: Any
+    short: dict[str, str]
     divisor: float
 
-
-def remember(
-    kind: str, offset: float, instance: Instance, wins: Wins, plan: Any, rows: Mapping[str, str]
-) -> Info:
-    """The :class:`Info` of a model whose own row families have the prefixes ``rows``."""
-    divisor = float(switch(instance, wins.low[wins.state == OPEN]).max(initial=1.0))
-    return Info(kind, offset, instance, wins, plan, SHORT | dict(rows), divisor)
+    @property
+    def constant(self) -> float:
+        """Constant of the objective; kept here because Pyomo would write it to files as a column."""
+        return float(self.layout.constant)
 
 
-def has_switches(instance: Instance) -> bool:
-    """Whether non-zero weights are priced or limited, and so need ``gamma``."""
-    limit = instance.options.max_features
-    return instance.options.C > 0 or (limit is not None and limit < instance.X.shape[1])
+def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
+    """An empty model that remembers its making; its own row families have the prefixes ``rows``.
+
+    Raises
+    ------
+    ModelTooLarge
+        If the program may have more non-zeros than its options allow.
+    """
+    limit = layout.instance.options.max_nonzeros
+    if layout.nonzeros > limit:
+        raise ModelTooLarge(
+            f"The {kind} program may have up to {layout.nonzeros:,} non-zeros, above the limit of {limit:,}; "
+            "rank fewer candidates, use linking='ordered' or the 'mixed' program, or raise max_nonzeros."
+        )
+    model = pyo.ConcreteModel(name)
+    divisor = float(big_m(layout.instance, layout.wins).max(initial=1.0))
+    model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
+    return model
 
 
-def add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
-    """Variables ``w`` and, if features are priced or limited, ``gamma`` with its three families."""
-    features = range(instance.X.shape[1])
+def add_weights(model: pyo.ConcreteModel, instance: Instance) -> tuple[list[Any], list[Any]]:
+    """The variables ``w`` and, if features are priced or limited, ``gamma`` with its three families."""
+    features = range(instance.lower.size)
     lower, upper = instance.lower.tolist(), instance.upper.tolist()
     # Weight of each feature in the score.
     model.w = pyo.Var(features, bounds=lambda _, j: (lower[j], upper[j]))
-    if not has_switches(instance):
-        return
-    w = model.w
+    w = list(model.w.values())
+    if not instance.switched:
+        return w, []
     # 1 when feature j may carry a weight.
-    model.gamma = gamma = pyo.Var(features, domain=pyo.Binary)
-    up, down = _switched(instance)
-    model.switch_up = family({j: (None, linear([1.0, -upper[j]], [w[j], gamma[j]]), 0.0) for j in up})
-    model.switch_down = family({j: (None, linear([-1.0, lower[j]], [w[j], gamma[j]]), 0.0) for j in down})
-    if instance.options.max_features is not None:
-        everything = linear([1.0] * len(features), list(gamma.values()))
-        model.support_limit = pyo.Constraint(rule=(None, everything, float(instance.options.max_features)))
-
-
-def _switched(instance: Instance) -> tuple[list[int], list[int]]:
-    """Features with a row ``w_j <= upper_j gamma_j``, and with a row ``-w_j <= -lower_j gamma_j``."""
-    return np.flatnonzero(instance.upper > 0).tolist(), np.flatnonzero(instance.lower < 0).tolist()
-
-
-def size_of_weights(instance: Instance) -> Size:
-    """Size of :func:`add_weights`."""
-    d = instance.X.shape[1]
-    if not has_switches(instance):
-        return Size(0, d, 0)
-    up, down = _switched(instance)
-    limit = 0 if instance.options.max_features is None else 1
-    return Size(len(up) + len(down) + limit, 2 * d, 2 * (len(up) + len(down)) + limit * d)
-
-
-def price(model: pyo.ConcreteModel, instance: Instance) -> Terms:
-    """Terms ``-C gamma_j`` of an objective."""
-    if not instance.options.C > 0:
-        return [], []
-    return [-float(instance.options.C)] * len(model.gamma), list(model.gamma.values())
+    model.gamma = pyo.Var(features, domain=pyo.Binary)
+    gamma = list(model.gamma.values())
+    model.switch_up = family(
+        {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in features if upper[j] > 0}
+    )
+    model.switch_down = family(
+        {j: linear((-1, w[j]), (lower[j], gamma[j])) <= 0 for j in features if lower[j] < 0}
+    )
+    limit = instance.options.max_features
+    if limit is not None:
+        model.support_limit = pyo.Constraint(expr=linear(*((1, one) for one in gamma)) <= limit)
+    return w, gamma
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,29 +129,42 @@ class Assignment:
     violated: str | None = None
 
 
+def named(prefix: str, values: Mapping[Any, float]) -> dict[str, float]:
+    """Values by short name, from values by index."""
+    return {short_name(prefix, index): float(value) for index, value in values.items()}
+
+
 def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Floats, NDArray[np.bool_]]:
-    """Values of ``w``, ``gamma`` and ``z``; the weights as an array; which of the asked pairs they win.
+    """Values of ``w``, ``gamma`` and ``z``; ``w.(x_i - x_k)`` of each pair asked about; which of them ``w`` wins.
 
     Differences within ``tolerance`` of the margin count as wins, as they do for a solver.
     """
-    weights, values, violated = _weights(info, w, tolerance)
-    wins = won(info.instance, info.wins, weights, tolerance)
-    if violated is None and info.instance.options.big_m == "unit":
-        violated = outside_unit_range(info.instance, info.wins, weights, tolerance)
-    open_ = info.wins.state == OPEN
-    values |= named("z", dict(zip(map(tuple, info.wins.open.tolist()), wins[open_].tolist())))
-    return Assignment(values if violated is None else None, violated), weights, wins
+    instance, wins = info.layout.instance, info.layout.wins
+    weights, values, violated = _weights(instance, w, tolerance)
+    difference = differences(instance, wins, weights)
+    epsilon = instance.options.epsilon
+    won = (wins.state == WON) | ((wins.state == OPEN) & (difference >= epsilon - tolerance))
+    unit = violated is None and instance.options.big_m == "unit"
+    if unit and difference.min(initial=0.0) < epsilon - 1 - tolerance:
+        i, k = wins.pairs[difference.argmin()].tolist()
+        violated = (
+            f"above_by_margin[{i},{k}]: w.(x_{i} - x_{k}) = {difference.min():.6g} is below epsilon - 1"
+        )
+    values |= named("z", dict(zip(wins.open, won[wins.state == OPEN].tolist())))
+    return Assignment(values if violated is None else None, violated), difference, won
 
 
-def _weights(info: Info, w: ArrayLike, tolerance: float) -> tuple[Floats, dict[str, float], str | None]:
+def _weights(
+    instance: Instance, w: ArrayLike, tolerance: float
+) -> tuple[Floats, dict[str, float], str | None]:
     """``w`` as an array, the values of ``w`` and ``gamma``, and the limit that ``w`` violates, if any."""
-    instance, weights = info.instance, np.asarray(w, dtype=np.float64)
+    weights = np.asarray(w, dtype=np.float64)
     if weights.shape != instance.lower.shape or not np.isfinite(weights).all():
         raise FormulationError(
             f"w has shape {weights.shape}; give one finite weight for each of {instance.lower.size}."
         )
     values = {f"w{j}": float(v) for j, v in enumerate(weights)}
-    if has_switches(instance):
+    if instance.switched:
         values |= {f"g{j}": float(v != 0) for j, v in enumerate(weights)}
     outside = np.flatnonzero((weights < instance.lower - tolerance) | (weights > instance.upper + tolerance))
     if outside.size:

@@ -48,8 +48,8 @@ class GradedList:
     rows : intp array (m,), ascending
     grade : intp array (m,)
         In how many of the units the row is positive.
-    worth : float64 array (m,)
-        Sum of the factors of those units: what one unit of coefficient is worth at this row.
+    factor : float64 array (m,)
+        Sum of the factors of those units: what the row earns for one unit of coefficient.
     coefficients : float64 array (m,)
     units : tuple of Unit
         Fewest positive rows first.
@@ -57,7 +57,7 @@ class GradedList:
 
     rows: Indices
     grade: Indices
-    worth: Floats
+    factor: Floats
     coefficients: Floats
     units: tuple[Unit, ...]
 
@@ -158,7 +158,7 @@ def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
 
 def _merge(units: Sequence[Unit]) -> GradedList:
     rows = np.sort(np.concatenate([units[0].positive, units[0].negative]))
-    grade, worth = np.zeros(rows.size, np.intp), np.zeros(rows.size)
+    grade, factor = np.zeros(rows.size, np.intp), np.zeros(rows.size)
     for smaller, larger in pairwise(units):
         if not np.isin(smaller.positive, larger.positive).all():
             raise FormulationError(
@@ -167,8 +167,8 @@ def _merge(units: Sequence[Unit]) -> GradedList:
     for unit in units:
         inside = np.isin(rows, unit.positive)
         grade[inside] += 1
-        worth[inside] += unit.factor
-    return GradedList(rows, grade, worth, units[0].coefficients, tuple(units))
+        factor[inside] += unit.factor
+    return GradedList(rows, grade, factor, units[0].coefficients, tuple(units))
 
 
 def _checked(unit: Any, number: int, n_rows: int) -> Unit:

@@ -16,17 +16,12 @@ The ordered relaxation lies inside the paper's, because the order among the ``u`
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import pyomo.environ as pyo
-
-from formulations.data import GradedList
-from formulations.options import Options, Size
-from formulations.rows import Row, linear
+from formulations.options import Options
 
 
 @dataclass(frozen=True)
@@ -59,132 +54,29 @@ class Ladder:
             sum(t <= sure for t, _ in given),
         )
 
-    def climbed(self, count: int) -> dict[Any, float]:
-        """Value of each open level at a count: as many as the count allows."""
-        return {index: float(asked <= count) for asked, index in self.steps}
 
+def linked(ladders: Mapping[Any, Ladder], linking: str) -> Iterator[tuple[Any, Any, list[tuple[int, Any]]]]:
+    """For each row that ties levels to a count: its index, the key of the count, and ``(coefficient, level)`` pairs.
 
-def size_of_links(ladders: Iterable[Ladder], options: Options) -> Size:
-    """Columns, rows and non-zeros of the levels of ``ladders`` and of :func:`link`."""
-    lengths = [len(ladder.steps) for ladder in ladders if ladder.steps]
-    levels, orders = sum(lengths), sum(lengths) - len(lengths)
-    if options.linking == "ordered":
-        return Size(len(lengths) + orders, levels, levels + len(lengths) + 2 * orders)
-    extra = orders if options.extra_cuts else 0
-    return Size(levels + extra, levels, 2 * levels + 2 * extra)
-
-
-def link(
-    ladders: Mapping[Any, Ladder], level: pyo.Var, count: Mapping[Any, Any], options: Options
-) -> tuple[dict[Any, Row], dict[Any, Row]]:
-    """Rows of two families: a level asks for its count, and levels are reached in order.
-
-    Parameters
-    ----------
-    ladders : mapping of key to Ladder
-        Only ladders with at least one open step.
-    level : IndexedVar
-        The levels, indexed as the steps say.
-    count : mapping of key to variable
+    The row is ``sum of coefficient * level <= count - c_0``, with all levels of a count in it (ordered) or one (paper).
     """
-    reach: dict[Any, Row] = {}
-    order: dict[Any, Row] = {}
     for key, ladder in ladders.items():
-        if options.linking == "ordered":
-            reach[key] = _all_levels(ladder, level, count[key])
+        if linking == "ordered":
+            asked = (ladder.sure, *(step for step, _ in ladder.steps))
+            yield key, key, [(T - below, level) for (T, level), below in zip(ladder.steps, asked)]
         else:
-            reach |= {
-                index: _one_level(ladder, asked, level[index], count[key]) for asked, index in ladder.steps
-            }
-        if options.linking == "ordered" or options.extra_cuts:
-            for (_, low), (_, high) in pairwise(ladder.steps):
-                order[high] = (None, linear([1.0, -1.0], [level[high], level[low]]), 0.0)
-    return reach, order
+            yield from ((level, key, [(T - ladder.sure, level)]) for T, level in ladder.steps)
 
 
-def _all_levels(ladder: Ladder, level: pyo.Var, count: Any) -> Row:
-    asked = [ladder.sure, *(step for step, _ in ladder.steps)]
-    gaps = [float(high - low) for low, high in pairwise(asked)]
-    return (
-        None,
-        linear([*gaps, -1.0], [*(level[index] for _, index in ladder.steps), count]),
-        float(-ladder.sure),
-    )
-
-
-def _one_level(ladder: Ladder, asked: int, variable: Any, count: Any) -> Row:
-    return None, linear([float(asked - ladder.sure), -1.0], [variable, count]), float(-ladder.sure)
-
-
-@dataclass(frozen=True, eq=False)
-class RankLevels:
-    """Levels ``t_il`` of the ranks of relevant rows, shared by the two programs that rank.
-
-    Attributes
-    ----------
-    ladders : dict of row to Ladder
-        Rows with an open level; steps are indexed ``(i, l)`` and ask for rank ``l - 1``.
-    gains : dict of (i, l) to float
-        What the objective pays for each open level.
-    crowded : dict of (list, l) to (list of (i, l), int)
-        ``distinct_ranks``: open levels of one list and how many of them may be 1, where that says anything.
-    offset : float
-        What is earned in any case.
-    """
-
-    ladders: dict[int, Ladder]
-    gains: dict[tuple[int, int], float]
-    crowded: dict[tuple[int, int], tuple[list[tuple[int, int]], int]]
-    offset: float
-
-
-def rank_levels(
-    lists: tuple[GradedList, ...], ranges: Mapping[int, tuple[int, int]], cuts: bool
-) -> RankLevels:
-    """Lay out the levels of all relevant rows.
-
-    Parameters
-    ----------
-    ranges : mapping of row to (int, int)
-        Least and largest rank of each relevant row.
-    cuts : bool
-        Whether to lay out ``distinct_ranks``.
-    """
-    plan = RankLevels({}, {}, {}, 0.0)
-    offset = 0.0
-    for number, item in enumerate(lists):
-        levels = item.levels()
-        worth = dict(zip(item.rows.tolist(), item.worth.tolist()))
-        full = {i: Ladder.of([(l - 1, (i, l)) for l in levels], *ranges[i]) for i in item.relevant.tolist()}
-        for i, ladder in full.items():
-            sure_levels = levels[: ladder.reached]
-            offset += worth[i] * (float(item.coefficients[0]) + sum(item.step(l) for l in sure_levels))
-            plan.gains.update({key: worth[i] * item.step(key[1]) for _, key in ladder.steps})
-        plan.ladders.update({i: ladder for i, ladder in full.items() if ladder.steps})
-        if cuts:
-            plan.crowded.update(_crowded(number, item, full))
-    return replace(plan, offset=offset)
-
-
-def _crowded(number: int, item: GradedList, ladders: Mapping[int, Ladder]) -> dict[Any, Any]:
-    taken = Counter(l for ladder in ladders.values() for l in item.levels()[: ladder.reached])
-    keys: dict[int, list[tuple[int, int]]] = {}
-    for ladder in ladders.values():
-        for _, key in ladder.steps:
-            keys.setdefault(key[1], []).append(key)
-    room = {l: item.rows.size - l + 1 - taken[l] for l in keys}
-    return {(number, l): (keys[l], room[l]) for l in sorted(keys) if room[l] < len(keys[l])}
-
-
-def crowding_rows(plan: RankLevels, t: pyo.Var) -> dict[tuple[int, int], Row]:
-    """``distinct_ranks``: ``sum_i t_il <= m - l + 1``, less the rows that reach ``l`` in any case."""
+def climbed(ladders: Mapping[Any, Ladder], counts: Mapping[Any, int]) -> dict[Any, float]:
+    """Value of each open level: 1 where the count reaches what the level asks for."""
     return {
-        index: (None, linear([1.0] * len(keys), [t[key] for key in keys]), float(room))
-        for index, (keys, room) in plan.crowded.items()
+        level: float(asked <= counts[key]) for key, ladder in ladders.items() for asked, level in ladder.steps
     }
 
 
-def size_of_rank_levels(plan: RankLevels, options: Options) -> Size:
-    """Size of the levels, their links and ``distinct_ranks``."""
-    cuts = sum(len(keys) for keys, _ in plan.crowded.values())
-    return size_of_links(plan.ladders.values(), options) + Size(len(plan.crowded), 0, cuts)
+def consecutive(ladders: Mapping[Any, Ladder], options: Options) -> Iterator[tuple[Any, Any]]:
+    """Each level and the next higher one of the same count, where a row is to order them."""
+    if options.linking == "ordered" or options.extra_cuts:
+        for ladder in ladders.values():
+            yield from pairwise(level for _, level in ladder.steps)

@@ -21,7 +21,7 @@ Sort the positives by the negatives they lose to; the ``j``-th best stands at pl
 the top ``p`` when ``lost_(j) <= p - j``, that is when at least ``j`` positives lose to at most ``p - j``.
 
 Maximise ``statistic``: the sum over units, places and ``j`` of ``f (a_(m-p+1) - a_(m-p)) y_jp``, less
-``C sum_j gamma_j``. The constant ``f n_+ a_1`` of each unit is kept in ``rerank_info.offset``, and so is what
+``C sum_j gamma_j``. The constant ``f n_+ a_1`` of each unit is kept in ``rerank_info.constant``, and so is what
 no weights of the box can change: then the variable is left out.
 
 Subject to
@@ -64,13 +64,12 @@ from typing import Any
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, Info, add_weights, price, remember, start
+from formulations.common import Assignment, add_weights, family, linear, maximise, named, new_model, start
 from formulations.data import Coefficients
-from formulations.levels import link
-from formulations.mixed_plan import Key, Plan, plan_of, size_of, wider_tops
-from formulations.options import Size, instance_of
-from formulations.rows import Row, family, linear, maximise, named, total
-from formulations.wins import pair_rows
+from formulations.levels import climbed, consecutive, linked
+from formulations.mixed_layout import Key, MixedLayout, mixed_layout
+from formulations.options import instance_of
+from formulations.wins import open_slopes
 
 ROWS = {
     "win_count": "S", "few_lost": "B", "few_lost_order": "O", "place_count": "C",
@@ -98,96 +97,75 @@ def build(
     ConcreteModel
         With ``w``, ``z``, ``s``, ``b``, ``c``, ``y`` (and ``gamma``), the families named above and ``rerank_info``.
     """
-    instance = instance_of(X, y, coefficients, qid, units, options)
-    plan = plan_of(instance)
-    size_of(plan).refuse_above(instance.options.max_nonzeros, "mixed")
-    model = pyo.ConcreteModel(name)
-    add_weights(model, instance)
+    layout = mixed_layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
+    instance, chosen, few, placed = layout.instance, layout.instance.options, layout.few, layout.placed
+    model = new_model("mixed", name, layout, ROWS)
+    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
+    w, gamma = add_weights(model, instance)
     # 1 when item i is scored at least the margin above item k of lower gain.
-    model.z = z = pyo.Var(list(map(tuple, plan.wins.open.tolist())), domain=pyo.Binary)
-    # How many negatives of the unit item i beats.
-    model.s = s = pyo.Var(list(plan.few), bounds=lambda _, *key: (plan.few[key].sure, plan.few[key].most))
-    # 1 when item i loses to at most q negatives of the unit.
-    model.b = b = pyo.Var([index for keys in plan.losers.values() for index in keys], domain=pyo.Binary)
-    # How many positives lose to at most q negatives.
-    model.c = c = pyo.Var(
-        list(plan.placed), bounds=lambda _, *key: (plan.placed[key].sure, plan.placed[key].most)
-    )
-    # 1 when at least j positives of the unit stand in the top p.
-    model.y = y_ = pyo.Var(list(plan.gains), domain=pyo.Binary)
+    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
+    # How many negatives of unit u item i beats.
+    model.s = s = pyo.Var(list(few), bounds=lambda _, *ui: (few[ui].sure, few[ui].most))
+    # 1 when item i loses to at most q negatives of unit u.
+    model.b = b = pyo.Var([uiq for open_ in layout.losers.values() for uiq in open_], domain=pyo.Binary)
+    # How many positives of unit u lose to at most q negatives.
+    model.c = c = pyo.Var(list(placed), bounds=lambda _, *uq: (placed[uq].sure, placed[uq].most))
+    # 1 when at least j positives of unit u stand in the top p.
+    model.y = y_ = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
-    model.statistic = maximise((list(plan.gains.values()), list(y_.values())), price(model, instance))
-    model.above_by_margin = family(pair_rows(model, instance, plan.wins))
-    model.win_count = family(_win_count(plan, s, z))
-    few, few_order = link(plan.few, b, s, instance.options)
-    model.few_lost = family(few)
-    model.few_lost_order = family(few_order)
-    model.place_count = family(
-        {
-            key: total(c[key], [b[index] for index in plan.losers[key]], plan.placed[key].sure)
-            for key in plan.placed
-        }
-    )
-    enough, enough_order = link(plan.placed, y_, c, instance.options)
-    model.enough_placed = family(enough)
-    model.enough_placed_order = family(enough_order)
-    wider = wider_tops(plan) if instance.options.extra_cuts else []
-    model.wider_top = family({p: (None, linear([1.0, -1.0], [y_[p], y_[more]]), 0.0) for p, more in wider})
-    model.rerank_info = remember("mixed", plan.offset, instance, plan.wins, plan, ROWS)
+    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
+    model.statistic = maximise(*((gains[ujp], y_[ujp]) for ujp in gains), *((-C, one) for one in gamma if C))
+    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
+    model.above_by_margin = family({
+        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+        for (i, k), a, M in open_slopes(instance, layout.wins)
+    })  # fmt: skip
+    model.win_count = family({
+        (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
+        for (u, i), (lower, added, sure) in layout.counts.items()
+    })  # fmt: skip
+    model.few_lost = family({
+        row: linear(*((T, b[uiq]) for T, uiq in levels), (-1, s[ui])) <= -few[ui].sure
+        for row, ui, levels in linked(few, chosen.linking)
+    })  # fmt: skip
+    model.few_lost_order = family({
+        fewer: linear((1, b[fewer]), (-1, b[more])) <= 0 for more, fewer in consecutive(few, chosen)
+    })  # fmt: skip
+    model.place_count = family({
+        uq: linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure for uq in placed
+    })  # fmt: skip
+    model.enough_placed = family({
+        row: linear(*((j, y_[ujp]) for j, ujp in levels), (-1, c[uq])) <= -placed[uq].sure
+        for row, uq, levels in linked(placed, chosen.linking)
+    })  # fmt: skip
+    model.enough_placed_order = family({
+        high: linear((1, y_[high]), (-1, y_[low])) <= 0 for low, high in consecutive(placed, chosen)
+    })  # fmt: skip
+    model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
     return model
 
 
-def size(
-    X: ArrayLike,
-    y: ArrayLike | None = None,
-    coefficients: Coefficients | None = None,
-    *,
-    qid: ArrayLike | None = None,
-    units: Iterable[Any] | None = None,
-    **options: Any,
-) -> Size:
-    """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
-    return size_of(plan_of(instance_of(X, y, coefficients, qid, units, options)))
+def most_nonzeros(*data: Any, **options: Any) -> int:
+    """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
+    return mixed_layout(instance_of(*data, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
     """Every column's value for weights ``w``; as :func:`formulations.subrank.assignment`."""
-    info: Info = model.rerank_info
-    plan: Plan = info.plan
-    begun, _, wins = start(info, w, tolerance)
+    layout: MixedLayout = model.rerank_info.layout
+    begun, _, wins = start(model.rerank_info, w, tolerance)
     if begun.values is None:
         return begun
-    won = {pair for pair, state in zip(map(tuple, plan.wins.pairs.tolist()), wins.tolist()) if state}
+    won = {pair for pair, state in zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()) if state}
     beaten: dict[Key, int] = {}
-    for key, (before, added) in plan.counts.items():
-        known = (
-            plan.few[key].sure
-            if before is None
-            else beaten[before] + plan.few[key].sure - plan.few[before].sure
-        )
-        beaten[key] = known + sum((key[1], k) in won for k in added)
-    b = {
-        index: value
-        for key, ladder in plan.few.items()
-        for index, value in ladder.climbed(beaten[key]).items()
+    for key, (lower, added, sure) in layout.counts.items():
+        beaten[key] = sum(beaten[one] for one in lower) + sure + sum((key[1], k) in won for k in added)
+    b = climbed(layout.few, beaten)
+    standing = {
+        uq: ladder.sure + int(sum(b[uiq] for uiq in layout.losers[uq]))
+        for uq, ladder in layout.placed.items()
     }
-    standing = {key: plan.placed[key].sure + int(sum(b[i] for i in plan.losers[key])) for key in plan.placed}
-    y = {
-        index: value
-        for key in plan.placed
-        for index, value in plan.placed[key].climbed(standing[key]).items()
-    }
+    y = climbed(layout.placed, standing)
     return Assignment(
         begun.values | named("s", beaten) | named("b", b) | named("c", standing) | named("y", y)
     )
-
-
-def _win_count(plan: Plan, s: pyo.Var, z: pyo.Var) -> dict[Key, Row]:
-    rows: dict[Key, Row] = {}
-    for key, (before, added) in plan.counts.items():
-        wins = [z[key[1], k] for k in added]
-        if before is None:
-            rows[key] = total(s[key], wins, plan.few[key].sure)
-        else:
-            rows[key] = total(s[key], [s[before], *wins], plan.few[key].sure - plan.few[before].sure)
-    return rows

@@ -10,24 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from formulations.errors import FileFormatError, FormulationError
+from formulations.files import file_bytes, replace_all
 from formulations.mps_lines import check, fresh_names, lines, portable
-from formulations.mps_parser import file_bytes, parse
+from formulations.mps_parser import parse
+from formulations.program import Program
 from formulations.solutions import read_solution
-
-if TYPE_CHECKING:
-    from formulations.compile import Program
 
 __all__ = ["read", "read_sidecar", "read_solution", "sidecar_path", "write"]
 
@@ -74,7 +71,8 @@ def write(
         "schema": SCHEMA,
         "name": program.name,
         "sense": "max",
-        "offset": program.offset,
+        # The files' word for the constant.
+        "offset": program.constant,
         "sha256": hashlib.sha256(content).hexdigest(),
         "weights": [columns[j] for j in program.weights],
         "split_rows": {rows[i]: name for i, name in zip(np.flatnonzero(ranged), split, strict=True)},
@@ -88,7 +86,7 @@ def write(
         side = json.dumps(card, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=True) + "\n"
     except (TypeError, ValueError) as error:
         raise FormulationError(f"The data for the sidecar cannot be written as JSON: {error}") from error
-    _replace_both([(target, content), (beside, side.encode("ascii"))])
+    replace_all([(target, content), (beside, side.encode("ascii"))])
     return target, beside
 
 
@@ -100,7 +98,7 @@ def read(path: str | PathLike[str], *, sidecar: bool | None = None) -> Program:
     path : path
     sidecar : bool, optional
         True demands the ``.json`` beside it, False ignores it; by default it is used if it is there. Without
-        it the offset is what the file says (0 in our own), ``weights`` is empty and split rows stay split.
+        it the constant is what the file says (0 in our own), ``weights`` is empty and split rows stay split.
 
     Raises
     ------
@@ -186,7 +184,7 @@ def _restored(program: Program, card: Mapping[str, Any]) -> Program:
     return replace(
         program,
         name=card["name"],
-        offset=float(card["offset"]),
+        constant=float(card["offset"]),
         matrix=sparse.csr_array(program.matrix[np.flatnonzero(kept)]),
         row_lower=low[kept],
         row_upper=program.row_upper[kept],
@@ -196,30 +194,3 @@ def _restored(program: Program, card: Mapping[str, Any]) -> Program:
         ),
         weights=weights,
     )
-
-
-def _replace_both(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write all files beside their targets first; only then let them take the targets' names."""
-    waiting: list[tuple[Path, Path]] = []
-    done: list[Path] = []
-    try:
-        for target, content in files:
-            if target.is_dir():
-                raise FormulationError(f"{target} is a directory; give the name of a file.")
-            draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-            waiting.append((draft, target))
-            with open(draft, "xb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        for draft, target in waiting:
-            os.replace(draft, target)
-            done.append(target)
-    except BaseException as error:
-        for draft, target in waiting:
-            (target if target in done else draft).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise FormulationError(
-                f"{files[0][0]} cannot be written: {error.strerror}; choose another place."
-            ) from error
-        raise

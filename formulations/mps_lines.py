@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from formulations.errors import FormulationError
-
-if TYPE_CHECKING:
-    from formulations.compile import Program
+from formulations.program import LONGEST_NAME, Program
 
 HUGE = 1e20
 """Bounds from here on mean infinity to most solvers."""
-
-LONGEST_NAME = 16
 
 COST = "COST"
 
@@ -106,10 +101,10 @@ def _bounds(name: str, lower: float, upper: float, whole: bool) -> Iterator[str]
 
 def check(program: Program) -> None:
     """Raise FormulationError for a program that no file can hold or that solvers would read differently."""
-    figures = (program.cost, program.matrix.data, program.offset)
+    figures = (program.cost, program.matrix.data, program.constant)
     if not all(np.isfinite(part).all() for part in figures):
         raise FormulationError(
-            "A cost, a coefficient or the offset is not finite; no solver can read the program."
+            "A cost, a coefficient or the constant is not finite; no solver can read the program."
         )
     _check_side("row", program.rows, program.row_lower, program.row_upper)
     _check_side("column", program.columns, program.lower, program.upper)

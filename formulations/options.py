@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from formulations.data import Coefficients, Floats, GradedList, graded_lists, units_from_labels
-from formulations.errors import FormulationError, ModelTooLarge
+from formulations.errors import FormulationError
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,8 @@ class Options:
     box : pair of float arrays (d,), optional
         Lower and upper limits of ``w`` inside [-1, 1]; pairs that the box decides get no variable.
     max_nonzeros : int
-        Limit on the non-zeros of the constraint matrix; beyond it nothing is built.
+        Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
+        program whose bound lies beyond the limit is refused.
     """
 
     epsilon: float = 1e-4
@@ -96,27 +97,6 @@ class Options:
         return lower, upper
 
 
-@dataclass(frozen=True)
-class Size:
-    """Rows, columns and non-zeros of a program, counted before it is built."""
-
-    rows: int
-    columns: int
-    nonzeros: int
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.rows + other.rows, self.columns + other.columns, self.nonzeros + other.nonzeros)
-
-    def refuse_above(self, limit: int, name: str) -> None:
-        """Raise :class:`ModelTooLarge` when there are more than ``limit`` non-zeros."""
-        if self.nonzeros > limit:
-            raise ModelTooLarge(
-                f"The {name} program would have {self.nonzeros:,} non-zeros ({self.rows:,} rows, {self.columns:,} "
-                f"columns), above the limit of {limit:,}; rank fewer candidates, use linking='ordered' or the "
-                f"'mixed' program, or raise max_nonzeros."
-            )
-
-
 @dataclass(frozen=True, eq=False)
 class Instance:
     """What a builder reads: rows, lists, options and the limits of ``w`` that follow from them."""
@@ -128,9 +108,10 @@ class Instance:
     upper: Floats
 
     @property
-    def signs_allow(self) -> NDArray[np.bool_]:
-        """Features whose weight may differ from 0."""
-        return (self.lower < 0) | (self.upper > 0)
+    def switched(self) -> bool:
+        """Whether non-zero weights are priced or limited, and so need ``gamma``."""
+        limit = self.options.max_features
+        return self.options.C > 0 or (limit is not None and limit < self.lower.size)
 
 
 def rows_of(X: ArrayLike) -> Floats:
@@ -150,11 +131,12 @@ def rows_of(X: ArrayLike) -> Floats:
 
 def instance_of(
     X: ArrayLike,
-    y: ArrayLike | None,
-    coefficients: Coefficients | None,
-    qid: ArrayLike | None,
-    units: Iterable[Any] | None,
-    options: dict[str, Any],
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    **options: Any,
 ) -> Instance:
     """The instance of a builder's arguments; ``units`` overrides labels and coefficients."""
     data = rows_of(X)

@@ -32,7 +32,6 @@ Source: [RudinWang2018, appendix A.2], the setting of RankBoost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,25 +39,14 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from formulations.common import Assignment, add_weights, price, remember, size_of_weights, start
+from formulations.common import Assignment, add_weights, family, linear, maximise, new_model, start
 from formulations.data import Floats, Indices
 from formulations.errors import FormulationError
-from formulations.options import Instance, Options, Size, rows_of
-from formulations.rows import family, maximise
-from formulations.wins import OPEN, WON, Wins, mutual_pairs, one_above, pair_rows, wins_of
+from formulations.options import Instance, Options, rows_of
+from formulations.wins import Layout, mutual_pairs, open_slopes, pair_layout, wins_of
 
 Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
 """Also a sparse matrix; SciPy has no types for one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The program laid out before Pyomo sees it: pairs, what each open one pays, what is earned in any case."""
-
-    instance: Instance
-    wins: Wins
-    gains: Floats
-    offset: float
 
 
 def preferences_from_gains(gains: ArrayLike, qid: ArrayLike | None = None) -> tuple[Indices, Floats]:
@@ -114,26 +102,31 @@ def build(
     FormulationError
         For a negative weight, a row preferred to itself, or no preference at all.
     ModelTooLarge
-        If the program has more than ``max_nonzeros`` non-zeros.
+        If the program may have more than ``max_nonzeros`` non-zeros.
     """
-    plan = _plan(X, preferences, options)
-    instance = plan.instance
-    _size(plan).refuse_above(instance.options.max_nonzeros, "pairwise")
-    model = pyo.ConcreteModel(name)
-    add_weights(model, instance)
+    layout = _layout(X, preferences, options)
+    instance, chosen = layout.instance, layout.instance.options
+    model = new_model("pairwise", name, layout, {"one_above": "X"})
+    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
+    w, gamma = add_weights(model, instance)
     # 1 when item i is scored at least the margin above item k.
-    model.z = z = pyo.Var(list(map(tuple, plan.wins.open.tolist())), domain=pyo.Binary)
+    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
 
-    model.statistic = maximise((plan.gains.tolist(), list(z.values())), price(model, instance))
-    model.above_by_margin = family(pair_rows(model, instance, plan.wins))
-    model.one_above = family(one_above(z, mutual_pairs(plan.wins) if instance.options.extra_cuts else []))
-    model.rerank_info = remember("pairwise", plan.offset, instance, plan.wins, plan, {"one_above": "X"})
+    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
+    model.statistic = maximise(*((gains[ik], z[ik]) for ik in gains), *((-C, one) for one in gamma if C))
+    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
+    model.above_by_margin = family({
+        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+        for (i, k), a, M in open_slopes(instance, layout.wins)
+    })  # fmt: skip
+    both = mutual_pairs(layout.wins) if chosen.extra_cuts else []
+    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in both})
     return model
 
 
-def size(X: ArrayLike, preferences: Preferences, **options: Any) -> Size:
-    """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
-    return _size(_plan(X, preferences, options))
+def most_nonzeros(X: ArrayLike, preferences: Preferences, **options: Any) -> int:
+    """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
+    return _layout(X, preferences, options).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -141,14 +134,15 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     return start(model.rerank_info, w, tolerance)[0]
 
 
-def _plan(X: ArrayLike, preferences: Preferences, options: dict[str, Any]) -> Plan:
+def _layout(X: ArrayLike, preferences: Preferences, options: dict[str, Any]) -> Layout:
     data, chosen = rows_of(X), Options(**options)
     table = _table(preferences, data.shape[0])
     i, k = table.nonzero()
     instance = Instance(data, (), chosen, *chosen.limits(data.shape[1]))
     wins = wins_of(instance, np.stack([i, k], axis=1).astype(np.intp))
     gains = np.asarray(table[wins.pairs[:, 0], wins.pairs[:, 1]], dtype=np.float64).ravel()
-    return Plan(instance, wins, gains[wins.state == OPEN], float(gains[wins.state == WON].sum()))
+    # A pair stands in above_by_margin and may stand in one_above.
+    return pair_layout(instance, wins, gains, 0.0, 2)
 
 
 def _table(preferences: Preferences, n: int) -> sparse.csr_array:
@@ -182,8 +176,3 @@ def _table(preferences: Preferences, n: int) -> sparse.csr_array:
             f"Row {np.flatnonzero(table.diagonal())[0]} is preferred to itself; leave such pairs out."
         )
     return table
-
-
-def _size(plan: Plan) -> Size:
-    mutual = len(mutual_pairs(plan.wins)) if plan.instance.options.extra_cuts else 0
-    return size_of_weights(plan.instance) + plan.wins.size() + Size(mutual, 0, 2 * mutual)

@@ -19,7 +19,7 @@ Symbols
 At equal score the item of lower gain is above, and at equal gain the later row.
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.offset``.
+``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
 
 Subject to
 
@@ -68,14 +68,23 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, Info, add_weights, price, remember, start
+from formulations.common import (
+    Assignment,
+    Term,
+    add_weights,
+    family,
+    linear,
+    maximise,
+    named,
+    new_model,
+    start,
+)  # fmt: skip
 from formulations.data import Coefficients, Floats
 from formulations.errors import FormulationWarning
-from formulations.levels import crowding_rows, link
-from formulations.options import Size, instance_of
-from formulations.resolved_rank_plan import Plan, gap_pairs, plan_of, size_of
-from formulations.rows import Row, family, linear, maximise, named
-from formulations.wins import OPEN, WON, differences, mutual_pairs, one_above, pair_rows
+from formulations.levels import climbed, consecutive, linked
+from formulations.options import instance_of
+from formulations.rank_layouts import ResolvedRankLayout, resolved_rank_layout
+from formulations.wins import Pair, open_slopes, slopes
 
 ROWS = {
     "win_when_above": "A", "rank_from_wins": "S", "winner_higher": "H", "tie_to_lower_gain": "L", "tie_to_later": "E",
@@ -109,55 +118,71 @@ def build(
     FormulationWarning
         For a margin above :data:`WIDE`.
     """
-    instance = instance_of(X, y, coefficients, qid, units, options)
-    if instance.options.epsilon > WIDE:
-        warnings.warn(
-            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {instance.options.epsilon:g}, "
-            f"which lowers its optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
-            FormulationWarning,
-            stacklevel=2,
-        )
-    plan = plan_of(instance)
-    size_of(plan).refuse_above(instance.options.max_nonzeros, "resolved_rank")
-    ladders, gains = plan.ranks.ladders, plan.ranks.gains
-    model = pyo.ConcreteModel(name)
-    add_weights(model, instance)
+    instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
+    _warn_if_wide(instance.options.epsilon)
+    layout = resolved_rank_layout(instance)
+    chosen, ladders = instance.options, layout.ladders
+    model = new_model("resolved_rank", name, layout, ROWS)
+    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
+    w, gamma = add_weights(model, instance)
     # 1 when item i is scored at least the margin above item k.
-    model.z = z = pyo.Var(list(map(tuple, plan.wins.open.tolist())), domain=pyo.Binary)
+    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # How many rows stand below item i.
-    model.r = r = pyo.Var(list(plan.ranges), bounds=lambda _, i: plan.ranges[i])
+    model.r = r = pyo.Var(list(layout.ranges), bounds=lambda _, i: layout.ranges[i])
     # 1 when at least l - 1 rows stand below item i.
-    model.t = t = pyo.Var(list(gains), domain=pyo.Binary)
+    model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
-    model.statistic = maximise((list(gains.values()), list(t.values())), price(model, instance))
-    model.above_by_margin = family(pair_rows(model, instance, plan.wins))
-    model.win_when_above = family(_win_when_above(model, plan))
-    if instance.options.linking == "ordered":
-        model.rank_from_wins = family({i: _rank_from_wins(plan, i, r[i], z) for i in plan.ranges})
+    def above(coefficient: float, *pairs: Pair) -> list[Term]:
+        """Terms of the open pairs; a pair that no weights win adds nothing."""
+        return [(coefficient, z[pair]) for pair in pairs if pair in z]
+
+    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
+    model.statistic = maximise(*((gains[il], t[il]) for il in gains), *((-C, one) for one in gamma if C))
+    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik, and in the next family by its U_ik.
+    model.above_by_margin = family({
+        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+        for (i, k), a, M in open_slopes(instance, layout.wins)
+    })  # fmt: skip
+    model.win_when_above = family({
+        ik: linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0
+        for ik, a, _ in slopes(instance, layout.gap, layout.most)
+    })  # fmt: skip
+    if chosen.linking == "ordered":
+        model.rank_from_wins = family({
+            i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
+            == below.sure + len(below.by_tie)
+            for i, below in layout.standings.items() if i in r
+        })  # fmt: skip
     else:
-        model.winner_higher = family(_winner_higher(plan, r, z))
-        model.tie_to_lower_gain = family(_tie_to_lower_gain(plan, r, z))
-        model.tie_to_later = family(_tie_to_later(plan, r, z))
-    reach, order = link(ladders, t, r, instance.options)
-    model.reach_level = family(reach)
-    model.level_order = family(order)
-    model.distinct_ranks = family(crowding_rows(plan.ranks, t))
-    model.one_above = family(one_above(z, mutual_pairs(plan.wins) if instance.options.extra_cuts else []))
-    model.rerank_info = remember("resolved_rank", plan.ranks.offset, instance, plan.wins, plan, ROWS)
+        m = layout.length
+        # A pair won for certain has z_ik = 1 and no variable.
+        model.winner_higher = family({
+            (i, k): linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z)
+            for i, k in layout.maybe_above
+        })  # fmt: skip
+        model.tie_to_lower_gain = family({
+            (i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1 for i, k in layout.lower_gain
+        })  # fmt: skip
+        model.tie_to_later = family({
+            (i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later
+        })  # fmt: skip
+    model.reach_level = family({
+        row: linear(*((T, t[il]) for T, il in levels), (-1, r[i])) <= -ladders[i].sure
+        for row, i, levels in linked(ladders, chosen.linking)
+    })  # fmt: skip
+    model.level_order = family({
+        high: linear((1, t[high]), (-1, t[low])) <= 0 for low, high in consecutive(ladders, chosen)
+    })  # fmt: skip
+    model.distinct_ranks = family({
+        key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()
+    })  # fmt: skip
+    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})
     return model
 
 
-def size(
-    X: ArrayLike,
-    y: ArrayLike | None = None,
-    coefficients: Coefficients | None = None,
-    *,
-    qid: ArrayLike | None = None,
-    units: Iterable[Any] | None = None,
-    **options: Any,
-) -> Size:
-    """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
-    return size_of(plan_of(instance_of(X, y, coefficients, qid, units, options)))
+def most_nonzeros(*data: Any, **options: Any) -> int:
+    """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
+    return resolved_rank_layout(instance_of(*data, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -165,97 +190,40 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 
     Weights that put a difference into the gap between 0 and ``epsilon`` are not feasible here.
     """
-    info: Info = model.rerank_info
-    plan: Plan = info.plan
-    begun, weights, wins = start(info, w, tolerance)
+    layout: ResolvedRankLayout = model.rerank_info.layout
+    begun, difference, wins = start(model.rerank_info, w, tolerance)
     if begun.values is None:
         return begun
-    violated = _in_gap(plan, weights, tolerance)
+    violated = _in_gap(layout, difference, tolerance)
     if violated is not None:
         return Assignment(None, violated)
-    won = dict(zip(map(tuple, plan.wins.pairs.tolist()), wins.tolist()))
-    below = {
-        i: sum(won[i, k] if plan.yields(i, k) else not won[k, i] for k in plan.mates[i] if k != i)
-        for i in plan.ranges
-    }
-    levels = {
-        index: v for i, ladder in plan.ranks.ladders.items() for index, v in ladder.climbed(below[i]).items()
-    }
-    return Assignment(begun.values | named("r", below) | named("t", levels))
+    won = dict(zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()))
+    below = {}
+    for i in layout.ranges:
+        sure, by_win, by_tie = layout.standings[i]
+        below[i] = sure + sum(won[pair] for pair in by_win) + sum(not won[pair] for pair in by_tie)
+    return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)))
 
 
-def _in_gap(plan: Plan, w: Floats, tolerance: float) -> str | None:
-    difference = differences(plan.instance, plan.wins, w)
-    epsilon = plan.instance.options.epsilon
-    gap = (difference > tolerance) & (difference < epsilon - tolerance)
-    if plan.instance.options.big_m == "unit":
+def _warn_if_wide(epsilon: float) -> None:
+    if epsilon > WIDE:
+        warnings.warn(
+            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {epsilon:g}, which lowers its "
+            f"optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
+            FormulationWarning,
+            stacklevel=3,
+        )
+
+
+def _in_gap(layout: ResolvedRankLayout, difference: Floats, tolerance: float) -> str | None:
+    """The pair whose difference lies where ``win_when_above`` allows none, or None."""
+    options = layout.instance.options
+    gap = (difference > tolerance) & (difference < options.epsilon - tolerance)
+    if options.big_m == "unit":
         gap |= difference > 1 + tolerance
     if not gap.any():
         return None
     at = int(np.flatnonzero(gap)[0])
-    i, k = plan.wins.pairs[at].tolist()
-    where = "strictly between 0 and epsilon" if difference[at] < epsilon else "above 1"
+    i, k = layout.wins.pairs[at].tolist()
+    where = "strictly between 0 and epsilon" if difference[at] < options.epsilon else "above 1"
     return f"win_when_above[{i},{k}]: w.(x_{i} - x_{k}) = {difference[at]:.6g} is {where}"
-
-
-def _win_when_above(model: pyo.ConcreteModel, plan: Plan) -> dict[tuple[int, int], Row]:
-    X, options, kept = plan.instance.X, plan.instance.options, gap_pairs(plan)
-    pairs = plan.wins.pairs[kept]
-    # Not below epsilon, so that no row is divided by a number near 0.
-    largest = 1.0 if options.big_m == "unit" else np.maximum(plan.wins.high[kept], options.epsilon)[:, None]
-    slopes = ((X[pairs[:, 0]] - X[pairs[:, 1]]) / largest).tolist()
-    w, z = list(model.w.values()), model.z
-    rows: dict[tuple[int, int], Row] = {}
-    for pair, slope in zip(map(tuple, pairs.tolist()), slopes):
-        used = [j for j, a in enumerate(slope) if a]
-        win = [z[pair]] if plan.state[pair] == OPEN else []
-        rows[pair] = (
-            None,
-            linear([*(slope[j] for j in used), *[-1.0] * len(win)], [*(w[j] for j in used), *win]),
-            0.0,
-        )
-    return rows
-
-
-def _rank_from_wins(plan: Plan, i: int, rank: Any, z: pyo.Var) -> Row:
-    others = [k for k in plan.mates[i] if k != i]
-    yielding = [(i, k) for k in others if plan.yields(i, k)]
-    others_yield = [(k, i) for k in others if not plan.yields(i, k)]
-    sure = sum(plan.state[p] == WON for p in yielding) + sum(plan.state[p] != WON for p in others_yield)
-    wins, losses = ([z[p] for p in pairs if plan.state[p] == OPEN] for pairs in (yielding, others_yield))
-    coefficients = [1.0] + [-1.0] * len(wins) + [1.0] * len(losses)
-    return float(sure), linear(coefficients, [rank, *wins, *losses]), float(sure)
-
-
-def _winner_higher(plan: Plan, r: pyo.Var, z: pyo.Var) -> dict[tuple[int, int], Row]:
-    rows: dict[tuple[int, int], Row] = {}
-    for (i, k), state in plan.state.items():
-        m = float(len(plan.mates[i]))
-        if state == OPEN:
-            rows[i, k] = 1.0 - m, linear([1.0, -1.0, -m], [r[i], r[k], z[i, k]]), None
-        elif state == WON:
-            rows[i, k] = _above(plan, i, k, r, z, [])
-    return rows
-
-
-def _tie_to_lower_gain(plan: Plan, r: pyo.Var, z: pyo.Var) -> dict[tuple[int, int], Row]:
-    return {
-        (i, k): _above(plan, k, i, r, z, [(i, k)])
-        for (i, k), state in plan.state.items()
-        if plan.grade[i] > plan.grade[k] and state != WON
-    }
-
-
-def _tie_to_later(plan: Plan, r: pyo.Var, z: pyo.Var) -> dict[tuple[int, int], Row]:
-    return {
-        (i, k): _above(plan, k, i, r, z, [(i, k), (k, i)])
-        for (i, k), state in plan.state.items()
-        if i < k and plan.grade[i] == plan.grade[k] and WON not in (state, plan.state[k, i])
-    }
-
-
-def _above(plan: Plan, high: int, low: int, r: pyo.Var, z: pyo.Var, unless: list[tuple[int, int]]) -> Row:
-    """``r_high - r_low >= 1 - m sum of z``, over the open pairs among ``unless``."""
-    wins = [z[pair] for pair in unless if plan.state[pair] == OPEN]
-    size = float(len(plan.mates[high]))
-    return 1.0, linear([1.0, -1.0, *[size] * len(wins)], [r[high], r[low], *wins]), None

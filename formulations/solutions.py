@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from formulations.dialects import DIALECTS
+from formulations.dialects.raw import PointlessError, Raw, UnreadableError
 from formulations.errors import FileFormatError
+from formulations.files import file_bytes
 from formulations.mps_lines import portable
-from formulations.mps_parser import file_bytes
-from formulations.solution_dialects import DIALECTS, PointlessError, Raw, UnreadableError
-
-if TYPE_CHECKING:
-    from formulations.compile import Program
+from formulations.program import Program
 
 LARGEST_SOLUTION = 2**28
 """Bytes; larger solution files are refused before they are read."""
@@ -83,21 +81,19 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not lines:
         raise FileFormatError(f"{source} is empty; the solver has written no solution.")
-    matching = [
-        (name, reader) for name, test, reader in DIALECTS if (dialect in (None, name)) and test(lines)
-    ]
+    matching = [one for one in DIALECTS if dialect in (None, one.solver) and one.recognise(lines)]
     if not matching:
-        known = ", ".join(dict.fromkeys(name for name, _, _ in DIALECTS))
+        known = ", ".join(dict.fromkeys(one.solver for one in DIALECTS))
         expected = f"a solution of {dialect}" if dialect else f"a solution file of one of {known}"
         raise FileFormatError(f"{source} begins with {lines[0][1].strip()[:60]!r}, which is not {expected}.")
-    name, reader = matching[0]
+    found = matching[0]
     try:
-        raw = reader(lines)
+        raw = found.read(lines)
     except PointlessError as error:
         raise NoPointError(f"{source}, line {error.line}: {error}.", error.status) from None
     except UnreadableError as error:
-        raise FileFormatError(f"{source}, line {error.line}: {error} ({name}).") from None
-    return Solution(_by_column(raw, program, source), raw.status, name)
+        raise FileFormatError(f"{source}, line {error.line}: {error} ({found.solver}).") from None
+    return Solution(_by_column(raw, program, source), raw.status, found.solver)
 
 
 def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ Symbols
 =================  ====================================================================================
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.offset``.
+``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
 
 Subject to
 
@@ -52,35 +52,20 @@ equality ``z_ik + z_ki = 1`` is not offered: it forbids ties, hence ``w = 0``, w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, Info, add_weights, price, remember, size_of_weights, start
-from formulations.data import Coefficients, GradedList, Indices
-from formulations.levels import RankLevels, crowding_rows, link, rank_levels, size_of_rank_levels
-from formulations.options import Instance, Size, instance_of
-from formulations.rows import family, maximise, named, total
-from formulations.wins import OPEN, WON, Wins, asked_pairs, mutual_pairs, one_above, pair_rows, wins_of
+from formulations.common import Assignment, add_weights, family, linear, maximise, named, new_model, start
+from formulations.data import Coefficients
+from formulations.levels import climbed, consecutive, linked
+from formulations.options import instance_of
+from formulations.rank_layouts import SubrankLayout, subrank_layout
+from formulations.wins import open_slopes
 
 ROWS = {"win_count": "S", "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X"}
 """Prefixes of the short names of this program's own families."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The program laid out before Pyomo sees it: pairs, the rows each item may beat, its
-    levels, and the pairs that could beat each other.
-    """
-
-    instance: Instance
-    wins: Wins
-    opponents: dict[int, list[int]]
-    ranks: RankLevels
-    mutual: list[tuple[int, int]]
 
 
 def build(
@@ -122,46 +107,47 @@ def build(
     FormulationError
         For data or options that make no program.
     ModelTooLarge
-        If the program has more than ``max_nonzeros`` non-zeros.
+        If the program may have more than ``max_nonzeros`` non-zeros.
     """
-    instance = instance_of(X, y, coefficients, qid, units, options)
-    plan = _plan(instance)
-    _size(plan).refuse_above(instance.options.max_nonzeros, "subrank")
-    ladders, gains = plan.ranks.ladders, plan.ranks.gains
-    model = pyo.ConcreteModel(name)
-    add_weights(model, instance)
+    layout = subrank_layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
+    instance, chosen, ladders = layout.instance, layout.instance.options, layout.ladders
+    model = new_model("subrank", name, layout, ROWS)
+    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
+    w, gamma = add_weights(model, instance)
     # 1 when item i is scored at least the margin above item k.
-    model.z = z = pyo.Var(list(map(tuple, plan.wins.open.tolist())), domain=pyo.Binary)
+    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # How many rows item i beats.
     model.s = s = pyo.Var(list(ladders), bounds=lambda _, i: (ladders[i].sure, ladders[i].most))
     # 1 when item i beats at least l - 1 rows.
-    model.t = t = pyo.Var(list(gains), domain=pyo.Binary)
+    model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
-    model.statistic = maximise((list(gains.values()), list(t.values())), price(model, instance))
-    model.above_by_margin = family(pair_rows(model, instance, plan.wins))
-    model.win_count = family(
-        {i: total(s[i], [z[i, k] for k in plan.opponents[i]], ladders[i].sure) for i in ladders}
-    )
-    reach, order = link(ladders, t, s, instance.options)
-    model.reach_level = family(reach)
-    model.level_order = family(order)
-    model.distinct_ranks = family(crowding_rows(plan.ranks, t))
-    model.one_above = family(one_above(z, plan.mutual))
-    model.rerank_info = remember("subrank", plan.ranks.offset, instance, plan.wins, plan, ROWS)
+    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
+    model.statistic = maximise(*((gains[il], t[il]) for il in gains), *((-C, one) for one in gamma if C))
+    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
+    model.above_by_margin = family({
+        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+        for (i, k), a, M in open_slopes(instance, layout.wins)
+    })  # fmt: skip
+    model.win_count = family({
+        i: linear((1, s[i]), *((-1, z[i, k]) for k in layout.rivals[i])) == ladders[i].sure for i in ladders
+    })  # fmt: skip
+    model.reach_level = family({
+        row: linear(*((T, t[il]) for T, il in levels), (-1, s[i])) <= -ladders[i].sure
+        for row, i, levels in linked(ladders, chosen.linking)
+    })  # fmt: skip
+    model.level_order = family({
+        high: linear((1, t[high]), (-1, t[low])) <= 0 for low, high in consecutive(ladders, chosen)
+    })  # fmt: skip
+    model.distinct_ranks = family({
+        key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()
+    })  # fmt: skip
+    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})
     return model
 
 
-def size(
-    X: ArrayLike,
-    y: ArrayLike | None = None,
-    coefficients: Coefficients | None = None,
-    *,
-    qid: ArrayLike | None = None,
-    units: Iterable[Any] | None = None,
-    **options: Any,
-) -> Size:
-    """Rows, columns and non-zeros that :func:`build` would make of the same arguments."""
-    return _size(_plan(instance_of(X, y, coefficients, qid, units, options)))
+def most_nonzeros(*data: Any, **options: Any) -> int:
+    """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
+    return subrank_layout(instance_of(*data, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -175,42 +161,9 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     tolerance : float
         Differences this far below the margin still count as wins.
     """
-    info: Info = model.rerank_info
-    plan: Plan = info.plan
-    begun, _, wins = start(info, w, tolerance)
+    layout: SubrankLayout = model.rerank_info.layout
+    begun, _, won = start(model.rerank_info, w, tolerance)
     if begun.values is None:
         return begun
-    ladders = plan.ranks.ladders
-    beaten = {i: int(wins[plan.wins.of(i)].sum()) for i in ladders}
-    levels = {index: value for i in ladders for index, value in ladders[i].climbed(beaten[i]).items()}
-    return Assignment(begun.values | named("s", beaten) | named("t", levels))
-
-
-def _plan(instance: Instance) -> Plan:
-    wins = wins_of(instance, asked_pairs(instance, "subrank", _others))
-    relevant = [i for item in instance.lists for i in item.relevant.tolist()]
-    opponents = {i: wins.pairs[wins.of(i)][wins.state[wins.of(i)] == OPEN, 1].tolist() for i in relevant}
-    sure = {i: int((wins.state[wins.of(i)] == WON).sum()) for i in relevant}
-    ranges = {i: (sure[i], sure[i] + len(opponents[i])) for i in relevant}
-    ranks = rank_levels(instance.lists, ranges, instance.options.cuts)
-    if instance.options.big_m == "pair":
-        # A row of the literal form limits w even if nothing counts its win.
-        wins = wins.only(np.isin(wins.pairs[:, 0], list(ranks.ladders)))
-    cut = instance.options.cuts or instance.options.extra_cuts
-    return Plan(instance, wins, opponents, ranks, mutual_pairs(wins) if cut else [])
-
-
-def _others(item: GradedList, i: Indices, k: Indices) -> NDArray[np.bool_]:
-    return i != k
-
-
-def _size(plan: Plan) -> Size:
-    ladders, options = plan.ranks.ladders, plan.instance.options
-    counted = sum(len(plan.opponents[i]) for i in ladders)
-    return (
-        size_of_weights(plan.instance)
-        + plan.wins.size()
-        + Size(len(ladders), len(ladders), len(ladders) + counted)
-        + size_of_rank_levels(plan.ranks, options)
-        + Size(len(plan.mutual), 0, 2 * len(plan.mutual))
-    )
+    beaten = {i: int(won[layout.wins.of(i)].sum()) for i in layout.ladders}
+    return Assignment(begun.values | named("s", beaten) | named("t", climbed(layout.ladders, beaten)))

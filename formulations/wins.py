@@ -1,24 +1,31 @@
-"""Who beats whom: pairs, what the box says about them, and the row that ties ``z_ik`` to ``w``."""
+"""Pairs of rows ``(i, k)``: which of them a program asks about, what the box of ``w`` decides, how they are scaled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from formulations.data import Floats, GradedList, Indices
 from formulations.errors import ModelTooLarge
-from formulations.options import Instance, Size
-from formulations.rows import Row, linear
+from formulations.options import Instance
 
 LOST, OPEN, WON = -1, 0, 1
 
 # A difference this close to the margin is left to the solver, whose own tolerance is far larger.
 ROUNDING = 1e-12
 CHUNK = 1 << 16
+
+ENTRIES_OF_A_FEATURE = 5
+"""``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one."""
+
+ENTRIES_OF_A_LEVEL = 7
+"""Largest number of entries that a level adds to all families together, with every option that adds some."""
+
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +51,9 @@ class Wins:
     entries: Indices
 
     @property
-    def open(self) -> Indices:
-        """The open pairs, (q, 2)."""
-        return self.pairs[self.state == OPEN]
+    def open(self) -> list[Pair]:
+        """The open pairs."""
+        return list(map(tuple, self.pairs[self.state == OPEN].tolist()))
 
     def of(self, i: int) -> slice:
         """Positions of the pairs of item ``i``."""
@@ -57,11 +64,50 @@ class Wins:
         columns = ("pairs", "state", "low", "high", "entries")
         return replace(self, **{name: getattr(self, name)[wanted] for name in columns})
 
-    def size(self) -> Size:
-        """Columns ``z`` and rows ``above_by_margin``."""
-        open_ = self.state == OPEN
-        count = int(open_.sum())
-        return Size(count, count, count + int(self.entries[open_].sum()))
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What a program consists of, known before Pyomo sees it; programs with ranks add their counts and levels.
+
+    Attributes
+    ----------
+    instance : Instance
+    wins : Wins
+    gains : dict of index to float
+        What the objective pays for each variable in it.
+    constant : float
+        What is earned in any case.
+    nonzeros : int
+        Upper bound on the non-zeros of the constraint matrix.
+    """
+
+    instance: Instance
+    wins: Wins
+    gains: dict[Any, float]
+    constant: float
+    nonzeros: int
+
+
+def pair_layout(instance: Instance, wins: Wins, gains: Floats, constant: float, rows: int) -> Layout:
+    """Layout of a program that pays ``gains`` for its pairs, each of them in ``rows`` rows."""
+    paid = dict(zip(wins.open, gains[wins.state == OPEN].tolist()))
+    constant += float(gains[wins.state == WON].sum())
+    return Layout(instance, wins, paid, constant, nonzeros_bound(instance, wins, rows))
+
+
+def nonzeros_bound(instance: Instance, wins: Wins, rows: int, levels: int = 0) -> int:
+    """Upper bound on the non-zeros of a program that asks for the features of a pair in one row only.
+
+    Parameters
+    ----------
+    rows : int
+        In how many rows the variable of an open pair stands at most.
+    levels : int
+        Number of level variables.
+    """
+    open_ = wins.state == OPEN
+    switches = ENTRIES_OF_A_FEATURE * instance.lower.size if instance.switched else 0
+    return switches + int(rows * open_.sum() + wins.entries[open_].sum()) + ENTRIES_OF_A_LEVEL * levels
 
 
 Ask = Callable[[GradedList, Indices, Indices], NDArray[np.bool_]]
@@ -135,36 +181,32 @@ def _chunks(count: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK))
 
 
-def switch(instance: Instance, low: Floats) -> Floats:
-    """``M_ik`` of ``M_ik z_ik <= w.(x_i - x_k) + M_ik - epsilon``: 1, or the smallest valid one."""
-    epsilon = instance.options.epsilon
+def big_m(instance: Instance, wins: Wins) -> Floats:
+    """``M_ik`` of ``M_ik z_ik <= w.(x_i - x_k) + M_ik - epsilon`` for the open pairs: 1, or the smallest valid one."""
+    low, epsilon = wins.low[wins.state == OPEN], instance.options.epsilon
     # Not below epsilon, so that no row is divided by a number near 0.
     return np.ones(low.size) if instance.options.big_m == "unit" else np.maximum(epsilon - low, epsilon)
 
 
-def pair_rows(model: pyo.ConcreteModel, instance: Instance, wins: Wins) -> dict[tuple[int, int], Row]:
-    """``above_by_margin``: ``z_ik - w.(x_i - x_k) / M_ik <= (M_ik - epsilon) / M_ik`` for the open pairs."""
-    pairs = wins.open
-    big = switch(instance, wins.low[wins.state == OPEN])
-    slopes = ((instance.X[pairs[:, 1]] - instance.X[pairs[:, 0]]) / big[:, None]).tolist()
-    sides = ((big - instance.options.epsilon) / big).tolist()
-    w, z = list(model.w.values()), model.z
-    rows: dict[tuple[int, int], Row] = {}
-    for pair, slope, side in zip(map(tuple, pairs.tolist()), slopes, sides):
-        kept = [j for j, a in enumerate(slope) if a]
-        rows[pair] = None, linear([1.0, *(slope[j] for j in kept)], [z[pair], *(w[j] for j in kept)]), side
-    return rows
+Slope = list[tuple[int, float]]
 
 
-def mutual_pairs(wins: Wins) -> list[tuple[int, int]]:
+def slopes(instance: Instance, pairs: Indices, divisor: Floats) -> Iterator[tuple[Pair, Slope, float]]:
+    """Each pair, the entries ``(j, a_j)`` of ``a = (x_i - x_k) / divisor`` that are not 0, and its divisor."""
+    rows = ((instance.X[pairs[:, 0]] - instance.X[pairs[:, 1]]) / divisor[:, None]).tolist()
+    for (i, k), row, number in zip(pairs.tolist(), rows, divisor.tolist()):
+        yield (i, k), [(j, a) for j, a in enumerate(row) if a], number
+
+
+def open_slopes(instance: Instance, wins: Wins) -> Iterator[tuple[Pair, Slope, float]]:
+    """Each open pair, the entries of ``(x_i - x_k) / M_ik`` that are not 0, and ``M_ik``."""
+    return slopes(instance, wins.pairs[wins.state == OPEN], big_m(instance, wins))
+
+
+def mutual_pairs(wins: Wins) -> list[Pair]:
     """Open pairs ``(i, k)``, ``i < k``, whose reverse is open too."""
-    open_ = set(map(tuple, wins.open.tolist()))
-    return [(i, k) for i, k in wins.open.tolist() if i < k and (k, i) in open_]
-
-
-def one_above(z: pyo.Var, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
-    """``z_ik + z_ki <= 1``: two items cannot both be above each other."""
-    return {(i, k): (None, linear([1.0, 1.0], [z[i, k], z[k, i]]), 1.0) for i, k in pairs}
+    open_ = set(wins.open)
+    return [(i, k) for i, k in wins.open if i < k and (k, i) in open_]
 
 
 def differences(instance: Instance, wins: Wins, w: Floats) -> Floats:
@@ -174,19 +216,3 @@ def differences(instance: Instance, wins: Wins, w: Floats) -> Floats:
         for part in _chunks(len(wins.pairs))
     ]
     return np.concatenate([np.empty(0), *parts])
-
-
-def won(instance: Instance, wins: Wins, w: Floats, tolerance: float) -> NDArray[np.bool_]:
-    """For every pair asked about whether ``w`` wins it, to within ``tolerance``."""
-    reached = differences(instance, wins, w) >= instance.options.epsilon - tolerance
-    return (wins.state == WON) | ((wins.state == OPEN) & reached)
-
-
-def outside_unit_range(instance: Instance, wins: Wins, w: Floats, tolerance: float) -> str | None:
-    """The pair whose loss is too large for the literal form, or None."""
-    difference = differences(instance, wins, w)
-    low = instance.options.epsilon - 1
-    if not (difference < low - tolerance).any():
-        return None
-    i, k = wins.pairs[difference.argmin()].tolist()
-    return f"above_by_margin[{i},{k}]: w.(x_{i} - x_{k}) = {difference.min():.6g} is below epsilon - 1"

@@ -1,19 +1,18 @@
 """Small instances of every program with their proved optima, as portable files for any solver.
 
-Each is a pair ``<name>.mps`` and ``<name>.json``.  The sidecar's ``data`` holds the instance itself and
-``optimum``: the largest objective, offset included, proved by enumeration in rational arithmetic.  A solver that
-minimises the file must find ``offset - optimum``.
-
-The files are rewritten by ``python -m formulations.library --regenerate`` and by nothing else.
+Each is a pair ``<name>.mps`` and ``<name>.json``. The sidecar's ``data`` holds the instance itself and
+``optimum``: the largest objective, its constant included, proved by enumeration in rational arithmetic. A solver that
+minimises the file must find the sidecar's ``offset`` less ``optimum``. The source tree's ``python -m benchmarks.library
+--regenerate`` writes the files.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from formulations.compile import Program
+from formulations import mps
+from formulations.program import Program
 
 FOLDER = Path(__file__).parent
 
@@ -38,6 +37,4 @@ def path(name: str) -> Path:
 
 def load(name: str) -> tuple[Program, dict[str, Any]]:
     """The program of an instance and the data of its sidecar: the instance, its ``optimum`` and how it was proved."""
-    from formulations import mps
-
     return mps.read(path(name)), mps.read_sidecar(path(name))["data"]

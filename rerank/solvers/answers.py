@@ -88,7 +88,7 @@ def verified(name: str, program: Program, answer: Answer, seconds: float) -> Out
     claim = answer.claim
     bound = -math.inf if claim.infeasible else math.inf
     if claim.bound is not None:
-        bound = program.offset - claim.bound
+        bound = program.constant - claim.bound
     outcome = Outcome(
         stop=claim.stop,
         holds=Holds.nothing,
@@ -118,9 +118,9 @@ def verified(name: str, program: Program, answer: Answer, seconds: float) -> Out
             f"The point of {who} violates the program by {violation:.3g}, and {ACCEPTED:g} is allowed: "
             "it solved another problem, or its tolerance is too loose."
         )
-    if claim.objective is not None and abs(program.offset - claim.objective - objective) > allowed:
+    if claim.objective is not None and abs(program.constant - claim.objective - objective) > allowed:
         raise SolverError(
-            f"{who} claims the objective {program.offset - claim.objective:.9g} for a point whose objective is "
+            f"{who} claims the objective {program.constant - claim.objective:.9g} for a point whose objective is "
             f"{objective:.9g}: it solved another problem than the file states."
         )
     if claim.optimal and claim.bound is None:

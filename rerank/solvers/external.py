@@ -15,7 +15,7 @@ MODEL = "model.mps"
 """Name of the file a solver reads, in its working directory."""
 
 SOLUTION = "answer.sol"
-"""Name of the file it writes there, in a format of :mod:`formulations.solution_dialects`."""
+"""Name of the file it writes there, in a format of :mod:`formulations.dialects`."""
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def solve(
     if point is not None and point.shape != program.cost.shape:
         raise InputError(f"The start has shape {point.shape}; the program has {program.cost.size} columns.")
     # HiGHS itself accepts a cost that is not a number.
-    parts = (program.cost, program.matrix.data, program.offset)
+    parts = (program.cost, program.matrix.data, program.constant)
     sides = (program.row_lower, program.row_upper, program.lower, program.upper)
     if not all(np.isfinite(part).all() for part in parts) or any(np.isnan(side).any() for side in sides):
         raise InputError(f"A number in {described(program)} is not finite; build it from finite data.")
@@ -132,7 +132,7 @@ class _Session:
         self.listener.attach(self.highs)
         _set_options(self.highs, options, presolve)
         if options.cutoff is not None:
-            self.highs.setOptionValue("objective_bound", program.offset - options.cutoff)
+            self.highs.setOptionValue("objective_bound", program.constant - options.cutoff)
         self._pass_model()
         self.refused = start is not None and not self._pass_start(start)
 
@@ -212,7 +212,7 @@ class _Session:
     def _header(self) -> str:
         hidden = ("progress", "log_file")
         shown = {name: value for name, value in vars(self.options).items() if name not in hidden}
-        what = f"{described(self.program)}, offset {self.program.offset!r}"
+        what = f"{described(self.program)}, constant {self.program.constant!r}"
         return f"HiGHS {self.highs.version()}\n{what}\noptions {shown}\n\n"
 
 

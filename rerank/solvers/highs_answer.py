@@ -131,7 +131,7 @@ class Ended:
         elif claim in ("infeasible", "unsure"):
             bound = -math.inf
         elif program.integer.any():
-            bound = math.inf if math.isinf(self.dual_bound) else program.offset - self.dual_bound
+            bound = math.inf if math.isinf(self.dual_bound) else program.constant - self.dual_bound
         else:
             bound = self.final.objective if claim == "optimal" and self.final is not None else math.inf
         # Under a cut-off HiGHS calls whatever point it holds optimal and repeats its objective as the bound.

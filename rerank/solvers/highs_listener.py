@@ -97,11 +97,11 @@ class Listener:
         self._moved(event)
 
     def _moved(self, event: Any) -> None:
-        out, offset = event.data_out, self.program.offset
+        out, constant = event.data_out, self.program.constant
         # Before the first node HiGHS's bound is infinite and may have either sign.
-        bound = math.inf if math.isinf(out.mip_dual_bound) else offset - out.mip_dual_bound
+        bound = math.inf if math.isinf(out.mip_dual_bound) else constant - out.mip_dual_bound
         seconds = time.monotonic() - self.began
-        self.latest = Progress(seconds, offset - out.mip_primal_bound, bound, int(out.mip_node_count))
+        self.latest = Progress(seconds, constant - out.mip_primal_bound, bound, int(out.mip_node_count))
         self._asked(event)
 
     def _asked(self, event: Any) -> None:

@@ -9,12 +9,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from formulations.program import Program
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +29,8 @@ class Stop(StrEnum):
     interrupted = "interrupted"
     node_limit = "node_limit"
     error = "error"
+    contradicted = "contradicted"
+    """It claims something that a known point refutes. No bound is taken from it."""
 
 
 class Holds(StrEnum):
@@ -35,6 +39,29 @@ class Holds(StrEnum):
     optimal = "optimal"
     feasible = "feasible"
     nothing = "nothing"
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point with the figures recomputed from it."""
+
+    x: Floats
+    objective: float
+    violation: float
+
+    @classmethod
+    def of(cls, program: Program, x: ArrayLike) -> Point:
+        """The point ``x`` of a program.
+
+        Raises
+        ------
+        InputError
+            If it has another number of columns.
+        """
+        given = np.array(x, dtype=np.float64)
+        if given.shape != program.cost.shape:
+            raise InputError(f"The start has shape {given.shape}; the program has {program.cost.size} columns.")
+        return cls(given, program.objective(given), program.violation(given))
 
 
 @dataclass(frozen=True)
@@ -132,9 +159,9 @@ class Outcome:
     x : float64 array (n,), optional
         The point, in the order of the program's columns.
     objective : float, optional
-        The program's objective at ``x``, offset included; never the number the solver printed.
+        The program's objective at ``x``, constant included; never the number the solver printed.
     bound : float
-        The solver's bound, in the program's maximise sense, offset included; infinite if it gave none.
+        The solver's bound, in the program's maximise sense, constant included; infinite if it gave none.
     nodes : int
         -1 if the solver does not say.
     seconds : float
@@ -168,6 +195,11 @@ class Outcome:
     def gap(self) -> float:
         """``bound - objective``: absolute; infinite if either is missing."""
         return gap_between(self.bound, -math.inf if self.objective is None else self.objective)
+
+    @property
+    def who(self) -> str:
+        """Solver and version, for a sentence: ``CBC 2.10.8``."""
+        return f"{self.solver} {self.version}" if self.version[:1].isdigit() else f"{self.solver} ({self.version})"
 
 
 def gap_between(bound: float, incumbent: float) -> float:

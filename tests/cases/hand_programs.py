@@ -17,7 +17,7 @@ def program(
     lower,
     upper,
     integer,
-    offset=0.0,
+    constant=0.0,
     columns=None,
     rows=None,
     weights=(),
@@ -29,7 +29,7 @@ def program(
     return Program(
         name=name,
         cost=np.asarray(cost, dtype=np.float64),
-        offset=float(offset),
+        constant=float(constant),
         matrix=table,
         row_lower=np.asarray(row_lower, dtype=np.float64),
         row_upper=np.asarray(row_upper, dtype=np.float64),
@@ -62,13 +62,13 @@ def every_bound():
         lower=[-1.0, 0.0, -INF, 0.0, 2.0, -INF, -3.0],
         upper=[1.0, 1.0, INF, 7.5, INF, -2.5, INF],
         integer=[0, 1, 0, 0, 1, 0, 1],
-        offset=1.25,
+        constant=1.25,
         columns=("w0", "z3_7", "a_longer_name_16", "w1", "n0", "m0", "n1"),
         weights=(0, 3),
     )
 
 
-def auc(n, d, seed=0, epsilon=1e-4, offset=3.5):
+def auc(n, d, seed=0, epsilon=1e-4, constant=3.5):
     """The pairs of one list: z = 1 only where the weights put a positive above a negative; and those differences."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
@@ -87,7 +87,7 @@ def auc(n, d, seed=0, epsilon=1e-4, offset=3.5):
             lower=np.r_[-np.ones(d), np.zeros(len(D))],
             upper=np.ones(d + len(D)),
             integer=np.r_[np.zeros(d), np.ones(len(D))],
-            offset=offset,
+            constant=constant,
             columns=[f"w{j}" for j in range(d)] + [f"z{i}_{k}" for i in positive for k in negative],
             weights=range(d),
         ),
@@ -108,7 +108,7 @@ def knapsack():
     choices = (np.arange(1024)[:, None] >> np.arange(10)) & 1
     best = float((choices @ gain)[choices @ weight <= room].max())
     made = program(
-        "knapsack", gain, weight[None], [-INF], [room], np.zeros(10), np.ones(10), np.ones(10), offset=-7.0
+        "knapsack", gain, weight[None], [-INF], [room], np.zeros(10), np.ones(10), np.ones(10), constant=-7.0
     )
     return made, best - 7.0
 
@@ -126,7 +126,7 @@ def mixed_signs():
         lower=[-4.0, -4.0, -INF],
         upper=[4.0, 4.0, INF],
         integer=[1, 1, 0],
-        offset=0.0,
+        constant=0.0,
     )
     return made, float(best)
 

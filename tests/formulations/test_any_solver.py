@@ -43,7 +43,7 @@ def by_highs_own_reader(path):
     values, status, _ = highs.read_and_solve(path)
     program = mps.read(path)
     assert status == "kOptimal" and list(values) != []
-    return program.objective(list(values.values())) - program.offset
+    return program.objective(list(values.values())) - program.constant
 
 
 def by_everyone(path):
@@ -63,7 +63,7 @@ def test_the_library(name):
     for solver, outcome in by_everyone(path).items():
         assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal), solver
         assert outcome.objective == pytest.approx(data["optimum"], abs=1e-6), solver
-    assert by_highs_own_reader(path) == pytest.approx(data["optimum"] - made.offset, abs=1e-6)
+    assert by_highs_own_reader(path) == pytest.approx(data["optimum"] - made.constant, abs=1e-6)
 
 
 def test_the_library_is_there():

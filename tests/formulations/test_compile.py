@@ -33,7 +33,7 @@ def small():
 def test_a_small_model_by_hand():
     p = compile_model(small())
     assert p.columns == ("x0", "x1", "x2", "x3", "x4") and p.weights.tolist() == [0, 1, 2]
-    assert p.cost.tolist() == [2, 0, 0, -1, 0] and p.offset == 5.0
+    assert p.cost.tolist() == [2, 0, 0, -1, 0] and p.constant == 5.0
     assert p.matrix.toarray().tolist() == [
         [1, 0, 0, 3, 0], [1, 0, 0, 0, -1], [0, 0, 0, 1, -2], [1, 0, 0, 0, 1], [1, 0, 0, 0, 1],
     ]  # fmt: skip
@@ -54,14 +54,14 @@ def test_minimising_is_maximising_the_negated():
     model.del_component("total")
     model.total = pyo.Objective(expr=model.n - 3, sense=pyo.minimize)
     p = compile_model(model)
-    assert p.cost.tolist() == [0, 0, 0, -1, 0] and p.offset == 3.0
+    assert p.cost.tolist() == [0, 0, 0, -1, 0] and p.constant == 3.0
 
 
 def test_fixed_and_unused_columns_keep_their_place():
     model = small()
     model.w[0].fix(0.5)
     p = compile_model(model)
-    assert (p.lower[0], p.upper[0], p.cost[0]) == (0.5, 0.5, 0.0) and p.offset == 6.0
+    assert (p.lower[0], p.upper[0], p.cost[0]) == (0.5, 0.5, 0.0) and p.constant == 6.0
     assert p.row_upper[0] == 3.5 and len(p.columns) == 5
 
 
@@ -88,7 +88,7 @@ def test_arrays_say_what_the_model_says(seed, stream):
         x = rng.normal(size=len(variables))
         for data, value in zip(variables, x, strict=True):
             data.set_value(value, skip_validation=True)
-        assert p.objective(x) == pytest.approx(pyo.value(model.statistic) + model.rerank_info.offset)
+        assert p.objective(x) == pytest.approx(pyo.value(model.statistic) + model.rerank_info.constant)
         rows = [c for block in model.component_objects(pyo.Constraint) for c in block.values()]
         assert len(rows) == len(p.rows)
         activity = p.matrix @ x
@@ -159,7 +159,7 @@ def test_names_that_collide_beyond_repair_are_refused():
     model.o = pyo.Objective(expr=model.w[0] + model.w[3])
     model.other = pyo.Var([7, 8], bounds=(0, 1))
     # Columns 2 and 3 have no short name and are numbered, but x3 is already the name of a weight.
-    model.rerank_info = SimpleNamespace(short={"w": "x"}, offset=0.0)
+    model.rerank_info = SimpleNamespace(short={"w": "x"}, constant=0.0)
     with pytest.raises(FormulationError, match="collide with its numbered names"):
         compile_model(model)
 

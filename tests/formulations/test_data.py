@@ -38,7 +38,7 @@ def test_units_of_one_list_are_gathered_whatever_their_order():
     low, high = unit([0, 2], [1], factor=2.0), unit([2], [0, 1], factor=3.0)
     for order in ([low, high], [high, low]):
         (item,) = graded_lists([*order, unit([1], [0, 2], factor=0.0)], 3)
-        assert item.grade.tolist() == [1, 0, 2] and item.worth.tolist() == [2.0, 0.0, 5.0]
+        assert item.grade.tolist() == [1, 0, 2] and item.factor.tolist() == [2.0, 0.0, 5.0]
         assert [u.positive.size for u in item.units] == [1, 2] and item.relevant.tolist() == [0, 2]
 
 

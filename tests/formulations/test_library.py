@@ -1,16 +1,16 @@
-"""The library of small instances: the same bytes from the same code, and optima that stand up to two other judges."""
+"""The library of small instances: the same bytes from the same code, and optima that two other computations confirm."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from benchmarks.library import __main__ as command
+from benchmarks.library import enumeration
+from benchmarks.library.instances import INSTANCES, Instance, coefficients
 from formulations import library, mps
 from formulations.compile import compile_model
 from formulations.data import units_from_labels
-from formulations.library import __main__ as command
-from formulations.library import enumeration
-from formulations.library.instances import INSTANCES, Instance, coefficients
 from tests.cases.programs import PROGRAMS
 from tests.oracles import programs as oracle
 

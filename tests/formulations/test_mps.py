@@ -12,7 +12,8 @@ from scipy import sparse
 from formulations import mps
 from formulations.compile import Program
 from formulations.errors import FileFormatError, FormulationError
-from formulations.mps_parser import file_bytes, parse
+from formulations.files import file_bytes
+from formulations.mps_parser import parse
 from tests.cases.hand_programs import INF, auc, every_bound, program
 
 GOLDEN = """NAME golden FREE
@@ -47,12 +48,12 @@ ENDATA
 def golden():
     return program(
         "golden", [2.0, -(0.1 + 0.2), 0.0], [[1.0, 1 / 3, 0.0], [0.0, -1e-7, 0.0]], [-2.0, 0.0], [1.5, 0.0],
-        [-1.0, 0.0, 0.0], [1.0, 1.0, INF], [0, 1, 0], offset=0.7, columns=("w0", "z0_1", "x2"), weights=[0],
+        [-1.0, 0.0, 0.0], [1.0, 1.0, INF], [0, 1, 0], constant=0.7, columns=("w0", "z0_1", "x2"), weights=[0],
     )  # fmt: skip
 
 
 def assert_same(a: Program, b: Program):
-    assert (a.name, a.columns, a.rows, a.offset) == (b.name, b.columns, b.rows, b.offset)
+    assert (a.name, a.columns, a.rows, a.constant) == (b.name, b.columns, b.rows, b.constant)
     for field in ("cost", "row_lower", "row_upper", "lower", "upper", "integer", "weights"):
         one, two = getattr(a, field), getattr(b, field)
         assert one.dtype == two.dtype and np.array_equal(one, two), field
@@ -93,7 +94,7 @@ def programs(draw, entry=FINITE):
     return Program(
         name=draw(NAMES),
         cost=np.array(draw(st.lists(FINITE, min_size=n, max_size=n))),
-        offset=draw(FINITE),
+        constant=draw(FINITE),
         matrix=sparse.csr_array(np.array(entries, dtype=float).reshape(m, n)),
         row_lower=row_lower,
         row_upper=row_upper,
@@ -136,7 +137,7 @@ def test_without_its_sidecar_a_file_is_what_other_solvers_see(tmp_path):
     path, beside = mps.write(golden(), tmp_path / "g.mps")
     beside.unlink()
     alone = mps.read(path)
-    assert alone.offset == 0.0 and alone.weights.size == 0 and alone.rows == ("r0", "r1", "s0")
+    assert alone.constant == 0.0 and alone.weights.size == 0 and alone.rows == ("r0", "r1", "s0")
     assert np.array_equal(alone.cost, golden().cost)
     with pytest.raises(FileFormatError, match="existing file"):
         mps.read(path, sidecar=True)
@@ -186,7 +187,7 @@ def change(made, **fields):
 
 REFUSED = [
     (dict(cost=np.array([1.0, np.nan, 0.0])), "not finite"),
-    (dict(offset=INF), "not finite"),
+    (dict(constant=INF), "not finite"),
     (dict(matrix=sparse.csr_array(np.array([[INF, 0, 0], [0, 0, 0.0]]))), "not finite"),
     (dict(lower=np.array([2.0, 0.0, 0.0])), "bounds 2.0 and 1.0 of the column 'w0'"),
     (dict(upper=np.array([1.0, 1.0, np.nan])), "Nothing satisfies"),
@@ -338,7 +339,7 @@ BOUNDS
 ENDATA
 """
     made = parse(text.encode(), "f.mps")
-    assert made.cost.tolist() == [1.5, -2.0] and made.offset == 4.0
+    assert made.cost.tolist() == [1.5, -2.0] and made.constant == 4.0
     assert made.row_lower.tolist() == [6.0, 1.0, -3.0] and made.row_upper.tolist() == [10.0, 3.5, 0.0]
     assert (
         made.lower.tolist() == [-INF, 0.0]
@@ -346,7 +347,7 @@ ENDATA
         and made.integer.tolist() == [False, True]
     )
     assert parse(text.replace("    MAX\n", "    MIN\n").encode(), "f.mps").cost.tolist() == [-1.5, 2.0]
-    assert parse(text.replace("OBJSENSE\n    MAX", "OBJSENSE MAX").encode(), "f.mps").offset == 4.0
+    assert parse(text.replace("OBJSENSE\n    MAX", "OBJSENSE MAX").encode(), "f.mps").constant == 4.0
 
 
 @given(data=st.data())

@@ -1,7 +1,9 @@
-"""Sizes counted before building, the refusal of large models, and names short enough for any file."""
+"""Sizes bounded before building, the refusal of large models, and names short enough for any file."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from formulations import auc, mixed, pairwise, resolved_rank, subrank
 from formulations.compile import LONGEST_NAME, compile_model
@@ -11,13 +13,38 @@ from tests.cases.programs import PROGRAMS, coefficients, draw
 pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_counted_size_is_the_built_size(seed):
-    case = draw(seed)
+def bound_and_number(case, name):
+    """Upper bound on the non-zeros, known before building, and their true number."""
+    bound = PROGRAMS[name][0].most_nonzeros(case.X, units=case.units, **case.options)
+    return bound, compile_model(case.build(name)).matrix.nnz
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(3, 12))
+def test_no_model_has_more_non_zeros_than_the_bound(seed, d, n):
+    case = draw(seed, d=d, n=n)
     for name in case.names:
-        program = compile_model(case.build(name))
-        size = PROGRAMS[name][0].size(case.X, units=case.units, **case.options)
-        assert (size.rows, size.columns, size.nonzeros) == (*program.matrix.shape, program.matrix.nnz), name
+        bound, number = bound_and_number(case, name)
+        assert number <= bound, name
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bound_is_near_the_true_number(seed):
+    case = draw(seed, d=4, n=16, plain=True)
+    for name in case.names:
+        bound, number = bound_and_number(case, name)
+        assert number <= bound <= 2 * number, name
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.1]), st.sampled_from([1, None]))
+def test_no_model_of_preferences_has_more_non_zeros_than_the_bound(seed, extra_cuts, C, max_features):
+    rng = np.random.default_rng(seed)
+    X, table = rng.integers(0, 5, (7, 3)) / 4, rng.integers(0, 3, (7, 7)) + np.eye(7, k=1)
+    np.fill_diagonal(table, 0)
+    options = {"extra_cuts": extra_cuts, "C": C, "max_features": max_features}
+    number = compile_model(pairwise.build(X, table, **options)).matrix.nnz
+    assert number <= pairwise.most_nonzeros(X, table, **options) <= 3 * number
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -35,23 +62,23 @@ def test_names_are_short_and_unique(seed):
 @pytest.mark.parametrize("builder", [subrank, resolved_rank, mixed, auc])
 def test_a_model_beyond_the_limit_is_refused_before_it_is_built(builder, monkeypatch):
     X, y = np.random.default_rng(0).random((60, 4)), np.arange(60) % 2
-    size = builder.size(X, y, coefficients("auc", 60))
-    builder.build(X, y, coefficients("auc", 60), max_nonzeros=size.nonzeros)
+    most = builder.most_nonzeros(X, y, coefficients("auc", 60))
+    builder.build(X, y, coefficients("auc", 60), max_nonzeros=most)
 
     def never(*_):
         raise AssertionError("built although too large")
 
     monkeypatch.setattr(builder.pyo, "ConcreteModel", never)
     with pytest.raises(ModelTooLarge) as caught:
-        builder.build(X, y, coefficients("auc", 60), max_nonzeros=size.nonzeros - 1)
-    assert f"{size.nonzeros:,} non-zeros" in str(caught.value) and "fewer candidates" in str(caught.value)
+        builder.build(X, y, coefficients("auc", 60), max_nonzeros=most - 1)
+    assert f"{most:,} non-zeros" in str(caught.value) and "fewer candidates" in str(caught.value)
 
 
 def test_pairs_beyond_the_limit_are_refused_before_they_are_listed():
     X, y = np.zeros((100_000, 1)), np.arange(100_000) % 2
     for builder in (subrank, resolved_rank, mixed, auc):
         with pytest.raises(ModelTooLarge, match="pairs, above the limit of 5,000,000"):
-            builder.size(X, y, lambda m: np.arange(1.0, m + 1))
+            builder.most_nonzeros(X, y, lambda m: np.arange(1.0, m + 1))
 
 
 def test_counts_are_written_once():
@@ -59,8 +86,8 @@ def test_counts_are_written_once():
     n, positive = 80, 25
     X, y = np.random.default_rng(0).random((n, 3)), (np.arange(n) < positive).astype(float)
     for linking in ("ordered", "paper"):
-        size = subrank.size(X, y, coefficients("auc", n), linking=linking)
-        assert size.nonzeros < positive * (n - 1) * (n - 1) / 8
+        program = compile_model(subrank.build(X, y, coefficients("auc", n), linking=linking))
+        assert program.matrix.nnz < positive * (n - 1) * (n - 1) / 8
 
 
 @pytest.mark.parametrize("name", ["subrank", "mixed", "auc", "resolved_rank"])
@@ -68,8 +95,11 @@ def test_a_narrow_box_leaves_less_to_build(name):
     X, y = draw(7, d=2, n=7, plain=True).X, [1, 0, 1, 0, 0, 1, 0]
     box = np.array([0.9, 0.2]), np.array([1.0, 0.3])
     builder = PROGRAMS[name][0]
-    wide, narrow = (builder.size(X, y, coefficients("auc", 7), box=given) for given in (None, box))
-    assert narrow.nonzeros < wide.nonzeros / 2
+    options = [{"box": limits} for limits in (None, box)]
+    wide, narrow = (builder.most_nonzeros(X, y, coefficients("auc", 7), **one) for one in options)
+    assert narrow < wide / 2
+    wide, narrow = (compile_model(builder.build(X, y, coefficients("auc", 7), **one)) for one in options)
+    assert narrow.matrix.nnz < wide.matrix.nnz / 2
 
 
 def test_mixed_asks_only_about_what_can_pay():
@@ -82,8 +112,11 @@ def test_mixed_asks_only_about_what_can_pay():
 
 def test_pairwise_counts_repeated_pairs_once():
     X = np.random.default_rng(0).random((4, 2))
-    repeated = pairwise.size(X, ([[0, 1], [0, 1], [2, 3]], [1.0, 2.0, 1.0]))
-    assert repeated == pairwise.size(X, ([[0, 1], [2, 3]], [3.0, 1.0]))
+    given_ = ([[0, 1], [0, 1], [2, 3]], [1.0, 2.0, 1.0]), ([[0, 1], [2, 3]], [3.0, 1.0])
+    assert len({pairwise.most_nonzeros(X, one) for one in given_}) == 1
+    repeated, once = (compile_model(pairwise.build(X, one)) for one in given_)
+    assert (repeated.rows, repeated.columns) == (once.rows, once.columns)
+    assert repeated.cost.tolist() == once.cost.tolist()
 
 
 @pytest.mark.parametrize("builder", [subrank, mixed])

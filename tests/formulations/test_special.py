@@ -153,7 +153,7 @@ def test_auc_counts_pairs_and_refuses_other_coefficients():
     program = compile_model(auc.build(X, y))
     value, _ = oracle.solve(program)
     # 3 of 4 pairs are correct; the ranks of the positives add 1 + 2 to them, counted from 1.
-    assert value == pytest.approx(6.0) and program.offset == pytest.approx(3.0)
+    assert value == pytest.approx(6.0) and program.constant == pytest.approx(3.0)
     with pytest.raises(FormulationError, match="equal steps"):
         auc.build(X, y, coefficients("dcg", 4))
 

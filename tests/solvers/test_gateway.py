@@ -222,7 +222,7 @@ def test_the_statistics_of_pulp_4(sack, monkeypatch, status, held, bound, stop, 
     outcome = gateway.solve_file(path, "cplex", time_limit=3)
     assert (outcome.stop, outcome.holds) == (stop, holds) and outcome.version == "PuLP 4.2.0, CPLEX_PY"
     if bound is not None:
-        assert outcome.bound == made.offset - bound
+        assert outcome.bound == made.constant - bound
 
 
 # -- claims are not believed ------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_the_trap_that_cutoffs_guard_against(small):
     made, _, optimum = small
     session = highs._Session(made, Options(cutoff=optimum + 3), True, None, time.monotonic())
     ended = session.work(None)
-    assert ended.status == "kOptimal" and -session.highs.getInfo().mip_dual_bound + made.offset < optimum
+    assert ended.status == "kOptimal" and -session.highs.getInfo().mip_dual_bound + made.constant < optimum
 
 
 # -- stopping ---------------------------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def test_the_log_file_begins_with_versions_and_options(small, tmp_path):
     outcome = highs.solve(small[0], Options(log_file=tmp_path / "log.txt", seed=7))
     text = (tmp_path / "log.txt").read_text()
     assert text.startswith(
-        f"HiGHS {outcome.version}\nthe program 'auc_14_2' (40 rows, 42 columns, 120 non-zeros), offset 3.5"
+        f"HiGHS {outcome.version}\nthe program 'auc_14_2' (40 rows, 42 columns, 120 non-zeros), constant 3.5"
     )
     assert "'seed': 7" in text and text.endswith(outcome.log[-400:])
 

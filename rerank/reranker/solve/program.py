@@ -168,9 +168,9 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
 
 
 def estimated_size(problem: Problem, formulation: str) -> int:
-    """Non-zeros of the program's matrix, counted without building it."""
+    """Upper bound on the non-zeros of the program's matrix, known without building it."""
     module, ranked, options = _arguments(problem, formulation)
-    return int(module.size(problem.scaled, **ranked, **options).nonzeros)
+    return int(module.most_nonzeros(problem.scaled, **ranked, **options))
 
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:

@@ -1,4 +1,4 @@
-"""``python -m formulations.library`` lists the instances; with ``--regenerate`` it proves and writes them anew."""
+"""``python -m benchmarks.library`` lists the instances; with ``--regenerate`` it proves and writes them anew."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.library.enumeration import optimum
+from benchmarks.library.instances import INSTANCES, Instance
 from formulations import mps
 from formulations.compile import compile_model
 from formulations.library import FOLDER, load, names
-from formulations.library.enumeration import optimum
-from formulations.library.instances import INSTANCES, Instance
 
 
 def write(instance: Instance, folder: Path) -> None:
@@ -22,7 +22,7 @@ def write(instance: Instance, folder: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m formulations.library", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.library", description=__doc__)
     parser.add_argument(
         "--regenerate", action="store_true", help="enumerate every optimum and rewrite every file"
     )

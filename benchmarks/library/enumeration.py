@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from formulations.library.instances import Instance, coefficients
+from benchmarks.library.instances import Instance, coefficients
 
 Vector = tuple[Fraction, ...]
 Plane = tuple[Vector, Fraction]

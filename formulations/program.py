@@ -1,0 +1,87 @@
+"""A program as arrays: what a model is compiled to, what files hold and solvers take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from formulations.data import Floats
+from formulations.errors import FormulationError
+
+LONGEST_NAME = 16
+"""Characters in a row or column name; longer ones are cut or refused by some readers of .mps files."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Maximise ``cost @ x + constant`` over ``row_lower <= matrix @ x <= row_upper``, ``lower <= x <= upper``.
+
+    Attributes
+    ----------
+    name : str
+    cost : float64 array (n,)
+    constant : float
+        Constant of the objective; it stands in no file and no solver sees it.
+    matrix : scipy.sparse.csr_array (m, n)
+    row_lower, row_upper : float64 arrays (m,)
+        Infinite where a row has one side only.
+    lower, upper : float64 arrays (n,)
+    integer : bool array (n,)
+    columns, rows : tuples of str
+        Unique ASCII names of at most 16 characters, such as ``w0``, ``z3_7``.
+    weights : intp array (d,)
+        Columns of the weights ``w``, in feature order.
+    """
+
+    name: str
+    cost: Floats
+    constant: float
+    matrix: sparse.csr_array
+    row_lower: Floats
+    row_upper: Floats
+    lower: Floats
+    upper: Floats
+    integer: NDArray[np.bool_]
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    weights: NDArray[np.intp]
+
+    def objective(self, x: ArrayLike) -> float:
+        """Objective of a point, constant included; feasibility is not checked."""
+        return float(self.cost @ np.asarray(x, dtype=np.float64) + self.constant)
+
+    def violation(self, x: ArrayLike) -> float:
+        """Largest violation of a row, a bound or an integrality by ``x``; 0 where there is none."""
+        point = np.asarray(x, dtype=np.float64)
+        activity = self.matrix @ point
+        whole = point[self.integer]
+        parts = (
+            self.row_lower - activity, activity - self.row_upper,
+            self.lower - point, point - self.upper, np.abs(whole - np.rint(whole)),
+        )  # fmt: skip
+        return max([0.0, *(float(part.max()) for part in parts if part.size)])
+
+    def with_bounds(self, lower: ArrayLike, upper: ArrayLike) -> Program:
+        """The same program with other bounds on its columns."""
+        low, high = (np.asarray(side, dtype=np.float64) for side in (lower, upper))
+        if low.shape != self.lower.shape or high.shape != self.upper.shape:
+            raise FormulationError(
+                f"Bounds have shapes {low.shape} and {high.shape}; give {self.cost.size} of each."
+            )
+        return replace(self, lower=low, upper=high)
+
+    def vector(self, values: Mapping[str, float]) -> Floats:
+        """Column vector from values by name; columns not named are 0, unknown names are refused."""
+        position = {name: j for j, name in enumerate(self.columns)}
+        x = np.zeros(len(self.columns))
+        for name, value in values.items():
+            if name not in position:
+                raise FormulationError(
+                    f"{name!r} is no column of {self.name!r}; its first columns are {self.columns[:4]}."
+                )
+            x[position[name]] = value
+        return x
