@@ -55,6 +55,10 @@ class Clock:
             return None
         return max(0.0, self.remaining - reserve) * fraction
 
+    def least(self, own: float | None, parts: int) -> float | None:
+        """The smaller of an own limit and an equal share of the remaining seconds among ``parts``."""
+        return min((limit for limit in (own, self.share(1 / parts)) if limit is not None), default=None)
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the time of the block to ``seconds[name]``."""

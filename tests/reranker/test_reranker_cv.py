@@ -1,5 +1,7 @@
 """RerankerCV: the held-out scores are those of plain fits, and the safeguard does what it says."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, search
 from rerank.errors import InputError
 from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
@@ -175,3 +177,14 @@ def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):
     assert after.keys() == before.keys() and all(after[name] is before[name] for name in before)
     monkeypatch.undo()
     np.testing.assert_array_equal(est.rank(X), est.best_estimator_.rank(X))
+
+
+def test_one_limit_holds_for_all_fits_together():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 8)), rng.random(400) < 0.3
+    cv = RerankerCV(Reranker("auc", solver="search", time_limit=60), grid=SMALL, cv=3, time_limit=4.0)
+    search.ready()
+    began = time.monotonic()
+    cv.fit(X, y)
+    assert time.monotonic() - began < 4.0 + 3.0  # the machine may be busy; seven fits of a minute it is not
+    assert cv.best_estimator_.time_limit < 4.0 and cv.best_params_.keys() == SMALL.keys()

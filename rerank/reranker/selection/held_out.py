@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from rerank.errors import InputError
+from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data, checked
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.first_stage import fit_first_stage
@@ -31,6 +32,7 @@ def held_out(
     splits: Sequence[Split],
     data: Data,
     sample_weight: Floats | None,
+    clock: Clock,
     verbose: int = 0,
 ) -> tuple[Floats, Floats]:
     """Statistic of the held-out rows, in the unit of :meth:`Reranker.score` with the same weights.
@@ -44,6 +46,8 @@ def held_out(
     splits : sequence of Split
     data : Data
     sample_weight : float64 array (n,) or None
+    clock : Clock
+        Its seconds are shared among all fits, a fit on all rows at the end among them.
     verbose : int
         1 writes a line to standard error for each fold.
 
@@ -63,7 +67,8 @@ def held_out(
     try:
         for number, split in enumerate(splits, start=1):
             name = f"fold {number} of {len(splits)}"
-            first, own = _run(split, name, base, candidates, data, sample_weight)
+            fits = (len(splits) - number + 1) * len(candidates) + 1
+            first, own = _run(split, name, base, candidates, data, sample_weight, clock, fits)
             alone.append(first)
             scores.append(own)
             if verbose:
@@ -103,8 +108,13 @@ def _run(
     candidates: Sequence[dict[str, Any]],
     data: Data,
     sample_weight: Floats | None,
+    clock: Clock,
+    fits: int,
 ) -> tuple[float, list[float]]:
-    """Statistic of the first stage alone and of each candidate; the first stage is fitted once, and shared."""
+    """Statistic of the first stage alone and of each candidate; the first stage is fitted once, and shared.
+
+    ``fits`` is the number of fits that the clock's seconds have to do for.
+    """
     held = _rows_of(data, split.test)
     statistic = parse(base.stat)
     with _naming(f"the training rows of {name}"):
@@ -123,9 +133,11 @@ def _run(
     with _naming(f"the rows held out in {name}"):
         alone = math.nan if stage is None else held.evaluate(statistic, stage.scores(held.X))
     scores = []
-    for candidate in candidates:
+    for done, candidate in enumerate(candidates):
+        est = clone(own).set_params(**candidate, **shared)
+        est.set_params(time_limit=clock.least(est.time_limit, fits - done))
         with _naming(f"the training rows of {name}"):
-            est = clone(own).set_params(**candidate, **shared).fit(part.X, part.y, **given)
+            est.fit(part.X, part.y, **given)
         with _naming(f"the rows held out in {name}"):
             ranked = est.decision_function(held.X) if held.qid is None else est.list_scores(held.X, held.qid)
             scores.append(held.evaluate(statistic, ranked))

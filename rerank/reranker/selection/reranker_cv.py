@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rerank import search
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
 from rerank.ranks.lists import IdealGains
+from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, checked
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.ranking import GradedTags
@@ -48,6 +50,9 @@ class RerankerCV(GradedTags, BaseEstimator):
         Reranking is kept only where its mean lead over the first stage exceeds this many standard errors of the
         leads. Folds share training rows, so the standard error is on the small side. 0 asks for a lead alone,
         ``-inf`` for nothing, and ``inf`` keeps the first stage whatever the leads.
+    time_limit : float or None
+        Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. First stages of
+        others run to their end.
     random_state : int, RandomState or None
         For a number of folds; None is 0, so that two fits agree.
     verbose : int, default 0
@@ -81,6 +86,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         cv: Any = 5,
         n_repeats: int = 1,
         safeguard: float = 1.0,
+        time_limit: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -89,6 +95,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         self.cv = cv
         self.n_repeats = n_repeats
         self.safeguard = safeguard
+        self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
 
@@ -114,6 +121,7 @@ class RerankerCV(GradedTags, BaseEstimator):
             For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold whose
             rows cannot be learned from or judged by.
         """
+        clock = Clock(self.time_limit)
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
@@ -136,9 +144,12 @@ class RerankerCV(GradedTags, BaseEstimator):
         refuse_fixed_length(base, data)
         ids = None if qid is None else check_qid(qid, data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
-        scores, alone = held_out(base, candidates, splits, data, weights, self.verbose)
+        if base.solver != "none" and self.time_limit is not None:
+            clock.excuse("compile", search.ready())
+        scores, alone = held_out(base, candidates, splits, data, weights, clock, self.verbose)
         choice = choose(scores, alone, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
+        best.set_params(time_limit=clock.least(best.time_limit, 1))
         best.fit(
             X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight, ideal_gains=ideal_gains
         )
