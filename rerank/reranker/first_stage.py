@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, unknown
 from rerank.reranker.affine import affine, affine_part, thawed
 
 Floats = NDArray[np.float64]
@@ -119,12 +119,7 @@ def _named(name: str, random_state: Any) -> Any:
 
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     if name not in SCORERS:
-        import difflib
-
-        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)[0]
-        raise InputError(
-            f"Unknown first stage {name!r}; did you mean {near!r}? Known: {', '.join(NAMES)}, none."
-        )
+        raise unknown("first stage", name, (*NAMES, "none"))
     scorer_class, options = SCORERS[name]
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():
@@ -149,8 +144,10 @@ def _fitted(
     estimator: Any, X: Floats, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
 ) -> Any:
     """A fitted clone."""
+    from sklearn import config_context, get_config
     from sklearn.base import clone, is_regressor
     from sklearn.pipeline import Pipeline
+    from sklearn.utils.metadata_routing import get_routing_for_object
     from sklearn.utils.validation import has_fit_parameter
 
     fresh = clone(estimator)
@@ -158,11 +155,17 @@ def _fitted(
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
     graded = is_regressor(fresh) or getattr(taker, "takes_grades", False)
     target = y if graded else (y > y.min()).astype(np.int64)
-    extra: dict[str, Any] = {}
-    for key, values in (("sample_weight", sample_weight), ("qid", qid)):
-        if values is not None and has_fit_parameter(taker, key):
-            extra[prefix + key] = values
-    return fresh.fit(X, target, **extra)
+    given = {
+        key: values for key, values in (("sample_weight", sample_weight), ("qid", qid)) if values is not None
+    }
+    if get_config()["enable_metadata_routing"]:
+        requested = get_routing_for_object(fresh).consumes("fit", given)
+        if requested:
+            return fresh.fit(X, target, **{key: given[key] for key in requested})
+    extra = {prefix + key: values for key, values in given.items() if has_fit_parameter(taker, key)}
+    # Nothing was requested, so nothing would be routed: the last step gets what it takes, as without routing.
+    with config_context(enable_metadata_routing=False):
+        return fresh.fit(X, target, **extra)
 
 
 def _estimator_scores(estimator: Any, X: Floats) -> Floats:

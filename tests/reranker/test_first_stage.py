@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -61,3 +62,31 @@ def test_what_is_frozen_before_it_is_fitted_is_refused(wrap):
     X, y = table()
     with pytest.raises(InputError, match="LogisticRegression is frozen and not fitted"):
         fit_first_stage(wrap(LogisticRegression()), X, y)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "logistic",
+        "ranksvm",
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        None,
+    ],
+    ids=["named", "scorer", "plain", "pipeline", "pipeline that requests weights"],
+)
+def test_weights_reach_the_first_stage_whether_metadata_are_routed_or_not(stage):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(60, 3)), rng.random(60) + 0.5
+    y = (X[:, 0] + rng.normal(size=60) > 0.5).astype(float)
+    if stage is None:
+        with config_context(enable_metadata_routing=True):
+            stage = make_pipeline(
+                StandardScaler().set_fit_request(sample_weight=False),
+                LogisticRegression().set_fit_request(sample_weight=True),
+            )
+    with config_context(enable_metadata_routing=True):
+        routed = fit_first_stage(stage, X, y, None, weights)
+    plain = fit_first_stage(stage, X, y, None, weights)
+    unweighted = fit_first_stage(stage, X, y)
+    assert np.array_equal(plain.coef, routed.coef) and not np.array_equal(plain.coef, unweighted.coef)
