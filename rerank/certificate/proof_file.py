@@ -1,6 +1,7 @@
 """Proofs as files: a zip of plain arrays (``.npy``) and a JSON header, which ``numpy.load`` opens too.
 
-The header states how long every array is.  An array of another length is not unpacked.
+The header states how long every array is.  An array of another length is not unpacked, and all arrays together are
+not if they would take more than ``MOST_BYTES``.
 """
 
 from __future__ import annotations
@@ -11,20 +12,24 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.atomic import writing
+from rerank.io.atomic import writing_bytes
+from rerank.io.bounded import open_regular, parsed_json, read_array
 from rerank.problem.proof import VERSION, Proof
 
 FORMAT = "exact-rerank proof"
 HEADER = "header.json"
 MOST_HEADER = 1 << 16
-MOST_BYTES = 1 << 31
-"""Size of one array."""
+MOST_BYTES = 1 << 27
+"""Size of all arrays together: 67 million codes. A search would need several gigabytes to put them in order."""
+MOST_SUPPORTS = 5_000_000
+"""As many as a search enumerates; each is an object of about a hundred bytes."""
+MOST_DIRECTORY = 1 << 12
 ARRAYS = {
     "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4",
     "lines": "<i8", "codes": "<u2",
@@ -41,7 +46,7 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        The file cannot be written.
+        The file cannot be written, or the proof is larger than what is read back.
     """
     supports = [np.asarray(s) for s in proof.supports]
     arrays: dict[str, NDArray[Any]] = {
@@ -61,6 +66,10 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         "left_out": None if proof.left_out is None else int(proof.left_out), "fingerprint": proof.fingerprint,
         "lengths": {name: int(arrays[name].size) for name in ARRAYS},
     }  # fmt: skip
+    try:
+        _check_lengths(header["lengths"])
+    except ValueError as error:
+        raise InputError(f"The proof cannot be written to {path}: {error}; use a shorter search.") from None
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as archive:
         _put(archive, HEADER, (json.dumps(header, indent=1) + "\n").encode())
@@ -68,8 +77,8 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
             body = io.BytesIO()
             np.lib.format.write_array(body, arrays[name].astype(kind), version=(1, 0), allow_pickle=False)
             _put(archive, f"{name}.npy", body.getvalue())
-    with writing(path) as file:
-        cast(io.TextIOWrapper, file).buffer.write(memory.getvalue())
+    with writing_bytes(path) as file:
+        file.write(memory.getbuffer())
 
 
 def _put(archive: zipfile.ZipFile, name: str, body: bytes) -> None:
@@ -87,8 +96,12 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     """
     name = Path(path).name
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _read(archive)
+        with open_regular(path) as file:
+            _check_directory(file)
+            with zipfile.ZipFile(file) as archive:
+                return _read(archive)
+    except InputError as error:
+        raise InputError(f"Cannot read the proof {name}: {error}") from None
     except OSError as error:
         raise InputError(f"Cannot read the proof {name}: {error.strerror or 'it is damaged'}.") from None
     except (MemoryError, RecursionError):
@@ -102,14 +115,28 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
         ) from None
 
 
+def _check_directory(file: BinaryIO) -> None:
+    """Refuse an archive with a long list of members before that list is read into memory."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 42))
+    tail = file.read()
+    end = tail[-22:]
+    if size > MOST_BYTES + (1 << 20) or end[:4] != b"PK\x05\x06" or tail.startswith(b"PK\x06\x07"):
+        raise ValueError("it is no archive of a header and seven arrays")
+    if int.from_bytes(end[12:16], "little") > MOST_DIRECTORY:
+        raise ValueError("its list of members is too long")
+    file.seek(0)
+
+
 def _read(archive: zipfile.ZipFile) -> Proof:
     entries = {entry.filename: entry for entry in archive.infolist()}
     wanted = [HEADER, *(f"{name}.npy" for name in ARRAYS)]
     if sorted(entries) != sorted(wanted) or len(archive.infolist()) != len(wanted):
         raise ValueError("it does not hold a header and the seven arrays")
-    header = json.loads(_content(archive, entries[HEADER], MOST_HEADER))
+    header = parsed_json(_content(archive, entries[HEADER], MOST_HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
         raise ValueError(f"it does not say it is an {FORMAT} of version {VERSION}")
+    _check_lengths(header["lengths"])
     arrays = {
         name: _array(archive, entries[f"{name}.npy"], header["lengths"][name], kind)
         for name, kind in ARRAYS.items()
@@ -121,24 +148,35 @@ def _read(archive: zipfile.ZipFile) -> Proof:
     return Proof(
         value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]),
         weights=arrays["weights"], flip=arrays["flip"], left_out=left_out,
-        supports=tuple(part.astype(np.intp) for part in _cut(arrays["supports"], arrays["support_sizes"])),
+        supports=tuple(_cut(arrays["supports"].astype(np.intp), arrays["support_sizes"])),
         codes=arrays["codes"], lines=tuple(_cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
     )  # fmt: skip
 
 
-def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: Any, kind: str) -> NDArray[Any]:
+def _check_lengths(lengths: Any) -> None:
+    """Whether all arrays together may be unpacked."""
+    for name, kind in ARRAYS.items():
+        if type(lengths[name]) is not int or not 0 <= lengths[name] <= MOST_BYTES // np.dtype(kind).itemsize:
+            raise ValueError(f"{name} is said to hold {str(lengths[name])[:20]} numbers")
+    total = sum(lengths[name] * np.dtype(kind).itemsize for name, kind in ARRAYS.items())
+    if total > MOST_BYTES:
+        raise ValueError(f"its arrays take {total} bytes, and at most {MOST_BYTES} are read")
+    if lengths["support_sizes"] > MOST_SUPPORTS or lengths["line_counts"] > MOST_SUPPORTS:
+        raise ValueError(f"it is said to list more than {MOST_SUPPORTS} supports")
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int, kind: str) -> NDArray[Any]:
     """One array of exactly the type and length that the header states."""
-    size = np.dtype(kind).itemsize
-    if type(length) is not int or not 0 <= length * size <= MOST_BYTES:
-        raise ValueError(f"{entry.filename} is said to hold {length} numbers")
-    body = io.BytesIO(_content(archive, entry, length * size + 1024))
-    if np.lib.format.read_magic(body) != (1, 0):
-        raise ValueError(f"{entry.filename} has another version")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(body)
-    rest = body.read()
-    if shape != (length,) or dtype != np.dtype(kind) or len(rest) != length * size:
-        raise ValueError(f"{entry.filename} does not hold {length} numbers of type {kind}")
-    return np.frombuffer(rest, dtype=kind).astype(np.dtype(kind).newbyteorder("="))
+    if entry.file_size > length * np.dtype(kind).itemsize + 1024:
+        raise ValueError(f"{entry.filename} is longer than it may be")
+    with archive.open(entry) as file:
+        try:
+            array = read_array(cast(BinaryIO, file), kind, (length,), entry.file_size)
+        except ValueError as error:
+            raise ValueError(f"{entry.filename}: {error}") from None
+        if file.read(1):  # read to the end, so that the checksum is compared
+            raise ValueError(f"{entry.filename} is longer than it states")
+    return array
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:

@@ -1,59 +1,145 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all: links are followed, the mode of an existing file stays, only regular files."""
 
 import os
-import tempfile
+import re
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from rerank.errors import InputError
+from rerank.io.paths import target_of, unwritable
 
 
 def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
     """Open a text file (UTF-8, Unix line ends) that takes the place of `path` when the block ends well.
 
     The text goes to a temporary file beside the target, is flushed to the disk, and is then moved over it.
-    After an error the target is as it was and nothing is left beside it.
+    After an error the target is as it was and nothing is left beside it. What a killed process left beside
+    the target is removed. A link stays, and the file that it leads to is replaced. The mode of an existing
+    file is kept.
 
     Raises
     ------
     InputError
-        The folder does not exist or cannot be written.
+        The folder does not exist or cannot be written, the path is no regular file, or the disk is full.
     """
-    return _replacing(Path(path), "w", encoding="utf-8", newline="\n")
+    return _replacing(path, "w", encoding="utf-8", newline="\n")
 
 
 def writing_bytes(path: str | os.PathLike[str]) -> AbstractContextManager[IO[bytes]]:
     """Open a binary file that takes the place of `path` as :func:`writing` does."""
-    return _replacing(Path(path), "wb")
+    return _replacing(path, "wb")
 
 
 @contextmanager
-def _replacing(target: Path, mode: str, **options: str) -> Iterator[IO[Any]]:
+def _replacing(path: str | os.PathLike[str], mode: str, **options: str) -> Iterator[IO[Any]]:
+    target = target_of(path)
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        _remove_leftovers(target)
+        descriptor, name, old = _create(target)
     except OSError as error:
-        advice = "choose a folder that can be written"
-        raise InputError(f"Cannot write {target}: {error.strerror}; {advice}.") from None
+        raise unwritable(path, error, "choose a folder that can be written") from None
     try:
+        # The lock is held until the file has its final name: nobody takes it for a leftover before.
         with open(descriptor, mode, **options) as file:  # type: ignore[call-overload]
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes the file private; the result gets the permissions any new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        _move(name, target)
+            _like(descriptor, old)
+            os.fsync(descriptor)
+            if os.name != "nt":
+                os.replace(name, target)
+        if os.name == "nt":
+            os.replace(name, target)  # an open file cannot be moved there
+    except OSError as error:
+        _remove(name)
+        raise unwritable(path, error, "make room or choose another path") from None
     except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
+        _remove(name)
         raise
 
 
-def _move(name: str, target: Path) -> None:
-    try:
-        os.replace(name, target)
-    except OSError as error:
-        raise InputError(f"Cannot write {target}: {error.strerror}; choose another path.") from None
+def _create(target: Path) -> tuple[int, str, os.stat_result | None]:
+    """A new locked file beside the target, and what is known of the target; private where the target has a mode."""
+    old = os.stat(target) if target.exists() else None
+    while True:
+        name = str(target.with_name(f".{_short(target)}.{secrets.token_hex(4)}.part"))
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(name, flags, 0o666 if old is None else 0o600)
+        try:
+            _lock(descriptor, wait=True)
+            # Another process may have taken the file for a leftover before it was locked.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(name)):
+                    return descriptor, name, old
+        except BaseException:
+            os.close(descriptor)
+            _remove(name)
+            raise
+        os.close(descriptor)
+
+
+def _like(descriptor: int, old: os.stat_result | None) -> None:
+    """Give the new file the owner and the mode of the old one."""
+    if old is None or os.name == "nt":
+        return
+    new = os.fstat(descriptor)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(OSError):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove temporary files of this target that no process holds: those of a process that was killed."""
+    pattern = re.compile(rf"\.{re.escape(_short(target))}\.[a-z0-9_]{{8}}\.part")
+    with os.scandir(target.parent) as entries:
+        found = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
+    for name in found:
+        with suppress(OSError):
+            if not stat.S_ISREG(os.lstat(name).st_mode):
+                continue
+            descriptor = os.open(name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                _lock(descriptor, wait=False)
+                if os.name != "nt":
+                    os.unlink(name)
+            finally:
+                os.close(descriptor)
+            if os.name == "nt":
+                os.unlink(name)
+
+
+def _short(target: Path) -> str:
+    """The part of a name that a temporary name repeats: names of 255 bytes leave no room for more."""
+    return target.name[:50]
+
+
+def _remove(name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name)
+
+
+if os.name == "nt":
+
+    def _lock(descriptor: int, wait: bool) -> None:
+        """Nothing to do: the system refuses to remove a file that is open."""
+
+else:
+
+    def _lock(descriptor: int, wait: bool) -> None:
+        """Lock a file until it is closed or the process ends, however it ends.
+
+        Raises
+        ------
+        OSError
+            With ``wait=False``: another process holds the lock, or there are no locks here.
+        """
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if not wait:
+                raise  # a file system without locks keeps its leftovers

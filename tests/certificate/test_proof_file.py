@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.certificate import load_proof, save_proof, verify_proof
+from rerank.certificate import load_proof, proof_file, save_proof, verify_proof
 from rerank.certificate.proof_file import ARRAYS, HEADER
 from rerank.errors import InputError
 from rerank.problem import problem_of
@@ -244,3 +244,49 @@ def test_nothing_is_ever_unpickled(path):
     np.lib.format.write_array(body, trap, allow_pickle=True)
     rewritten(path, codes=body.getvalue())
     refused(path)
+
+
+def test_arrays_are_bounded_together(path):
+    """Half a megabyte once took 1.57 GB: every array was bounded, and their sum was not."""
+    stated = header(path)
+    stated["lengths"] = dict.fromkeys(ARRAYS, 4_900_000)
+    rewritten(path, header=json.dumps(stated).encode())
+    assert "at most" in refused(path)
+
+
+def test_a_proof_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(proof_file, "MOST_BYTES", 100)
+    with pytest.raises(InputError, match="at most 100"):
+        save_proof(example(), tmp_path / "p")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"{'descr': '<u2', 'fortran_order': False, 'shape': (12,",
+        b"{'descr': '<u2', 'fortran_order': False, 'shape': (12,), \n\t  \x00}",
+        b"'''",
+        b"(" * 200,
+        b"{'descr': '<u2', 'fortran_order': False, 'shape': (12L,), }\n",
+        b"{'descr': '<u2', 'fortran_order': False, 'shape': (99999999999999999999,), }\n",
+    ],
+)
+def test_headers_of_arrays_are_not_run_through_a_parser_of_python(path, head):
+    """The header of an array once raised ``tokenize.TokenError``."""
+    body = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(24)
+    rewritten(path, codes=body)
+    refused(path)
+
+
+def test_the_list_of_members_is_bounded(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(1000):
+            archive.writestr(f"{number}.npy", b"")
+    assert "list of members" in refused(path)
+
+
+@pytest.mark.parametrize("special", ["/dev/zero", "/dev/null"])
+def test_devices_are_not_read(special):
+    with pytest.raises(InputError, match="regular file"):
+        load_proof(special)

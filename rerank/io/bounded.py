@@ -1,0 +1,133 @@
+"""Files read within limits: regular files only, a stated number of bytes, and no more memory than these justify."""
+
+import functools
+import json
+import os
+import re
+import stat
+from collections.abc import Callable
+from typing import Any, BinaryIO, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+
+MOST_JSON_PARTS = 2**22
+"""Brackets, commas and colons of a JSON file. Each stands for at most about 70 bytes of memory."""
+
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '([^'\\]{1,6})', 'fortran_order': (False|True), 'shape': \(([0-9, ]{0,64})\), \} *\n"
+)
+_NPY_MOST_HEADER = 1024
+
+Path = str | os.PathLike[str]
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read its bytes.
+
+    Raises
+    ------
+    InputError
+        It cannot be opened, or is a folder, a device or a pipe, which may have no end.
+    """
+    try:
+        # A pipe that nobody writes to would block; the flag has no effect on a file.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
+    except ValueError:
+        raise InputError(f"Cannot read {str(path)!r}: it holds a NUL character; check the path.") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError(f"Cannot read {path}: it is a folder, a device or a pipe; pass a regular file.")
+    return open(descriptor, "rb")
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes, or an `InputError`."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise InputError(f"{path} has {size} bytes, and at most {most} are read; pass another file.")
+        try:
+            return file.read(most)
+        except OSError as error:
+            raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
+
+
+def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS, **options: Any) -> Any:
+    """What JSON text says; `options` go to ``json.loads``.
+
+    Raises
+    ------
+    ValueError
+        The bytes are not UTF-8, are no JSON, or nest too deeply or hold too many parts to be read.
+    """
+    parts = sum(raw.count(mark) for mark in (b"[", b"{", b",", b":"))
+    if parts > most_parts:
+        raise ValueError(f"it has {parts} parts, and at most {most_parts} are read")
+    try:
+        return json.loads(raw.decode("utf-8"), **options)
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
+
+def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> NDArray[Any]:
+    """One array of a ``.npy`` file (version 1.0, C order), which must be as stated and no longer.
+
+    Parameters
+    ----------
+    body : binary file
+        At the beginning of the array.
+    kind : str
+        Type of the numbers, ``"<f8"`` for instance.
+    shape : tuple of int
+    size : int
+        Bytes that are really there. They are compared before any memory is taken.
+
+    Raises
+    ------
+    ValueError
+        With the reason in a few words.
+    """
+    start = body.read(10)
+    length = int.from_bytes(start[8:10], "little")
+    if start[:8] != b"\x93NUMPY\x01\x00" or length > _NPY_MOST_HEADER:
+        raise ValueError("it is no array of version 1.0")
+    found = _NPY_HEADER.fullmatch(body.read(length))
+    if found is None or found[2] != b"False":
+        raise ValueError("its header is not one that NumPy writes")
+    stated = tuple(int(part) for part in found[3].decode().split(",") if part.strip().isdigit())
+    if stated != shape or found[1].decode() != kind:
+        raise ValueError(f"it does not hold {' x '.join(map(str, shape))} numbers of type {kind}")
+    wanted = int(np.prod(shape, dtype=object)) * np.dtype(kind).itemsize
+    if wanted != size - 10 - length:
+        raise ValueError("its length is not the one it states")
+    raw = np.empty(wanted, np.uint8)
+    filled = 0
+    while filled < wanted:
+        part = body.read(min(wanted - filled, 2**20))
+        if not part:
+            raise ValueError("it is cut short")
+        raw[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
+        filled += len(part)
+    array = raw.view(kind).reshape(shape)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def within_memory(read: Callable[Given, Found]) -> Callable[Given, Found]:
+    """A reader that takes a path first, with a shortage of memory turned into an `InputError`."""
+
+    @functools.wraps(read)
+    def reader(*arguments: Given.args, **options: Given.kwargs) -> Found:
+        try:
+            return read(*arguments, **options)
+        except MemoryError:
+            where = arguments[0] if arguments else "The file"
+            raise InputError(f"{where} needs more memory than there is; pass a smaller file.") from None
+
+    return reader

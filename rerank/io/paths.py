@@ -1,0 +1,115 @@
+"""Paths that may be written: regular files, never a file that the same command reads, never one file twice."""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rerank.errors import InputError
+
+AnyPath = str | os.PathLike[str]
+
+MOST_LINKS = 40
+SYSTEM = ("/dev", "/proc", "/sys")
+SHARED_MEMORY = "/dev/shm"
+
+
+def target_of(path: AnyPath) -> Path:
+    """The regular file that a path leads to, links followed; it need not exist.
+
+    Raises
+    ------
+    InputError
+        The path leads to a folder, a device, a pipe or a socket, or to where this process prints.
+    """
+    target = _followed(path)
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise unwritable(path, error, "choose another path") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{path} is a folder; give the path of a file.")
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(
+            f"{path} is no regular file but a device, a pipe or a socket; give the path of a file."
+        )
+    for descriptor, name in ((1, "standard output"), (2, "standard error")):
+        try:
+            printed = os.path.samestat(found, os.fstat(descriptor))
+        except OSError:
+            continue
+        if printed:
+            raise InputError(f"{path} is where {name} goes; give the path of another file.")
+    return target
+
+
+def check_outputs(inputs: Iterable[AnyPath | None], outputs: Mapping[str, AnyPath | None]) -> None:
+    """Check the files of a command before it does any work.
+
+    Parameters
+    ----------
+    inputs : iterable of path or None
+        Files that the command reads.
+    outputs : mapping of str to path or None
+        Files that it writes, each under the name that an error gives it.
+
+    Raises
+    ------
+    InputError
+        An output is an input or another output (links and hard links counted), is no regular file, or lies in
+        a folder that does not exist or cannot be written.
+    """
+    read = [path for path in inputs if path is not None]
+    written: dict[str, Path] = {}
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        target = target_of(path)
+        if not target.parent.is_dir():
+            raise InputError(f"The folder of {path} does not exist; make it, or write elsewhere.")
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise InputError(f"The folder of {path} cannot be written; write elsewhere.")
+        if any(_same(target, source) for source in read):
+            raise InputError(f"{path} is both read and written; write {name} to another file.")
+        for other, taken in written.items():
+            if _same(target, taken):
+                raise InputError(
+                    f"{path} is given for {other} and for {name}; write each to a file of its own."
+                )
+        written[name] = target
+
+
+def unwritable(path: AnyPath, error: OSError, advice: str) -> InputError:
+    """The error for a file that the system does not let us write."""
+    return InputError(f"Cannot write {path}: {error.strerror or error}; {advice}.")
+
+
+def _followed(path: AnyPath) -> Path:
+    """The end of a chain of links; what lies among the system's own files is refused on the way."""
+    place = os.path.abspath(os.fspath(path))
+    if "\0" in place:
+        raise InputError(f"The path {str(path)!r} holds a NUL character; choose another name.")
+    for _ in range(MOST_LINKS):
+        place = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
+        if _below(place, SYSTEM) and not _below(place, (SHARED_MEMORY,)):
+            raise InputError(f"{path} belongs to the system and is no regular file; give the path of a file.")
+        if not os.path.islink(place):
+            return Path(place)
+        place = os.path.join(os.path.dirname(place), os.readlink(place))
+    raise InputError(f"{path} is a link that leads back to itself; choose another path.")
+
+
+def _below(place: str, folders: tuple[str, ...]) -> bool:
+    return any(place == folder or place.startswith(folder + "/") for folder in folders)
+
+
+def _same(target: Path, other: AnyPath) -> bool:
+    """Whether two paths lead to one file, whether it exists or not."""
+    try:
+        return os.path.samefile(target, other)
+    except OSError:
+        return os.path.realpath(target) == os.path.realpath(other)
+    except ValueError:
+        return False

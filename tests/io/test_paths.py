@@ -1,0 +1,250 @@
+"""Output paths: links are followed, modes are kept, special files are refused, and nothing stays after a kill."""
+
+import errno
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from rerank.errors import InputError
+from rerank.io import Table, atomic, write_csv, write_qrels, write_run, write_svmlight
+from rerank.io.atomic import writing, writing_bytes
+from rerank.io.paths import check_outputs
+
+TABLE = Table(np.eye(2), np.ones(2), None, None, ("a", "b"))
+WRITERS = [
+    lambda path: write_csv(path, TABLE),
+    lambda path: write_svmlight(path, TABLE),
+    lambda path: write_run(path, None, ["d1", "d2"], [2, 1]),
+    lambda path: write_qrels(path, None, ["d1", "d2"], [1, 0]),
+]
+
+
+def write(path, text="new"):
+    with writing(path) as file:
+        file.write(text)
+
+
+def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    real, link, second = tmp_path / "there" / "real", tmp_path / "here" / "link", tmp_path / "again"
+    real.write_text("old")
+    link.symlink_to("../there/real")
+    second.symlink_to(link)
+    write(second)
+    assert second.is_symlink() and link.is_symlink() and real.read_text() == "new"
+    real.unlink()
+    write(link, "made")  # a link that leads nowhere yet
+    assert link.is_symlink() and real.read_text() == "made"
+    for loop in (tmp_path / "loop",):
+        loop.symlink_to(loop)
+        with pytest.raises(InputError, match="leads back to itself"):
+            write(loop)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
+def test_the_mode_of_an_existing_file_is_kept(tmp_path, mode):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(mode)
+    with writing(path) as file:
+        file.write("new")
+        (part,) = tmp_path.glob(".*.part")
+        assert part.stat().st_mode & 0o777 == 0o600  # never more open than the result
+    assert path.stat().st_mode & 0o7777 == mode and path.read_text() == "new"
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_new_file_gets_the_mode_of_any_new_file(tmp_path, mask):
+    old = os.umask(mask)
+    try:
+        write(tmp_path / "file")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def specials(folder):
+    os.mkfifo(folder / "pipe")
+    (folder / "to_null").symlink_to("/dev/null")
+    (folder / "to_stdout").symlink_to("/dev/stdout")
+    (folder / "sub").mkdir()
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(os.path.relpath(folder / "socket"))
+    server.close()
+    own = ["pipe", "to_null", "to_stdout", "sub", "socket"]
+    return [
+        *(folder / name for name in own),
+        "/dev/null",
+        "/dev/full",
+        "/dev/stdout",
+        "/dev/fd/1",
+        "/proc/self/fd/1",
+    ]
+
+
+@pytest.mark.parametrize("open_new", [writing, writing_bytes])
+def test_only_regular_files_are_written(tmp_path, open_new, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in specials(tmp_path):
+        before = os.lstat(path)
+        with pytest.raises(InputError) as caught, open_new(path):
+            pytest.fail("it was opened")
+        assert "give the path of" in str(caught.value) and str(path) in str(caught.value)
+        assert os.lstat(path).st_mode == before.st_mode and os.lstat(path).st_ino == before.st_ino
+    with pytest.raises(InputError, match="NUL"):
+        write("a\0b")
+
+
+@pytest.mark.parametrize("where", ["/dev/stdout", "printed"])
+def test_the_file_that_standard_output_goes_to_is_no_output(tmp_path, where):
+    code = (
+        f"from tests.io.test_paths import write\ntry: write({where!r})\nexcept Exception as e: print(repr(e))"
+    )
+    with open(tmp_path / "printed", "w") as out:
+        subprocess.run(
+            [sys.executable, "-c", code], stdout=out, cwd=tmp_path, check=True,
+            env={**os.environ, "PYTHONPATH": os.getcwd()},
+        )  # fmt: skip
+    text = (tmp_path / "printed").read_text()
+    assert text.startswith("InputError") and os.listdir(tmp_path) == ["printed"]
+
+
+def test_names_as_long_as_the_system_allows(tmp_path):
+    for name in ("é" * 127, "n" * 255):
+        write(tmp_path / name)
+        assert (tmp_path / name).read_text() == "new"
+    with pytest.raises(InputError, match="Cannot write .*too long"):
+        write(tmp_path / ("n" * 256))
+
+
+WAITING = "import sys, time\nfrom rerank.io.atomic import writing\nwith writing(sys.argv[1]) as f:\n" + (
+    "    f.write('half'); f.flush(); print('ready', flush=True); time.sleep(60)"
+)
+
+
+def started(path):
+    child = subprocess.Popen([sys.executable, "-c", WAITING, str(path)], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"ready\n"
+    return child
+
+
+def test_what_a_killed_process_left_goes_with_the_next_write_and_what_lives_stays(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    for other in (".file.0123abcd.part.txt", ".file.part", ".other.0123abcd.part", "file.0123abcd.part"):
+        (tmp_path / other).write_text("not ours")
+    dead, alive = started(path), started(path)
+    try:
+        dead.send_signal(signal.SIGKILL)
+        dead.wait()
+        assert len(list(tmp_path.glob(".file.????????.part"))) == 2 and path.read_text() == "old"
+        write(path)
+        (left,) = tmp_path.glob(".file.????????.part")
+        assert left.read_text() == "half" and path.read_text() == "new" and len(os.listdir(tmp_path)) == 6
+    finally:
+        alive.kill()
+        alive.wait()
+    write(path, "newer")
+    assert len(os.listdir(tmp_path)) == 5 and path.read_text() == "newer"
+
+
+def test_many_writers_of_one_file_at_once(tmp_path):
+    """Each removes leftovers, and none removes what another one is writing."""
+    code = (
+        "import sys\nfrom rerank.io.atomic import writing\nfor k in range(60):\n"
+        "    with writing(sys.argv[1]) as f: f.write(sys.argv[2] * 1000)"
+    )
+    path = tmp_path / "file"
+    children = [subprocess.Popen([sys.executable, "-c", code, str(path), str(k)]) for k in range(4)]
+    assert [child.wait(timeout=60) for child in children] == [0] * 4
+    assert (
+        os.listdir(tmp_path) == ["file"] and len(set(path.read_text())) == 1 and path.stat().st_size == 1000
+    )
+
+
+def test_a_full_disk_is_one_sentence_at_every_write(tmp_path, monkeypatch):
+    """The n-th call of the system fails, for every n there is."""
+    path = tmp_path / "file"
+    calls = ["open", "fsync", "replace", "fchmod"]
+    path.write_text("old")
+    for name in calls:
+        real = getattr(os, name)
+
+        def fail(*arguments, real=real, **options):
+            if "part" in str(arguments) or isinstance(arguments[0], int):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(atomic.os, name, fail)
+            with pytest.raises(InputError, match=r"Cannot write .*: No space left on device; .*\.$"):
+                write(path)
+        assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5000, 8192, 40000])
+@pytest.mark.parametrize("open_new", [writing, writing_bytes])
+def test_a_file_that_cannot_grow_is_one_sentence(tmp_path, open_new, limit):
+    path = tmp_path / "file"
+    path.write_text("old")
+    part = "x" * 1000 if open_new is writing else b"x" * 1000
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old[1]))
+        with pytest.raises(InputError, match=r"Cannot write .*; make room .*\.$"), open_new(path) as file:
+            for _ in range(50):
+                file.write(part)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("number", range(len(WRITERS)))
+def test_every_writer_of_tables_keeps_the_old_file_when_the_disk_is_full(tmp_path, number):
+    path = tmp_path / "file"
+    path.write_text("old")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
+        with pytest.raises(InputError, match="Cannot write"):
+            WRITERS[number](path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
+
+
+def test_outputs_are_no_inputs_and_differ(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data, hard, link = tmp_path / "data.csv", tmp_path / "hard.csv", tmp_path / "link.csv"
+    data.write_text("x")
+    hard.hardlink_to(data)
+    link.symlink_to(data)
+    for output in (data, hard, link, "data.csv", "./data.csv", "../" + tmp_path.name + "/data.csv"):
+        with pytest.raises(InputError, match="is both read and written; write --model to another file"):
+            check_outputs(["data.csv"], {"--model": output})
+    with pytest.raises(InputError, match="is given for --model and for --proof"):
+        check_outputs([data], {"--model": "new", "--proof": tmp_path / "new"})
+    (tmp_path / "n").symlink_to("new")
+    with pytest.raises(InputError, match="is given for --model and for --proof"):
+        check_outputs([data], {"--model": "new", "--proof": "n"})
+    with pytest.raises(InputError, match="folder of .* does not exist"):
+        check_outputs([], {"--model": "no/such/m"})
+    with pytest.raises(InputError, match="is a folder"):
+        check_outputs([], {"--model": tmp_path})
+    check_outputs([data, None, "absent"], {"--model": "m", "--proof": None})
+    assert sorted(os.listdir()) == ["data.csv", "hard.csv", "link.csv", "n"]
+
+
+def test_leftovers_do_not_slow_a_write_down(tmp_path):
+    begun = time.perf_counter()
+    for k in range(50):
+        write(tmp_path / f"{k}")
+    assert time.perf_counter() - begun < 5
