@@ -2,11 +2,11 @@
 
 The whole branch and bound, with the names of the functions that do it::
 
-    run.begin(start)                                        # lines.forward, LineSearch.climb: first weights
+    run.begin(start)                                        # first weights: LineSearch.climb, or forward
     while True:                                             # loop.BranchAndBound.run
         while boxes.drop_fathomed():                        # some bound is above the best value
             if the time is up: stop; the bound is boxes.open_bound()
-            if _own_axes_are_slow(): boxes.restart(whitened=True)
+            if _own_axes_are_slow(): boxes.restart(whitened=True)       # correlated features
             if many supports wait: screen_supports(...)     # coarse boxes in 16 bits: supports.screening_kernel
             else:                                           # in parallel, in as many jobs as a round has
                 batches = boxes.pick()                      # largest bound first
@@ -14,13 +14,14 @@ The whole branch and bound, with the names of the functions that do it::
                 boxes.merge(found)                          # best point, open and unresolved boxes
                 follow_lines(...)                           # beside it: more good weights
         if fathom_unresolved(boxes, exact): stop; the best value is proved
-        boxes.restart(whitened=False)                       # if it was whitened: exact arithmetic needs weights
+        if not boxes.whitened: stop; the bound is boxes.open_bound()
+        boxes.restart(whitened=False)                       # exact arithmetic is for boxes of weights only
 
     def explore(boxes):                                     # depth first, compiled
         while boxes and work is left:
             box = the last one
-            reach(box)                                      # M, R: each pair's difference lies in M - R .. M + R
-            impose(box)                                     # antiparallel pairs: those on the other side are lost
+            reach(box)                                      # M, R: each pair's margin lies in M - R .. M + R
+            impose(box)                                     # of antiparallel pairs, one side is lost
             bound = value if only pairs with M + R < 0 are lost      # lost_weight, count_lost, total_value
             best = max(best, value at the centre)
             if bound > best: bound = min(bound, must_lose(box))      # AUC: linear relaxation

@@ -35,7 +35,7 @@ MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a whitened basis is tried
 LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
 LINE_ITSELF = 5e3  # and for any number of pairs
-LEAST = 4.0  # evaluations of every pair that make setting up a job worth its time
+LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
 
 
 @dataclass(eq=False)
@@ -48,7 +48,7 @@ class BranchAndBound:
     exact : Exact
         Exact arithmetic for the boxes that are too small to split.
     offer : callable
-        Takes the points found by lines and by exact arithmetic.
+        Called with the points found by lines and by exact arithmetic.
     n_jobs : int or None
         As joblib counts workers.
     lines : LineSearch, optional
@@ -56,7 +56,7 @@ class BranchAndBound:
     states : list of State
         One for each job of a round that follows lines.
     share : float
-        Work of a job that follows lines, as a part of what all boxes of the round before took.
+        Work of a job that follows lines, as a part of the work on all boxes of the round before.
     """
 
     boxes: OpenBoxes
@@ -139,7 +139,7 @@ class BranchAndBound:
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
-        """Lines for a share of the work that boxes have taken, once that is enough for one."""
+        """Lines for a share of the work done on boxes, once that is enough for one line."""
         if self.lines is None:
             return []
         cost = LINE_ITSELF + LINE * self.lines.tables.pairs.shape[1]

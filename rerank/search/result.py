@@ -64,7 +64,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """State of a running search, handed to the ``progress`` callback."""
+    """State of a running search, given to the ``progress`` callback."""
 
     seconds: float
     value: float

@@ -38,7 +38,7 @@ class Tables:
     coef_start, coef
         What the places of each binary list earn, best place first; trailing zeros are left out.
     linear : bool
-        Whether a place is worth a constant amount more than the next (AUC): then only the number of lost
+        Whether a place earns a constant amount more than the next (AUC): then only the number of lost
         pairs matters.
     loss : float64 (P,)
         Linear problems: what losing the pair costs, in units of ``grain``.

@@ -131,15 +131,15 @@ def compile_kernels(verbose: bool = False) -> float:
     began = time.perf_counter()
     helper = _helper() if announce(verbose) else None
     try:
-        compile_boxes()
+        _compile_boxes()
     finally:
         if helper is not None:
             helper.wait()
-    compile_lines_and_screening()  # from the helper's cache, or here if there was no helper
+    _compile_lines_and_screening()  # from the helper's cache, or here if there was no helper
     return time.perf_counter() - began
 
 
-def compile_boxes() -> None:
+def _compile_boxes() -> None:
     """The kernels of the box search: more than half of what there is to compile."""
     for problem in _small():
         t = tables(problem)
@@ -150,7 +150,7 @@ def compile_boxes() -> None:
         explore_batches(t, [support], [batch], [0.0], t.slack, 1e4, 1e4, False, 1)
 
 
-def compile_lines_and_screening() -> None:
+def _compile_lines_and_screening() -> None:
     """The other kernels."""
     for problem in _small():
         t, signed = tables(problem), np.zeros(2, np.bool_)
@@ -171,7 +171,7 @@ def _helper() -> subprocess.Popen[bytes] | None:
     """A second process that compiles its part into the cache meanwhile; None if it cannot be started."""
     if not sys.executable or (os.cpu_count() or 1) < 2:
         return None
-    name = compile_lines_and_screening.__name__
+    name = _compile_lines_and_screening.__name__
     command = f"from {__name__} import {name}; {name}()"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:

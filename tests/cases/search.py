@@ -60,7 +60,7 @@ def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: floa
     return np.array(M), np.array(R)
 
 
-def slow_unit(lost: NDArray[Any], worth: Floats) -> float:
+def slow_unit(lost: NDArray[Any], coef: Floats) -> float:
     """Value of one binary list by its definition: the j-th best stands behind those it lost to and its betters."""
     places = [int(x) + j for j, x in enumerate(sorted(lost.tolist()))]
-    return sum(float(worth[p]) for p in places if p < worth.size)
+    return sum(float(coef[p]) for p in places if p < coef.size)

@@ -196,7 +196,7 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
 def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
     t = tables(noisy_problem(60, 4, "auc", 0.35, 1))
     boxes = roots(4, NO_GROUPS)
-    # The last boxes are given up at once, so that the children of another find room in their places.
+    # The last boxes are fathomed at once, so that the children of another are written over them.
     bounds = np.where(np.arange(8) < 4, t.ideal, -1.0)
     batch = NodeBatch(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.side)
     arrays = (batch.centres, batch.halves, batch.bounds, batch.names, batch.sides)
@@ -204,7 +204,7 @@ def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
     given = (t, [Support(np.arange(4), None, NO_GROUPS)], [batch], [0.0], t.slack, 1e4, 1e4, False, 10**9)
     explore_batches(*given)
     assert all(np.array_equal(x, y) for x, y in zip(arrays, before, strict=True))
-    for x in arrays:  # processes are handed read-only maps
+    for x in arrays:  # processes are given read-only maps
         x.flags.writeable = False
     explore_batches(*given)
 

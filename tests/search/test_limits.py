@@ -1,4 +1,4 @@
-"""The clock and Ctrl-C: what was found is kept, what was not looked at stays in the bound."""
+"""The clock and Ctrl-C: what was found is kept, what was not explored stays in the bound."""
 
 from __future__ import annotations
 
@@ -100,13 +100,14 @@ from rerank.search import compile_kernels, solve
 from tests.cases.search import noisy_problem
 compile_kernels()
 problem = noisy_problem(100, 6, "auc", 0.35, 0)
-told = []
+first = []
 def tell(now):
-    if not told:
-        told.append(now)
+    if not first:
+        first.append(now)
         print("running", flush=True)
 found = solve(problem, time_limit=60.0, n_jobs=2, progress=tell)
-print(json.dumps([found.interrupted, found.closed, found.value, found.bound, found.seconds, told[0].value]), flush=True)
+said = [found.interrupted, found.closed, found.value, found.bound, found.seconds, first[0].value]
+print(json.dumps(said), flush=True)
 """
 
 

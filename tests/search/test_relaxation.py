@@ -19,7 +19,7 @@ from rerank.statistics import parse
 from tests.cases.search import Floats, noisy_problem
 
 SEEDS = st.integers(0, 10**6)
-BEFORE = 3  # pairs of other levels before those that are looked at
+BEFORE = 3  # pairs of other levels before those that are evaluated
 TOLERANCE = 1e-14
 
 

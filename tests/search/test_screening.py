@@ -85,7 +85,7 @@ def test_value_and_proof_are_those_of_the_search_without_it(
     found = solve(problem, n_jobs=1)
     workers = solve(problem, n_jobs=2)
     assert np.array_equal(found.weights, workers.weights) and found.boxes == workers.boxes
-    plain = solve(problem, n_jobs=1, proof=True)  # a proof looks at every support
+    plain = solve(problem, n_jobs=1, proof=True)  # a proof covers every support
     assert found.closed and plain.closed
     assert found.value == pytest.approx(plain.value, rel=1e-12, abs=1e-12)
 

@@ -36,9 +36,9 @@ class Scratch(NamedTuple):
     second: Any
 
 
-# Division by zero must not be looked for: the loop would not fill the vector unit.
+# numpy's error model: a check for division by zero would keep the loop out of the vector unit.
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
-def prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
+def _prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
     """Largest ``t`` of each pair, the choice at the centre and its first term, and what rounding is relative to.
 
     ``R >= tolerance > 0``; the quarter of it keeps ``t`` in range where a pair is as good as won.
@@ -59,7 +59,7 @@ def prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
+def _reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
     """The choice at the point of these margins, and its first term."""
     gain = 0.0
     for p in range(M.size):
@@ -70,7 +70,7 @@ def reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def sums(D: Any, a: int, t: Any, out: Any) -> None:
+def _sums(D: Any, a: int, t: Any, out: Any) -> None:
     """``out = sum_p t_p D_p``, two columns at a time."""
     k = out.size
     n = t.size
@@ -93,7 +93,7 @@ def sums(D: Any, a: int, t: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def shift(D: Any, a: int, move: Any, margin: Any) -> None:
+def _shift(D: Any, a: int, move: Any, margin: Any) -> None:
     """``margin += move.D``, two columns at a time."""
     k = move.size
     n = margin.size
@@ -112,7 +112,7 @@ def shift(D: Any, a: int, move: Any, margin: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: float) -> float:
+def _mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: float) -> float:
     """Bound by ``1 - share`` of the first choice and ``share`` of the second."""
     value = gain + share * (other - gain)
     for j in range(h.size):
@@ -121,16 +121,16 @@ def mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: flo
 
 
 @njit(cache=True, nogil=True)
-def best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
+def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
     """Bound by the best mixture: concave and piecewise linear in the share, so best at an end or where a sum is 0."""
     best = max(
-        mixed(h, gain, first, other, second, 0.0),
-        mixed(h, gain, first, other, second, 1.0),
+        _mixed(h, gain, first, other, second, 0.0),
+        _mixed(h, gain, first, other, second, 1.0),
     )
     for j in range(h.size):
         if first[j] * second[j] < 0.0:
             share = first[j] / (first[j] - second[j])
-            best = max(best, mixed(h, gain, first, other, second, share))
+            best = max(best, _mixed(h, gain, first, other, second, share))
     return best
 
 
@@ -154,11 +154,11 @@ def must_lose(
     n = M.size
     k = h.size
     t = scratch.t[:n]
-    gain, size = prices(M, R, W, tolerance, scratch.most[:n], t)
+    gain, size = _prices(M, R, W, tolerance, scratch.most[:n], t)
     off = ROUNDING * (n + 64) * size
     if gain - off < need:
         return 0.0
-    sums(D, a, t, scratch.first)
+    _sums(D, a, t, scratch.first)
     bound = gain
     for j in range(k):
         bound -= h[j] * abs(scratch.first[j])
@@ -171,7 +171,7 @@ def must_lose(
     margin = scratch.margin[:n]
     for p in range(n):
         margin[p] = M[p]
-    shift(D, a, scratch.second, margin)
-    other = reprice(margin, M, tolerance, scratch.most[:n], t)
-    sums(D, a, t, scratch.second)
-    return max(best_mixture(h, gain, scratch.first, other, scratch.second) - off, 0.0)
+    _shift(D, a, scratch.second, margin)
+    other = _reprice(margin, M, tolerance, scratch.most[:n], t)
+    _sums(D, a, t, scratch.second)
+    return max(_best_mixture(h, gain, scratch.first, other, scratch.second) - off, 0.0)

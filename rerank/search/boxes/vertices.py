@@ -176,7 +176,7 @@ def fathom_unresolved(
 ) -> bool:
     """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
 
-    ``offer`` takes the points that are better than the best.  The boxes for which this worked are named in
+    ``offer`` is called with the points that are better than the best.  The boxes for which this worked are named in
     ``boxes.listed``.  Boxes in a whitened basis stay open: vertices are listed for boxes of weights only.
     """
     left: list[tuple[float, NodeBatch]] = []

@@ -110,10 +110,10 @@ class Waiting:
     def merge(self, results: Iterable[tuple[NDArray[np.bool_], int]]) -> int:
         """Keep the supports that the jobs did not fathom; returns the number of boxes that they took."""
         boxes, begin = 0, self._next
-        for fathomed, taken in results:
+        for fathomed, needed in results:
             self._open.extend((self._next + np.flatnonzero(~fathomed)).tolist())
             self._next += fathomed.size
-            boxes += taken
+            boxes += needed
         cost = max(boxes / max(self._next - begin, 1), 1.0) * self._layout.idle.size
         self._part = int(np.clip(WORK / cost, 1, 2 * self._part))
         return boxes

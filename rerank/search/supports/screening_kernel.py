@@ -1,7 +1,7 @@
 """Coarse boxes over many supports, compiled: which supports hold nothing better than the incumbent.
 
 Each support is searched depth first on the sums of :mod:`.screening_rows`, without looking for points:
-the side that is halved is the one along which all pairs move most, which takes a table and no evaluation of the pairs.
+the side that is halved is the one along which all pairs move most; a table says which, without evaluating pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CALL = 2**14  # places of a call
 
 
 @njit(cache=True, nogil=True)
-def widest(level: Any, spread: Any, features: Any) -> int:
+def _widest(level: Any, spread: Any, features: Any) -> int:
     """The side whose halving moves the pairs most; -1 if all are at the last level."""
     best = -1
     most = 0.0
@@ -45,7 +45,7 @@ def widest(level: Any, spread: Any, features: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any) -> int:
+def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any) -> int:
     """Boxes it takes to fathom the face at the bottom of the stack; more than ``most`` if it is not fathomed."""
     sums, at, levels = stack
     lane, lost, count = scratch
@@ -53,7 +53,7 @@ def fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack
     top = 1
     while top > 0:
         top -= 1
-        which = widest(levels[top], layout.spread, features)
+        which = _widest(levels[top], layout.spread, features)
         boxes += 2
         if which < 0 or boxes > most:
             return most + 1
@@ -100,7 +100,7 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) 
     signed : bool (d,)
         Weights that must not be negative.
     fathomed : bool (m,)
-        Filled in; False where that could not be told.
+        Filled in; False where coarse boxes do not show it.
     """
     m, s = supports.shape
     E = layout.idle.size
@@ -137,7 +137,7 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) 
             open_face(
                 whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
             )
-            boxes = fathom(layout, supports[i], rows, limits[i], left, stack, scratch)
+            boxes = _fathom(layout, supports[i], rows, limits[i], left, stack, scratch)
             total += boxes
             left -= boxes
         fathomed[i] = left >= 0

@@ -61,7 +61,7 @@ def halve(parent: Any, row: Any, threshold: Any, left: Any, right: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
+def _tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
     """How many pairs of each lane are lost."""
     for i in range(lane.size):
         lane[i] = 0
@@ -79,7 +79,7 @@ def tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def loss(lane: Any, lane_loss: Any) -> float:
+def _loss(lane: Any, lane_loss: Any) -> float:
     """What the lost pairs cost."""
     gone = 0.0
     for i in range(lane.size):
@@ -88,7 +88,7 @@ def loss(lane: Any, lane_loss: Any) -> float:
 
 
 @njit(cache=True, nogil=True)
-def earned(
+def _earned(
     lane: Any,
     lane_slot: Any,
     unit_start: Any,
@@ -128,10 +128,10 @@ def bound(sums: Any, n_lost: int, layout: Any, lane: Any, lost: Any, count: Any)
     """What no weights in a box with these sums exceed."""
     if layout.even:
         return layout.total - layout.lane_loss[0] * n_lost
-    tally(sums, layout.block, layout.threshold, lane)
+    _tally(sums, layout.block, layout.threshold, lane)
     if layout.linear:
-        return layout.total - loss(lane, layout.lane_loss)
-    return earned(
+        return layout.total - _loss(lane, layout.lane_loss)
+    return _earned(
         lane,
         layout.lane_slot,
         layout.unit_start,
