@@ -1,7 +1,7 @@
 """Who stands where: ranks, ties and equal rows, in floats and in rationals."""
 
 from rerank.ranks.evaluate import count_empty, evaluate
-from rerank.ranks.lists import gains, number_lists, rows_by_list, weighted_gains
+from rerank.ranks.lists import number_lists, rows_by_list
 from rerank.ranks.positions import (
     count_lost,
     dense_codes,
@@ -11,6 +11,7 @@ from rerank.ranks.positions import (
     subranks,
     value_of_lost,
 )
+from rerank.ranks.row_gains import gains, weighted_gains
 
 __all__ = [
     "count_empty",

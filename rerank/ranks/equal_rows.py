@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix
 from rerank.io.options import real, source
-from rerank.ranks.lists import Floats, rows_by_list
+from rerank.ranks.lists import rows_by_list
 from rerank.ranks.positions import Indices
+from rerank.ranks.row_gains import Floats
 
 Seed = int | Generator | RandomState | None
 

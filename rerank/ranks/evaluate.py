@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.io.options import one_of
-from rerank.ranks.lists import Empty, Floats, Gain, IdealGains, OneList, mean_over_lists, split
+from rerank.ranks.lists import Empty, OneList, mean_over_lists, split
 from rerank.ranks.positions import Indices, dense_codes
+from rerank.ranks.row_gains import Floats, Gain, IdealGains
 from rerank.statistics import RankStatistic, parse, presentation
 
 Ties = Literal["pessimistic", "optimistic", "average"]

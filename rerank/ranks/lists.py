@@ -7,7 +7,7 @@ single gain has no value, so every mean takes an option for such lists (``empty`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.io.options import one_of
 from rerank.ranks.positions import Indices, comparable
+from rerank.ranks.row_gains import Floats, Gain, IdealGains, missed_gains, weighted_gains
 
-Floats = NDArray[np.float64]
-Gain = Literal["exponential", "linear"]
 Empty = Literal["skip", 0, 1, "error"]
-IdealGains = Mapping[Any, Sequence[float]] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,51 +40,6 @@ class OneList:
     scores: NDArray[Any]
     weight: float
     missed: Floats
-
-
-def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
-    """Gain of each label: ``2^g - 1`` ("exponential") or the label itself ("linear").
-
-    Labels 0 and 1 stay 0 and 1 under both.
-
-    Parameters
-    ----------
-    y : array (n,)
-        Labels or grades, finite and not negative; 0 is irrelevant.
-    kind : {"exponential", "linear"}
-
-    Returns
-    -------
-    float64 array (n,)
-
-    Raises
-    ------
-    InputError
-        Naming the first row whose label is missing, negative or too large.
-    """
-    one_of("gain", kind, ("exponential", "linear"))
-    grades = _numbers(y, "label")
-    if kind == "linear":
-        return grades
-    _refuse(grades > 1000, grades, "label", "numbers of at most 1000; use gain='linear' for larger ones")
-    whole = grades.astype(np.int64)
-    # ldexp is exact for whole grades, where the last bit of exp2 depends on the C library.
-    return np.where(grades == whole, np.ldexp(1.0, whole), np.exp2(grades)) - 1.0
-
-
-def weighted_gains(
-    y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None
-) -> Floats:
-    """Gains, each multiplied by the weight of its row."""
-    plain = gains(y, kind)
-    if sample_weight is None:
-        return plain
-    weights = _numbers(sample_weight, "sample_weight")
-    if weights.shape != plain.shape:
-        raise InputError(
-            f"There are {plain.size} labels and {weights.size} sample weights; give one per row."
-        )
-    return plain * weights
 
 
 def number_lists(qid: ArrayLike) -> tuple[tuple[Hashable, ...], Indices]:
@@ -168,33 +120,6 @@ def split(
     ]
 
 
-def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> list[Floats]:
-    """Gains of the relevant items that each list lacks.
-
-    Parameters
-    ----------
-    ideal_gains : mapping of list name to grades, or None
-        Grades of relevant items that are not among the rows of the list; the only list is called 0 without ``qid``.
-        Lists that have no rows here are left out.
-    names : sequence
-        Names of the lists.
-    gain : {"exponential", "linear"}
-
-    Raises
-    ------
-    InputError
-        Where the mapping names none of the lists, or holds what is no grade.
-    """
-    if not ideal_gains:
-        return [np.empty(0)] * len(names)
-    if not any(name in ideal_gains for name in names):
-        raise InputError(
-            f"ideal_gains names lists such as {next(iter(ideal_gains))!r}, and none of them is in qid, which has "
-            f"{names[0]!r}; give the same ids."
-        )
-    return [gains(list(ideal_gains.get(name, ())), gain) for name in names]
-
-
 def mean_over_lists(
     lists: list[OneList],
     value: Callable[[OneList], float | None],
@@ -255,21 +180,3 @@ def _weight_of(name: Any, rows: Indices, weights: Any, n: int) -> float:
             f"The weight of list {name!r} must be one finite number >= 0; found {np.unique(mine)}."
         )
     return float(mine[0])
-
-
-def _numbers(values: ArrayLike, what: str) -> Floats:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"Every {what} must be a number; 0 is irrelevant, larger is better.") from None
-    if numbers.ndim != 1:
-        raise InputError(f"The {what} column has shape {numbers.shape}; give one number per row.")
-    _refuse(~np.isfinite(numbers), numbers, what, "finite numbers")
-    _refuse(numbers < 0, numbers, what, "numbers >= 0 (write 0 for an irrelevant item, not -1)")
-    return numbers
-
-
-def _refuse(bad: NDArray[np.bool_], numbers: Floats, what: str, expected: str) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"The {what} of row {row} is {numbers[row]}; give {expected}.")

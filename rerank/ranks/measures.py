@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.io.options import one_of
 from rerank.ranks.evaluate import Ties, evaluate
-from rerank.ranks.lists import Empty, Gain, OneList, mean_over_lists, split
+from rerank.ranks.lists import Empty, OneList, mean_over_lists, split
 from rerank.ranks.positions import Indices, dense_codes
+from rerank.ranks.row_gains import Gain
 from rerank.statistics import NDCG, Precision
 
 Blocks = tuple[Indices, Indices]

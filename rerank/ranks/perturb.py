@@ -24,8 +24,8 @@ from rerank.errors import InputError
 from rerank.io.arrays import check_matrix
 from rerank.io.options import source
 from rerank.ranks.equal_rows import DRAWS, Merged, Seed, duplicates, merge_duplicates, perturb_rows
-from rerank.ranks.lists import Floats
 from rerank.ranks.rationals import as_integers
+from rerank.ranks.row_gains import Floats
 from rerank.ranks.theorem import Verdict, theorem_applies
 
 __all__ = [

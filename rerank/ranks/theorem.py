@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix
 from rerank.ranks.equal_rows import duplicates
-from rerank.ranks.lists import Floats
 from rerank.ranks.positions import lost_counts, value_of_lost
+from rerank.ranks.row_gains import Floats
 
 _SENTENCE = "an optimum of the Subrank program is one of the ResolvedRank program, for a margin small enough"
 

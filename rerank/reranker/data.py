@@ -13,7 +13,8 @@ from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks import evaluate
-from rerank.ranks.lists import Gain, IdealGains, missed_gains, number_lists, rows_by_list, weighted_gains
+from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.row_gains import Gain, IdealGains, missed_gains, weighted_gains
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rerank.io.arrays import check_matrix, check_qid
 from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
-from rerank.ranks.lists import IdealGains, number_lists, rows_by_list
+from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.data import Weights, numbered, worth
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.options import real, seed, whole
-from rerank.ranks.lists import Gain
+from rerank.ranks.row_gains import Gain
 from rerank.reranker.solve.program import check_formulation
 from rerank.solvers.registry import names
 from rerank.statistics import RankStatistic, parse

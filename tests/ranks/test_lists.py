@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.ranks.lists import gains, number_lists, rows_by_list
+from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.row_gains import gains
 
 ids = st.one_of(
     st.lists(st.integers(-3, 3)),

@@ -13,8 +13,8 @@ import numpy as np
 from rerank.certificate import certify, digest
 from rerank.errors import CertificateError
 from rerank.problem import Problem
-from rerank.ranks.lists import Gain, weighted_gains
 from rerank.ranks.rationals import is_closed
+from rerank.ranks.row_gains import Gain, weighted_gains
 from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.affine import thawed
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rerank import search
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
-from rerank.ranks.lists import IdealGains
+from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, checked
 from rerank.reranker.estimator import Reranker, restored
