@@ -84,7 +84,7 @@ def verify(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Say which solvers and libraries this installation finds."""
+    """List the solvers and libraries that this installation finds."""
     from rerank.reranker.files.document import versions
     from rerank.solvers import gateway
 

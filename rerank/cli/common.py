@@ -55,7 +55,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
-    """The command with our errors turned into a sentence on standard error and an exit code."""
+    """The command, with an error of ours printed as one sentence on standard error and turned into an exit code."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Answer:
@@ -89,7 +89,7 @@ def answer(body: Mapping[str, Any]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """The value in what JSON knows."""
+    """The value in types that JSON has."""
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -105,7 +105,7 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on standard error while the block runs; a plain line where that is no terminal."""
+    """A spinner on standard error while the block runs; a plain line if that is not a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -121,12 +121,12 @@ def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
     positive: str | None = None, features: str | None = None, need_label: bool = False,
 ) -> Table:  # fmt: skip
-    """The table of a file; remarks of its reader go to standard error.
+    """The table of a file; notes of its reader go to standard error.
 
     Raises
     ------
     InputError
-        Where the reader refuses the file, or a label is needed and there is none.
+        If the reader refuses the file, or a label is needed and there is none.
     """
     from rerank.io import read_table
 
@@ -143,7 +143,7 @@ def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
     weight: str | None = None, positive: str | None = None, need_label: bool = False,
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
-    """A model and a table with its columns; options not given are those of the fit where the file has such a column."""
+    """A model and a table with its columns; a column not named here is that of the fit, if the file has it."""
     from rerank.io import read_table
     from rerank.reranker.files import model_file
 
@@ -173,7 +173,7 @@ def is_csv(path: Path) -> bool:
 
 
 def csv_columns(path: Path) -> list[str]:
-    """Column names of a CSV or TSV file, [] where it has none that can be read."""
+    """Column names of a CSV or TSV file; [] if it has none that can be read."""
     import csv
 
     from rerank.io.lines import numbered_lines

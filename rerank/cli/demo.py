@@ -1,4 +1,4 @@
-"""The demonstration: a real list, the exact order of its shortlist, what was proved, and rows held out."""
+"""The demonstration: a real list, the exact order of its shortlist, what was proved, and held-out rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rerank.ranks import evaluate
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.result import Result
 
-# Hits among the first fifty: no weights reach the ideal shortlist, and a rule of two features can be read.
+# Hits among the first fifty: no weights reach the ideal shortlist, and a rule with two features is easy to read.
 DATA, STAT, TOP, CANDIDATES, FEATURES = "haberman", "precision@50", 50, 120, 2
 PLACES = 12
 SPLITS = 20
@@ -35,14 +35,14 @@ class Demo:
     Attributes
     ----------
     title, task, found : str
-        The data set, what its rows are, and what the relevant ones are called.
+        The data set, what its rows are, and the word for relevant rows.
     result : Result
     before, after : tuples of Place
         The top of the training list by the first stage and by the exact order.
     hits : pair of tuples of int
-        Places of the relevant rows among the first ``TOP`` in either order.
+        Places of the relevant rows among the first ``TOP`` in each order.
     held_out : tuple of float
-        Statistic of first stage and exact order on the rows held out.
+        Statistic of first stage and exact order on the held-out rows.
     splits : tuple of (float, float)
         The same for other random splits.
     columns : tuple of str
@@ -96,11 +96,11 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None, splits: int = SPLIT
         Seconds for the exact fit.
     n_jobs : int or None
     splits : int
-        Further random splits to evaluate, each by the search alone.
+        Number of further random splits, each fitted by the search alone.
     """
     from rerank.search.warm import compile_kernels
 
-    # Compiling happens once for a machine; the seconds shown are those of the proof.
+    # Kernels are compiled once on a machine; the seconds shown are those of the proof.
     compile_kernels()
     table, about = datasets.load(DATA), datasets.describe(DATA)
     assert table.y is not None
@@ -145,7 +145,7 @@ def _hits(table: Table, order: NDArray[np.intp]) -> tuple[int, ...]:
 
 
 def thirds(table: Table, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Two thirds of the rows to fit and a third held out, with the same share of positives in both."""
+    """Two thirds of the rows for the fit and a third held out, with the same share of positives in both."""
     assert table.y is not None
     rng = np.random.default_rng(seed)
     test = np.concatenate([
@@ -198,5 +198,5 @@ def _tops(
 
 
 def _name(table: Table, row: int) -> str:
-    """What a reader can recognise: the row's values."""
+    """The row's values, by which a reader can recognise it."""
     return ", ".join(f"{value:g}" for value in table.X[row])

@@ -1,4 +1,4 @@
-"""The demonstration on a terminal: two lists side by side, the numbers, the proof, the rows held out."""
+"""The demonstration on a terminal: two lists side by side, the numbers, the proof, the held-out rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rerank.cli.report import SOURCES, four_numbers
 
 
 def print_demo(demo: Demo, console: Console | None = None) -> None:
-    """The demonstration: the two lists, the numbers, the proof, the rows held out."""
+    """Print the two lists, the numbers, the proof and the held-out rows."""
     out = console or Console()
     for line in _opening(demo):
         out.print(line, highlight=False)
@@ -28,7 +28,7 @@ def print_demo(demo: Demo, console: Console | None = None) -> None:
 
 
 def side_by_side(demo: Demo) -> Table:
-    """The tops of two lists beside each other: row, label and where it stood in the other."""
+    """The tops of two lists side by side: row, label and place in the other list."""
     columns = ", ".join(demo.columns)
     table = Table(
         padding=(0, 1), title=f"The first {len(demo.before)} places of the training list ({columns})"
@@ -49,7 +49,7 @@ def _mark(relevant: bool) -> Text:
 
 
 def _opening(demo: Demo) -> list[str]:
-    """What is shown, before the lists."""
+    """The sentences before the lists."""
     short = demo.result.shortlist
     weights = ", ".join(f"{name} {weight:+.3g}" for name, weight in demo.weights.items())
     return [
@@ -62,7 +62,7 @@ def _opening(demo: Demo) -> list[str]:
 
 
 def _places(demo: Demo) -> list[str]:
-    """Where the relevant rows stand in the two lists."""
+    """The places of the relevant rows in the two lists."""
     names = ("first stage", "exact reranking")
     return [
         f"Found among the first {TOP}, {name}: {len(found)}, at places {', '.join(map(str, found)) or '-'}."
@@ -71,14 +71,14 @@ def _places(demo: Demo) -> list[str]:
 
 
 def closing(demo: Demo) -> list[str]:
-    """What was proved and by whom, and how it does on rows that were held out."""
+    """What was proved and by which method, and the statistics on held-out rows."""
     r = demo.result
     lines = [r.message]
     if r.status == "optimal":
         lines.append(
-            f"The ideal shortlist would reach {demo.ideal:.6g}. That no {FEATURES} features get beyond "
-            f"{r.bound:.6g} was proved by {SOURCES[r.bound_source]} ({r.nodes:,} boxes, "
-            f"{r.seconds.get('search', 0.0):.2f} s); the value was recomputed in exact fractions."
+            f"The ideal shortlist would reach {demo.ideal:.6g}. No weights on at most {FEATURES} features have a value "
+            f"above {r.bound:.6g}, margin included: proved by {SOURCES[r.bound_source]} ({r.nodes:,} boxes, "
+            f"{r.seconds.get('search', 0.0):.2f} s). The value was recomputed in exact fractions."
         )
     lines += list(r.notes)
     first, ours = demo.held_out

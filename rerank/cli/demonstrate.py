@@ -14,7 +14,7 @@ def demo(
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Rerank a real list that ships with the package: first stage against exact fit, with what was proved."""
+    """Rerank a real list that is shipped with the package, and compare the exact fit with the first stage."""
     from rerank.cli.demo import run
 
     with working("Fitting the first stage, then the exact order of its shortlist ..."):

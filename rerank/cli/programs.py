@@ -1,4 +1,4 @@
-"""``rerank export``, ``rerank solve`` and ``rerank import``: the program as a file, any solver, and the way back."""
+"""``rerank export``, ``rerank solve`` and ``rerank import``: programs to files, and solutions back to models."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def export(
     ] = "pair",
     as_json: AsJson = False,
 ) -> None:
-    """Write the program of a model and its training data for any solver."""
+    """Write the program of a model and its training data as an .mps file."""
     from rerank.reranker.files.export import export as write_program
     from rerank.reranker.files.refit import refitted
     from rerank.reranker.solve.program import check_formulation

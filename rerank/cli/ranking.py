@@ -93,7 +93,7 @@ def score(
     positive_label: Positive = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate the model's ranking of labelled rows, beside the first stage's."""
+    """Evaluate the model's ranking of labelled rows, and that of the first stage."""
     from rerank.ranks import count_empty, evaluate
     from rerank.reranker.estimator import restored
     from rerank.reranker.files.document import state_of

@@ -1,4 +1,4 @@
-"""Results on a terminal: the four numbers, ranked rows, checks, and two lists side by side."""
+"""Results on a terminal: the numbers of a fit, ranked rows, checks, solvers."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ SOURCES = {
 
 
 def number(value: float | None, digits: int = 6) -> str:
-    """A number as a person reads it, a dash where there is none."""
+    """A number in short digits; a dash if there is none."""
     if value is None:
         return "-"
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "none"
 
 
 def four_numbers(result: Result) -> Table:
-    """Statistic, value, bound and the program's own numbers, each with what it is."""
+    """Statistic, value, bound and the program's own numbers, each with its meaning."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     name = result.statistic_name
     rows = [
         ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
         ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
         ("value", number(result.value), "exact, from the weights, margin and price included"),
-        ("bound", number(result.bound), f"on every value, by {SOURCES[result.bound_source]}"),
+        ("bound", number(result.bound), f"no weights have a larger value, by {SOURCES[result.bound_source]}"),
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
     if result.program_value is not None:
@@ -72,7 +72,7 @@ def print_result(state: FittedState, console: Console | None = None) -> None:
 
 
 def remarks(result: Result) -> list[str]:
-    """What a careful reader wants to know beside the numbers."""
+    """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
     short = result.shortlist
     lines = list(result.notes)
     if short.n_tied:
@@ -110,7 +110,7 @@ def print_rows(rows: Sequence[dict[str, Any]], n_rows: int, console: Console | N
 
 
 def print_checks(report: Report, console: Console | None = None) -> None:
-    """The checks of a verification, one a line, and what none of them looked at."""
+    """The checks of a verification, one in each line, and the fields that no check covers."""
     out = console or Console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "check", "stated", "recomputed"):

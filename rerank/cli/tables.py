@@ -34,7 +34,7 @@ def convert(
     features: Features = None,
     as_json: AsJson = False,
 ) -> None:
-    """Convert tables: CSV and svmlight into each other or into TREC judgements, TREC runs into a table of
+    """Convert CSV and svmlight tables into each other or into TREC judgements, and TREC runs into a table of
     their scores.
     """
     from rerank.io import fuse, read_qrels, read_run, write_csv, write_qrels, write_svmlight

@@ -1,6 +1,7 @@
 """Pictures of lists, programs, bounds and ties: each function draws on the axes it is given, or on new ones.
 
-Whatever a colour says, a shape, a fill or a dash says too. matplotlib is imported when the first picture is drawn.
+No picture needs colour to be read: shapes, fills and dashes show the same. matplotlib is imported when the first
+picture is drawn.
 
 >>> from rerank import plots
 >>> axes = plots.two_lists([3, 1, 0, 2], [1, 3, 2, 0], relevant=[1, 2], top=2)     # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Two orders of a list, and what measures say of them."""
+"""Two orders of a list, and which of two solutions each measure prefers."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def two_lists(
     names: Mapping[Hashable, str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Two orders of the same rows side by side, best first; filled marks are relevant, the rule is where one stops.
+    """Two orders of the same rows side by side, best first; filled marks are relevant, a line ends the top places.
 
     Parameters
     ----------
     before, after : sequences
-        The same rows in either order.
+        The same rows in two orders.
     relevant : sequence
-        Those of them that one wants on top.
+        The relevant rows.
     top : int
-        Places above the rule.
+        Number of places above the line.
     titles : pair of str
     names : mapping of row to text, optional
-        Written beside the rows of ``after`` that stand above the rule.
+        Written beside the rows of ``after`` that are above the line.
     """
     if len(set(before)) != len(before) or set(before) != set(after) or len(before) != len(after):
         raise InputError(
@@ -61,7 +61,7 @@ def two_lists(
 
 
 def _move(fall: int, relevant: bool) -> dict[str, Any]:
-    """Line of a row: up is solid, down dashed, and only relevant rows are heavy."""
+    """Style of a row's line: solid if it moves up, dashed if it moves down, thick only for relevant rows."""
     if not relevant:
         return dict(color=GREY, lw=0.6, alpha=0.5)
     if fall > 0:
@@ -78,7 +78,7 @@ def before_after(
     unit: str = "",
     ax: Any = None,
 ) -> Any:
-    """Two values of each of several lists on a line: hollow before, filled after; dashed where it fell."""
+    """Two values for each of several lists: hollow marks before, filled marks after, a dashed line where it fell."""
     old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     if not old.shape == new.shape == (len(names),):
         raise InputError(
@@ -109,7 +109,7 @@ def preferences(
 ) -> Any:
     """Which of two solutions each measure prefers: an arrow to its side, and both values.
 
-    A rule parts measures where more is better from those where less is.
+    A line separates the measures that are better when larger from those that are better when smaller.
 
     Parameters
     ----------

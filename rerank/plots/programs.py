@@ -1,4 +1,4 @@
-"""Programs and the solvers that work on them."""
+"""Pictures of programs, and of the progress of solvers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """What a solver held after some seconds."""
+    """A solver's best value and bound after some seconds."""
 
     @property
     def seconds(self) -> float: ...  # noqa: D102
@@ -28,14 +28,14 @@ class Progress(Protocol):
 def bound_over_time(
     traces: Mapping[str, Sequence[Progress]], *, best: float | None = None, unit: str = "", ax: Any = None
 ) -> Any:
-    """What solvers held (solid) and what they had not excluded (dashed), second by second; one colour and mark each.
+    """Best value (solid) and bound (dashed) of solvers over time; one colour and mark for each solver.
 
     Parameters
     ----------
     traces : mapping of name to sequence of Progress
         As given to ``Options.progress``.
     best : float, optional
-        The optimum, where it is known.
+        The optimum, if it is known.
     unit : str
         Label of the values.
     """
@@ -63,7 +63,7 @@ def bound_over_time(
 
 
 def structure(program: Program, *, ax: Any = None) -> Any:
-    """The matrix of a program: a mark for each entry, families of rows and columns named by their prefix."""
+    """The matrix of a program: a mark for each entry, rows and columns grouped by the prefix of their names."""
     ax = axes_of(ax, (6.4, 5.2))
     columns, rows = (_families(names) for names in (program.columns, program.rows))
     matrix = program.matrix.tocoo()
@@ -85,7 +85,7 @@ def structure(program: Program, *, ax: Any = None) -> Any:
 
 
 def _families(names: Sequence[str]) -> tuple[list[tuple[str, int, int]], Any]:
-    """Prefixes with where each begins and ends once equal ones stand together, and the place of each name."""
+    """Start and end of each prefix when names are grouped by prefix, and the place of each name."""
     prefixes = [name.rstrip("0123456789_") for name in names]
     order = list(dict.fromkeys(prefixes))
     sizes = [prefixes.count(prefix) for prefix in order]

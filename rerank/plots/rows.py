@@ -1,4 +1,4 @@
-"""Rows of two features and the direction in which their score grows."""
+"""Rows with two features, and the direction in which their score grows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rerank.plots.style import GREY, ORANGE, axes_of, hide_frame
 def plane(
     X: ArrayLike, relevant: ArrayLike, w: ArrayLike, texts: Sequence[str], *, title: str = "", ax: Any = None
 ) -> Any:
-    """Rows of two features, the direction of increasing score, and a line through all rows of one score.
+    """Rows with two features, the direction of increasing score, and a line through all rows with one score.
 
     Parameters
     ----------
     X : array (n, 2)
     relevant : bool array (n,)
-        Filled marks.
+        These rows get filled marks.
     w : array (2,)
         Weights.
     texts : n strings

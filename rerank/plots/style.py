@@ -1,4 +1,4 @@
-"""Colours, axes and frames that all pictures share."""
+"""Colours and axes that all pictures share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from rerank.errors import InputError
 
-# From M. Okabe and K. Ito, Color Universal Design (2008): told apart with every kind of colour vision.
+# From M. Okabe and K. Ito, Color Universal Design (2008): distinct with every kind of colour vision.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#AA4499", "#8C8C8C"
 
 
@@ -23,5 +23,5 @@ def axes_of(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def hide_frame(ax: Any) -> None:
-    """Leave the frame open above and on the right."""
+    """Hide the upper and the right side of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
