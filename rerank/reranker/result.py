@@ -65,7 +65,7 @@ class Solution:
         Value of ``weights`` with margin and penalty, recomputed exactly and rounded down; the unit is the statistic's,
         tail included.
     bound : float
-        No weights have a larger value.
+        No weights have a larger value, margin and price included. It does not bound ``statistic``.
     bound_source : {"ideal", "search", "solver"}
         Who says so: the ideal list, the search in weight space (rounding on the safe side), or a solver.
     certificate : Certificate or None

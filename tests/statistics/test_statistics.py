@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from rerank import statistics
 from rerank.errors import InputError
+from rerank.ranks import evaluate
 from rerank.statistics import (
     AUC,
     DCG,
@@ -304,3 +305,24 @@ def test_the_page_runs():
     page = Path(__file__).parents[2] / "docs" / "statistics.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 20 and result.failed == 0
+
+
+def test_what_is_said_of_recall_is_so():
+    """Over lists precision@N prefers other orders than recall@N, and weights of lists make the two agree."""
+    y, qid = np.array([1, 0, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 1, 1])
+    relevant = {0: 1, 1: 2}
+    first, second = np.array([3.0, 2, 1, 1, 2, 3]), np.array([1.0, 2, 3, 3, 2, 1])
+
+    def recall(scores, at=2):
+        hits = [y[qid == q][np.argsort(-scores[qid == q])][:at].sum() / relevant[q] for q in (0, 1)]
+        return np.mean(hits)
+
+    def precision(scores, **weights):
+        return evaluate("precision@2", y, scores, qid, **weights)
+
+    assert recall(first) == 0.75 and recall(second) == 0.5
+    assert precision(first) == precision(second)
+    weighted = [precision(scores, query_weight={0: 1.0, 1: 0.5}) for scores in (first, second)]
+    assert weighted[0] / weighted[1] == pytest.approx(recall(first) / recall(second))
+    with pytest.raises(InputError, match="for several weigh each list"):
+        parse("recall@5")
