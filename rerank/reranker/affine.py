@@ -1,4 +1,4 @@
-"""Affine scores: computed to the same bits on every machine, and read off estimators that have them."""
+"""Affine scores: computed to the same bits on every machine, and the weights of estimators whose scores are affine."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
-    """``X @ coef + intercept``, summed column by column: the same bits on every machine, which BLAS does not
-    promise.
-    """
+    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not)."""
     total = np.full(X.shape[0], float(intercept))
     for j in np.flatnonzero(coef):
         total += X[:, j] * coef[j]
@@ -21,20 +19,20 @@ def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
 
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
-    """Weights in original units where a fitted estimator's scores are affine in the features.
+    """Weights in original units, if a fitted estimator's scores are affine in the features.
 
     Parameters
     ----------
     estimator : object
-        A linear model, or a pipeline of standard scalers and one, frozen or not.
+        A linear model, or a pipeline of standard scalers and a linear model; frozen or not.
     X : float64 array (n, d)
     scores : float64 array (n,)
-        What the estimator makes of ``X``; the weights have to give the same.
+        The estimator's scores of ``X``; the weights have to give the same.
 
     Returns
     -------
     coef : float64 array (d,) or None
-        None where the scores are not affine, or not known to be.
+        None if the scores are not affine, or not known to be.
     intercept : float
     """
     from sklearn.pipeline import Pipeline
@@ -55,7 +53,7 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
             coef = coef / scaler.scale_
         if scaler.mean_ is not None:
             constant -= float(np.sum(coef * scaler.mean_))
-    # Poisson regression and its like have coefficients too, but bend the score: those are kept as estimators.
+    # Poisson regression and others have coefficients too, but their scores are not linear; they are kept as estimators.
     size = np.abs(X) @ np.abs(coef) + abs(constant) + 1.0
     if np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size):
         return coef, constant
@@ -63,7 +61,7 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
 
 
 def thawed(estimator: Any) -> Any:
-    """What a ``FrozenEstimator`` holds, which is neither a pipeline nor a scaler by its own class."""
+    """The estimator inside a ``FrozenEstimator``."""
     from sklearn.frozen import FrozenEstimator
 
     while isinstance(estimator, FrozenEstimator):

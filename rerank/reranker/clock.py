@@ -1,4 +1,4 @@
-"""One time limit for everything a fit does, and the wall time of each phase."""
+"""One time limit for a whole fit, and the wall time of each phase."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rerank.errors import InputError
 
 
 class Clock:
-    """A deadline that starts to run when it is made.
+    """A deadline, counted from the time the object is made.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Clock:
         self.seconds: dict[str, float] = {}
 
     def excuse(self, phase: str, seconds: float) -> None:
-        """Leave out seconds that the limit is not meant for, such as compiling once on a machine."""
+        """Extend the limit by seconds that do not count, such as those of compiling once on a machine."""
         if seconds > 0:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
             self._limit += seconds

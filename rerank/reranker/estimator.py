@@ -1,4 +1,4 @@
-"""The estimator: a fast first stage shortlists, an exact fit orders the shortlist, a certificate says how well.
+"""The estimator: a fast first stage shortlists, an exact fit orders the shortlist, a certificate checks the value.
 
 >>> import numpy as np
 >>> from rerank import Reranker
@@ -35,72 +35,74 @@ if TYPE_CHECKING:
 
 
 class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
-    """Fits a rank statistic of the top of a list exactly, with a proved bound on how much better it could be.
+    """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
     ----------
     stat : str, RankStatistic, array or callable
-        What the list is judged by: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``,
+        The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``,
         ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator or None
-        Orders the whole list and cuts the shortlist: ``"logistic"`` or any scikit-learn estimator. One that is already
-        fitted is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator`` to survive ``clone``). None:
-        every row is a candidate and the features are what is given, for instance the scores of several rankers.
+        Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"`` or
+        any scikit-learn estimator. A fitted estimator is used as it is (wrap it in
+        ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row is a candidate; the
+        features may be the scores of several rankers.
     n_candidates : int, "auto" or None
-        K, the rows of each list that are reranked, and those that share the score at the cut; None for all. "auto" is
-        all rows of lists of up to 2,000, and of any length where every place counts; else ``max(2 N, 50)`` for a
-        statistic of N places.
+        K, the number of rows of each list that are reranked; rows that share the score at the cut are reranked too.
+        None is all rows. "auto" is all rows of lists of up to 2,000 rows, and of lists of any length if every place
+        counts in the statistic; else ``max(2 N, 50)`` for a statistic of N places.
     formulation : {"subrank", "resolved_rank", "mixed", "auc", "pairwise"}
-        The mathematical program handed to a solver.
+        The mathematical program for the solver.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
         (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,
         ``"scip"``, ``"glpk"``, ``"gurobi"``, ...
     presolve : bool
-        Let the search go first; False hands the plain program to the solver.
+        Run the search first; with False the solver gets the plain program.
     time_limit : float or None
-        Seconds for everything in ``fit``.
+        Seconds for the whole ``fit``.
     epsilon : float or "auto"
         Margin by which a relevant row has to beat another, in units of the scaled score.
     C : float
-        Price of one feature, in the unit of the statistic.
+        Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
         At most this many features get a weight.
     positive : bool or sequence of {-1, 0, 1}
-        True for non-negative weights; or a sign for each feature, 0 for a free one.
+        True for non-negative weights; or a sign for each feature, 0 for a free weight.
     gain : {"exponential", "linear"}
-        Worth of a grade g: ``2^g - 1`` or ``g``.
+        Gain of a grade g: ``2^g - 1`` or ``g``.
     pos_label : object, optional
-        The label of the rows to be found, where ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
+        The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
     thinning : float or None
         Fit the statistic averaged over lists in which each row above is kept with this probability.
     proof : bool
-        Keep the search's record of how it cut the weights into boxes: ``result_.proof``, to be saved and checked
-        by anyone (``docs/proofs.md``). Features that are correlated take the search longer then.
+        Record how the search split the weights into boxes: ``result_.proof``. It can be saved and checked
+        (``docs/proofs.md``). With correlated features the search takes longer then.
     n_jobs : int or None
         Cores of the search and threads of HiGHS; None for 1, -1 for all.
     random_state : int, RandomState or None
-        Seed; None is 0, so that two fits agree.
+        Seed; None is 0, so that two fits give the same result.
     verbose : int
         1 for a live line while HiGHS works, 2 for its log.
 
     Attributes
     ----------
     result_ : Result
-        Statistic, value, bound, gap, status and all that led to them.
+        Statistic, value, bound, gap, status and further numbers of the fit.
     coef_ : float64 array (n_features_in_,)
-        Weights of the head's score in original units, 0 for columns not used; the first stage's where it is kept and
-        affine.
+        Weights of the head's score in original units, 0 for columns not used; those of the first stage if it is kept
+        and affine.
     features_ : array
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
     threshold_ : float
-        Least first-stage score of the head; ``-inf`` when every row is head. After a fit on several lists it is the
-        pooled score that as many training rows reach as stand in the heads: only near to the K best of each list.
+        Least first-stage score of the head; ``-inf`` if every row is in the head. After a fit on several lists it is
+        the score that as many training rows reach as there are rows in all heads. It only approximates the K best rows
+        of each list.
     reranks_ : bool
-        False where the first stage is kept as it is.
+        False if the first stage is kept as it is.
     state_ : FittedState
-        All of it as one frozen value: what files keep.
+        The whole fitted state as one frozen object, which files store.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -170,16 +172,16 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists.
         ideal_gains : mapping from list id to grades, optional
-            Relevant items of a list that are no rows, because nothing retrieved them. They count in the ideal that a
-            value is divided by (nDCG, AUC), and are never candidates; a list whose relevant items were all missed
-            counts 0. The only list is called 0 without ``qid``.
+            Grades of relevant items that are not among the rows of a list, because they were not retrieved. They count
+            in the ideal value by which nDCG and AUC are divided. They are never candidates. A list whose relevant
+            items were all missed counts 0. Without ``qid`` the id of the only list is 0.
 
         Raises
         ------
         InputError
             For data or parameters that cannot be used.
         CertificateError
-            Where a solver's claim does not survive an exact recomputation.
+            If a solver's claim fails the exact recomputation.
         """
         return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
 
@@ -187,7 +189,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
         names: tuple[str, ...] = (),
     ) -> Reranker:  # fmt: skip
-        """Fit columns that go by ``names`` where X does not say."""
+        """Fit columns with these ``names``, unless X has names of its own."""
         clock = Clock(self.time_limit)
         table = check_matrix(X)
         validate_data(self, X, y, reset=True, skip_check_array=True)
@@ -215,13 +217,13 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
-    """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it ranks, scores and saves, not more.
+    """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it can rank, score and save, no more.
 
     Parameters
     ----------
     path : path
     first_stage : fitted estimator, optional
-        Needed where the model's first stage was not affine in the features.
+        Needed if the model's first stage was not affine in the features.
     """
     from rerank.reranker.files.document import load as read
 

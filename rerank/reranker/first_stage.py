@@ -1,8 +1,8 @@
 """First stages: from a name or an estimator to scores of rows.
 
-A first stage is fitted on the whole training list, cheaply, and only has to bring the relevant rows into the shortlist.
-Where it is an affine function of the features it is kept as numbers: such a first stage scores the same bits on every
-machine, can be written to a model file, and starts the search.
+A first stage is fitted on the whole training list. It is fast, and only has to bring the relevant rows into the
+shortlist. If it is an affine function of the features, its weights are kept as numbers. Such a first stage gives the
+same bits on every machine, can be written to a model file, and gives the search its start.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rerank.reranker.affine import affine, affine_part, thawed
 
 Floats = NDArray[np.float64]
 
-# Scorers of this package, by the name a user types. TopPush as published answers zero on most real tables; against the
-# mean of the upper half of the irrelevant rows it seldom does (docs/decisions/0055).
+# Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
+# tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0055).
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "toppush": ("TopPush", {"alpha": 0.01, "threshold": "quantile", "k": 0.5}),
     "ranksvm": ("RankSVM", {}),
@@ -37,11 +37,11 @@ class FirstStage:
     Attributes
     ----------
     name : str
-        What the user asked for, or the estimator's class.
+        The name that the user gave, or the estimator's class.
     estimator : object or None
         The fitted estimator; None when read from a model file.
     coef : float64 array (d,) or None
-        Weights in original units where the score is affine, else None.
+        Weights in original units if the score is affine, else None.
     intercept : float
     """
 
@@ -65,7 +65,7 @@ def fit_first_stage(
     sample_weight: Floats | None = None,
     random_state: Any = None,
 ) -> FirstStage | None:
-    """Fit what ``first_stage`` names; an estimator that is already fitted is used as it is.
+    """Fit the first stage; an estimator that is already fitted is used as it is.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def fit_first_stage(
         ``"logistic"``, a scorer of this package, or any scikit-learn estimator. None gives None.
     X : float64 array (n, d)
     y : float64 array (n,)
-        0/1 or grades. Classifiers learn ``y > min(y)``, which is ``y > 0`` as a rule; regressors and scorers that
-        take grades learn the grade itself.
+        0/1 or grades. Classifiers learn ``y > min(y)``, which is usually ``y > 0``. Regressors and scorers that take
+        grades learn the grade itself.
     qid, sample_weight : arrays (n,), optional
-        Handed on to estimators whose ``fit`` takes them.
+        Passed to estimators whose ``fit`` takes them.
 
     Raises
     ------

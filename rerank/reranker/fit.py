@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class _Staged:
-    """Data, checked parameters, and what the first stage made of them."""
+    """Data, checked parameters, and the result of the first stage."""
 
     data: Data
     settings: Settings
@@ -47,7 +47,7 @@ class _Staged:
         return None if self.scores is None else self.data.evaluate(self.settings.statistic, self.scores)
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
-        """What is reported of a fit that ended in ``solution``."""
+        """The result of a fit that ended in ``solution``."""
         training, settings = self.training, self.settings
         problem = training.problem
         return Result.of(
@@ -61,7 +61,7 @@ class _Staged:
         )  # fmt: skip
 
     def state(self, reranks: bool, result: Result) -> FittedState:
-        """The fitted state that ``result`` is reported of."""
+        """The fitted state with this ``result``."""
         problem, none = self.training.problem, np.empty(0)
         return FittedState(
             options=self.options, settings=self.settings, feature_names=self.data.feature_names,
@@ -83,7 +83,7 @@ def fit(
     data : Data
     settings : Settings
     options : mapping
-        The estimator's parameters as given, to be kept in the state.
+        The estimator's parameters as given; the state keeps them.
     clock : Clock
     sample_weight : float64 array (n,) or None
         For the first stage.
@@ -118,7 +118,7 @@ def _is_ideal(before: float | None, problem: Problem) -> bool:
 
 
 def start_weights(problem: Problem, training: Training, stage: FirstStage | None) -> Floats | None:
-    """The first stage's weights in scaled space, cut to signs and support limit; None where it is not affine."""
+    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine."""
     if stage is None or stage.coef is None:
         return None
     w = stage.coef[training.features] * (problem.high - problem.low)
@@ -129,7 +129,7 @@ def start_weights(problem: Problem, training: Training, stage: FirstStage | None
 
 
 def _unsolved(problem: Problem, start: Floats | None) -> Solution:
-    """The start as it is, bounded by the ideal list only."""
+    """The start weights unchanged, with the value of the ideal list as bound."""
     best = verified(problem, np.zeros(problem.n_features) if start is None else start)
     return Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, start_value=best.value,
@@ -150,7 +150,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def _nothing_to_do(staged: _Staged) -> FittedState:
-    """No order of the shortlist is better than another, or the first stage's is the best: a result, not an error."""
+    """The result of a fit without a search: no order matters, or the first stage's order is already ideal."""
     data, statistic, problem = staged.data, staged.settings.statistic, staged.training.problem
     before = staged.before
     found = before if before is not None else data.evaluate(statistic, np.zeros(data.y.size))
@@ -169,7 +169,7 @@ def _nothing_to_do(staged: _Staged) -> FittedState:
 
 
 def _compared(staged: _Staged, problem: Problem, solution: Solution) -> FittedState:
-    """The fitted ranking against the first stage's, on the training lists."""
+    """The better of the fitted ranking and the first stage's, on the training lists."""
     data, statistic, before = staged.data, staged.settings.statistic, staged.before
     assert solution.certificate is not None
     with staged.clock.phase("certificate"):
@@ -196,7 +196,7 @@ def _compared(staged: _Staged, problem: Problem, solution: Solution) -> FittedSt
 
 
 def _theorem(problem: Problem | None) -> str:
-    """Whether Subrank and ResolvedRank provably have the same optimum on the shortlist, in a sentence."""
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
     if problem is None:
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)

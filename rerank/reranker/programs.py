@@ -1,4 +1,4 @@
-"""What a fitted reranker does with programs and files: build, export, read back, save."""
+"""Programs and files of a fitted reranker: build, export, read back, save."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ProgramsMixin:
         return build_model(self._fitted().known_problem(), self.formulation, **choices)
 
     def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
-        """Write the program as a portable ``.mps`` beside a ``.json`` that can rebuild this estimator;
-        returns both paths.
+        """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
+        return both paths.
         """
         from rerank.reranker.files.export import export
 
@@ -40,19 +40,19 @@ class ProgramsMixin:
         path : path
             Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
         dialect : str, optional
-            Which of them wrote it; recognised where omitted.
+            The solver that wrote it; recognised if omitted.
 
         Raises
         ------
         CertificateError
-            Where the solution's objective cannot be restored from its weights.
+            If the weights do not give the solution's objective when recomputed exactly, even after polishing.
         """
         from rerank.reranker.files.export import load_solution
 
         return self._adopt(load_solution(self._fitted(), self.formulation, path, dialect, choices))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that ranking and verifying need as JSON, without pickle."""
+        """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
         from rerank.reranker.files.document import save
 
         save(self._fitted(), path)

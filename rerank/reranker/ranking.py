@@ -1,4 +1,4 @@
-"""What a fitted reranker does with rows: scores, places, and the statistic of the list they make."""
+"""Scores and places of rows by a fitted reranker, and the statistic of the ranking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class GradedTags:
-    """What scikit-learn is told of an estimator that learns from grades and takes no sparse rows."""
+    """Tags for scikit-learn: the estimator learns from grades and takes no sparse rows."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -40,9 +40,9 @@ class RankingMixin(GradedTags):
     def decision_function(self, X: ArrayLike, qid: ArrayLike | None = None) -> Floats:
         """Score of each row, larger is better.
 
-        After a fit on one list a row is head where its first-stage score reaches ``threshold_``, whatever stands
-        beside it; :meth:`rank` and :meth:`score` do the same. After a fit on several lists the head is the K best rows
-        of each list, which takes ``qid``; without it ``threshold_`` decides, which is approximate.
+        After a fit on one list, a row is in the head if its first-stage score reaches ``threshold_``, whatever the
+        other rows are; :meth:`rank` and :meth:`score` use the same rule. After a fit on several lists, the head is the
+        K best rows of each list, which needs ``qid``. Without ``qid`` the threshold is used, which is approximate.
         """
         table = self._table(X)
         if qid is None:
@@ -59,7 +59,7 @@ class RankingMixin(GradedTags):
         return self.state_.list_scores(table, _numbered(qid, table.shape[0]))
 
     def first_stage_scores(self, X: ArrayLike) -> Floats | None:
-        """Scores of the first stage alone; None where there is none."""
+        """Scores of the first stage alone; None if there is none."""
         table = self._table(X)
         stage = self.state_.first_stage
         return None if stage is None else stage.scores(table)

@@ -1,4 +1,4 @@
-"""What a fit found, and how far from the best it can be."""
+"""The result of a fit: statistic, value, bound and status."""
 
 from __future__ import annotations
 
@@ -55,23 +55,24 @@ class ShortlistInfo:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
-    """Weights, their verified value and a bound: what solving a problem gives.
+    """The solution of a problem: weights, their verified value and a bound.
 
     Attributes
     ----------
     weights : float64 array (features,)
         In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted.
     value : float
-        Value of ``weights`` with margin and penalty, recomputed exactly and rounded down; the unit is the statistic's,
-        tail included.
+        Value of ``weights``, margin and penalty included, recomputed exactly and rounded down. The unit is that of the
+        statistic; the tail is included.
     bound : float
-        No weights have a larger value, margin and price included. It does not bound ``statistic``.
+        No weights have a larger value, margin and penalty included. It does not bound ``statistic``.
     bound_source : {"ideal", "search", "solver"}
-        Who says so: the ideal list, the search in weight space (rounding on the safe side), or a solver.
+        Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
+        solver, whose claim is not verified.
     certificate : Certificate or None
         Exact value, statistic and smallest margin of ``weights``.
     program_value, program_bound : float or None
-        The solver's own, for its own program. Diagnostics.
+        What the solver reports for its own program. Diagnostics.
     formulation : str or None
         The program that was solved.
     model_size : mapping or None
@@ -79,13 +80,13 @@ class Solution:
     start_value : float or None
         Value from which search or solver started.
     start_accepted : bool or None
-        Whether the solver used the start; None when there was none, or the solver cannot tell.
+        Whether the solver used the start; None if there was none, or if the solver does not report it.
     nodes : int
         Boxes and nodes explored.
     proof : Proof or None
-        The search's record of splits, where it was asked for.
+        The search's record of splits, if ``proof=True``.
     notes : tuple of str
-        Everything else worth saying, one sentence each.
+        Further remarks, one sentence each.
     """
 
     weights: NDArray[np.float64]
@@ -105,7 +106,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """``bound - value``: at most this much better a value exists."""
+        """``bound - value``: no value exceeds that of the weights by more."""
         return max(0.0, self.bound - self.value)
 
     def noting(self, *notes: str) -> Solution:
@@ -115,7 +116,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result(Solution):
-    """The numbers of a fit, never mixed up: those of :class:`Solution`, and these.
+    """The numbers of a fit: those of :class:`Solution`, and these.
 
     Attributes
     ----------
@@ -128,9 +129,9 @@ class Result(Solution):
     first_stage_statistic : float or None
     statistic_name : str
     solver : str
-        Who was asked to solve.
+        The solver that was asked for.
     n_lists, n_empty_lists : int
-        Lists in the data, and those left out of the mean because nothing in them can be ranked.
+        Number of lists in the data, and of those left out of the mean because nothing in them can be ranked.
     gain : str
     epsilon, C : float
     shortlist : ShortlistInfo
@@ -162,7 +163,7 @@ class Result(Solution):
 
     @property
     def proved(self) -> bool:
-        """Whether nothing better is possible, and an order of the shortlist could have been."""
+        """Whether the gap is closed, and the order of the shortlist matters."""
         return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,8 +219,8 @@ def message_of(
         "margin and price included.",
         "optimal_by_solver": f"Optimal on the solver's word: {name} of the weights is recomputed exactly, "
         "the bound is not; presolve=True with more time_limit lets the search prove it.",
-        "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: a better ranking may "
-        "exist, none is better by more. "
+        "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: weights with a larger "
+        "value may exist, larger by at most this gap. "
         "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",

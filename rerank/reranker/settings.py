@@ -33,7 +33,7 @@ class Settings:
     Attributes
     ----------
     statistic : RankStatistic
-        Thinned where that was asked for.
+        Thinned if ``thinning`` is set.
     epsilon : float or None
         None for the automatic margin.
     signs : int8 array (d,)
@@ -42,7 +42,7 @@ class Settings:
         Number of workers, at least 1.
     seed : int
 
-    The others are as the estimator has them.
+    The other attributes are those of the estimator.
     """
 
     statistic: RankStatistic
@@ -62,9 +62,9 @@ class Settings:
     verbose: int = 0
 
     def candidates(self, longest_list: int) -> int | None:
-        """K where ``n_candidates="auto"``: whole lists, but the best rows of very long ones.
+        """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
 
-        A statistic that every place counts for gets whole lists of any length.
+        If every place counts in the statistic, lists of any length are taken whole.
         """
         if not isinstance(self.n_candidates, str):
             return self.n_candidates
@@ -114,7 +114,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
 
 
 def check_solver(name: Any) -> None:
-    """Refuse what is no name of a solver.
+    """Refuse a name that is not the name of a solver.
 
     Raises
     ------

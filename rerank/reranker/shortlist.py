@@ -1,9 +1,9 @@
-"""The shortlist: which rows of each list are reranked, and how head and tail make one ranking again.
+"""The shortlist: which rows of each list are reranked, and how head and tail are joined to one ranking.
 
-The first stage orders every list.  Its ``n_candidates`` best rows are the head, to be reordered; the rest is
-the tail and keeps the first stage's order, all of it below the head [RudinWang2018, sec. 2.1].  Rows that share
-the score at the cut all go into the head, so that no row's place depends on the order of the file; how many
-extra that makes is counted.
+The first stage orders every list.  Its ``n_candidates`` best rows are the head, which is reordered.  The other rows
+are the tail: they keep the first stage's order, below the head [RudinWang2018, sec. 2.1].  All rows that share the
+score at the cut are in the head, so that no row's place depends on the order of the file; the additional rows are
+counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shortlist:
     heads, tails : tuples of intp arrays
         Rows of each list, best place first; equal scores in the tail with the smaller gain first.
     threshold : float
-        Least first-stage score that is head when rows come one by one; ``-inf`` when every row is head.
+        Least first-stage score of the head, for single rows; ``-inf`` if every row is in the head.
     n_candidates : int or None
         The K asked for.
     n_tied : int
@@ -54,7 +54,7 @@ class Shortlist:
 
 
 def cut(scores: Floats, n_candidates: int | None) -> float:
-    """Least score of the ``n_candidates`` best; ``-inf`` where all rows are candidates."""
+    """Least score of the ``n_candidates`` best rows; ``-inf`` if all rows are candidates."""
     if n_candidates is None or n_candidates >= scores.size:
         return -math.inf
     return float(np.partition(scores, scores.size - n_candidates)[scores.size - n_candidates])
@@ -70,7 +70,7 @@ def shortlist(
     scores : float64 array (n,) or None
         First-stage scores, larger is better; None puts every row in the head.
     gains : float64 array (n,)
-        Decides equal scores of the tail, against the gain.
+        Of equal scores in the tail, the row of smaller gain is above.
     qid : array (n,), optional
         List of each row.
     n_candidates : int, optional
@@ -79,9 +79,8 @@ def shortlist(
     Returns
     -------
     Shortlist
-        Its ``threshold`` is each row's own cut for one list; for several it is the pooled score that as many
-        training rows reach as stand in the heads, because a row that comes alone does not say which list it
-        belongs to.
+        With one list, its ``threshold`` is the cut of that list. With several lists it is the score that as many
+        training rows reach as there are rows in all heads, because a single row has no list.
     """
     n = gains.size
     lists = [rows for _, rows in rows_by_list(qid, n)]
@@ -103,7 +102,7 @@ def shortlist(
 
 
 def snap(scores: Floats) -> Floats:
-    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding decides no tie."""
+    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding errors do not break ties."""
     step = 2.0**BINARY_PLACES
     rounded = np.rint(scores * step) / step
     # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
@@ -111,11 +110,11 @@ def snap(scores: Floats) -> Floats:
 
 
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
-    """One score a row: tail rows keep the first stage's, head rows are mapped above all of them in their own order.
+    """One score for each row: tail rows keep that of the first stage, head rows get scores above all of these.
 
-    The reranking score ``h`` becomes ``g(h)``, itself plus a constant as a rule, or ``(1 + g(h)) * 2^k`` with
-    ``2^k >= threshold`` where the threshold is positive; ``g`` is increasing and positive, so the least head
-    score is above the largest tail score whatever the data.
+    ``g`` is increasing and positive, usually the score plus a constant. The reranking score ``h`` becomes ``g(h)``, or
+    ``(1 + g(h)) * 2^k`` with ``2^k >= threshold`` if the threshold is positive. So the least head score is above the
+    largest tail score for all data.
 
     Parameters
     ----------

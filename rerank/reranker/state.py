@@ -1,4 +1,4 @@
-"""A fitted reranker as one frozen value: what ranks rows, what files keep, what export and verify read."""
+"""A fitted reranker as one frozen object: it ranks rows, files store it, export and verify read it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedState:
-    """Everything a fit leaves behind.
+    """All that is known after a fit.
 
     Attributes
     ----------
@@ -41,20 +41,20 @@ class FittedState:
         Whether the user knows the columns by name: from a data frame, or from a file.
     first_stage : FirstStage or None
     threshold : float
-        Least first-stage score of the head for rows that come one by one; ``-inf`` when every row is head.
+        Least first-stage score of the head, for single rows; ``-inf`` if every row is in the head.
     reranks : bool
-        False where the first stage's order is kept.
+        False if the first stage's order is kept.
     features : intp array (p,)
-        Columns with a place in the problem, ascending.
+        Columns that the problem uses, ascending.
     low, high, weights : float64 arrays (p,)
         Scaling of these columns, and their weights in scaled space.
     result : Result
     labels : TwoLabels or None
         How two labels were mapped to 0 and 1.
     weighted_lists : bool
-        Whether lists had weights, which no table holds.
+        Whether lists had weights; a table does not hold these.
     columns_read : mapping of str to str
-        Names of the columns a command read: label, list, id, weight.
+        Names of the columns that a command read: label, list, id, weight.
     training : Training or None
         Shortlist and problem; None after reading a file.
     """
@@ -79,7 +79,7 @@ class FittedState:
 
     @property
     def problem(self) -> Problem | None:
-        """The problem of the fit; None after reading a file, or where there was nothing to order."""
+        """The problem of the fit; None after reading a file, or if there was nothing to order."""
         return None if self.training is None else self.training.problem
 
     def known_problem(self) -> Problem:
@@ -88,7 +88,7 @@ class FittedState:
         Raises
         ------
         InputError
-            Where there is none.
+            If there is none.
         """
         if self.problem is None:
             raise InputError(
@@ -99,7 +99,7 @@ class FittedState:
 
     @property
     def coef(self) -> Floats:
-        """Weights (d,) in original units: of the head, or of the first stage where that is kept and affine."""
+        """Weights (d,) in original units: of the head, or of the first stage if that is kept and affine."""
         coef = np.zeros(len(self.feature_names))
         if self.reranks:
             coef[self.features] = self.weights / (self.high - self.low)
@@ -118,21 +118,21 @@ class FittedState:
 
     @property
     def by_threshold(self) -> bool:
-        """Whether a new row is head where its first-stage score reaches the threshold: learned from one list.
+        """Whether the threshold decides if a new row is in the head: so after a fit on one list.
 
-        A model learned from several lists reranks the K best rows of each new list.
+        After a fit on several lists, the K best rows of each new list are reranked.
         """
         return self.result.n_lists == 1
 
     def row_scores(self, table: Floats) -> Floats:
-        """Score of each row by itself: the threshold decides head or tail."""
+        """Scores of single rows: the threshold decides between head and tail."""
         first = self._first(table)
         if first is None or not self.reranks:
             return self._head(table) if first is None else first
         return stack(first, self._head(table), first >= self.threshold, self.threshold, self.weights.size)
 
     def list_scores(self, table: Floats, lists: NDArray[np.intp] | None) -> Floats:
-        """Scores that order each list; all rows are one list without ``lists``."""
+        """Scores that order each list; without ``lists`` all rows are one list."""
         first = self._first(table)
         if self.by_threshold or first is None or not self.reranks:
             return self.row_scores(table)
@@ -147,11 +147,11 @@ class FittedState:
 
 
 def head_scores(table: Floats, low: Floats, high: Floats, w: Floats) -> Floats:
-    """Scores of rows of the used features: scaled as the problem scales them, weighed, and rounded."""
+    """Scores of the head from the used features: scaled as in the problem, weighted, summed and rounded."""
     return snap(affine(scale_columns(table, low, high), w))
 
 
 def joined(first: Floats, head: Floats, is_head: NDArray[np.bool_], size: int) -> Floats:
-    """One score a row: all head rows above all tail rows."""
+    """One score for each row: all head rows above all tail rows."""
     tail = first[~is_head]
     return stack(first, head, is_head, float(tail.max()) if tail.size else -math.inf, size)

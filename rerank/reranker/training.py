@@ -1,4 +1,4 @@
-"""From training data to the problem in weight space: gains, shortlist, scaling, and what there is to reorder."""
+"""From training data to the problem in weight space: shortlist, scaling, and whether there is anything to reorder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Training:
     Attributes
     ----------
     problem : Problem or None
-        None where there is nothing to reorder; ``nothing`` then says why.
+        None if there is nothing to reorder; ``nothing`` then says why.
     shortlist : Shortlist
     features : intp array (p,)
         Columns used, ascending: those that vary on the shortlist.
@@ -50,7 +50,7 @@ class Training:
 def prepare(
     data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None, **options: Any
 ) -> Training:
-    """Cut the shortlist, drop what is constant on it, and state the problem.
+    """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def prepare(
     Raises
     ------
     InputError
-        Where no list holds anything to rank at all.
+        If no list holds anything to rank.
     """
     short = shortlist(scores, data.gains, data.qid, n_candidates)
     start = np.cumsum([0, *(head.size for head in short.heads)])
@@ -85,7 +85,7 @@ def prepare(
     head_rows = np.concatenate(short.heads)
     table = data.X[head_rows]
     weighed = [item for item in counted if item.weight > 0]
-    # A column may vary only in lists that do not count: it decides nothing, and its range is not known.
+    # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
     problem = None
@@ -117,7 +117,7 @@ def prepare(
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:
-    """The status where no order of the heads differs from another in value, or ``""``."""
+    """The status if all orders of the heads have the same value, or ``""``."""
     if not any(item.gains.max() > 0 for item in lists):
         return "nothing_to_find"
     orders = any(
@@ -129,7 +129,7 @@ def _nothing(lists: list[RankedList], n_features: int) -> str:
 def _least_candidates(
     data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int
 ) -> int | None:
-    """The smallest K above ``n_candidates`` with which some order of the heads differs in value, if there is one."""
+    """The smallest K above ``n_candidates`` with which two orders of the heads differ in value, if there is one."""
     if scores is None:
         return None
     found: list[int] = []
@@ -141,7 +141,7 @@ def _least_candidates(
         differ = (gains != gains[0]) & np.any(gains > 0), coefficients < coefficients[0]
         if all(side.any() for side in differ):
             last = max(int(side.argmax()) for side in differ)
-            # Rows that share the score at the cut come into the head together.
+            # Rows that share the score at the cut are in the head together.
             found.append(int(np.sum(scores[rows] > scores[best_first[last]])) + 1)
     least = min(found, default=0)
     return least if least > n_candidates else None
@@ -150,7 +150,7 @@ def _least_candidates(
 def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
     """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's.
 
-    No weights can order such rows; with different gains they cost value that no ranking can earn.
+    No weights can order such rows. If their gains differ, no weights reach the ideal value.
     """
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
