@@ -37,7 +37,7 @@ def four_numbers(result: Result) -> Table:
         ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
         ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
         ("value", number(result.value), "exact, from the weights, margin and price included"),
-        ("bound", number(result.bound), f"no weights have a larger value, by {SOURCES[result.bound_source]}"),
+        ("bound", number(result.bound), f"no weights have a larger value, margin included, by {SOURCES[result.bound_source]}"),
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
     if result.program_value is not None:
@@ -121,9 +121,9 @@ def print_checks(report: Report, console: Console | None = None) -> None:
     out.print(table)
     for remark in report.remarks:
         out.print(remark, highlight=False)
-    out.print(Text(report.verdict.partition("; not looked at:")[0].rstrip(".") + ".", style="bold"))
+    out.print(Text(report.outcome, style="bold"))
     for why, names in report.reasons().items():
-        out.print(f"Not looked at, {why}: {', '.join(names)}", highlight=False)
+        out.print(f"{why}: {', '.join(names)}", highlight=False)
 
 
 def print_doctor(

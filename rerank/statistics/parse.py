@@ -30,8 +30,8 @@ _REFUSED = {
     "rr": f"the reciprocal rank of the first hit {_NOT_BY_RANK}; fit mrr or wta instead.",
     "postop": f"Pos@Top {_NOT_BY_RANK}; fit pnorm@8 or dcg@10 and measure pos_at_top afterwards.",
     "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10 or mrr instead.",
-    "recall": "recall@N is hits in the top N over the relevant items of the list; for one list fit precision@N, which has the "
-    "same best orders, and for several weigh each list by 1 / its relevant items with query_weight.",
+    "recall": "recall@N is hits in the top N over the relevant items of the list; for one list fit precision@N, which "
+    "has the same best orders, and for several weigh each list by 1 / its relevant items with query_weight.",
 }
 _REFUSED |= {"ap": _REFUSED["map"], "averageprecision": _REFUSED["map"]}
 _REFUSED |= {"reciprocalrank": _REFUSED["rr"], "pos": _REFUSED["postop"]}
