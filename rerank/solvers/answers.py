@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rerank.errors import SolverError
-from rerank.solvers.external import SOLUTION, Claim, Solver
-from rerank.solvers.outcome import Holds, Options, Outcome, Stop
+from rerank.solvers.external import SOLUTION, START, Claim, Solver
+from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop
 from rerank.solvers.running import run_command
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def by_command(
     folder: Path,
     cancel: threading.Event | None,
 ) -> Answer:
-    """Run a solver's command on the model file in a folder, and read what it has written there.
+    """Run a solver's command on the model (and the start) in a folder, and read what it has written there.
 
     Raises
     ------
@@ -55,7 +55,8 @@ def by_command(
     limit = options.time_limit
     # The solver keeps the limit itself; ours is a little later, for a solver that does not.
     fence = None if limit is None else limit + max(0.5, 0.02 * limit)
-    ran = run_command([*command, *solver.arguments(options)], folder, fence, cancel)
+    starting = solver.starting if (folder / START).exists() else ()
+    ran = run_command([*command, *starting, *solver.arguments(options)], folder, fence, cancel)
     written = folder / SOLUTION
     text = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
     claim = solver.claim(ran, text)
@@ -77,8 +78,20 @@ def by_command(
     return Answer(claim, values, solver.version_in(ran.log), ran.log, text if values is not None else "")
 
 
-def verified(name: str, program: Program, answer: Answer, seconds: float) -> Outcome:
-    """The outcome, with objective and violation recomputed from the point.
+def verified(
+    title: str, program: Program, answer: Answer, seconds: float, known: Point | None = None
+) -> Outcome:
+    """The outcome, with objective and violation recomputed from the point, and the claim compared with a known point.
+
+    Parameters
+    ----------
+    title : str
+        The solver, for a sentence.
+    program : Program
+    answer : Answer
+    seconds : float
+    known : Point, optional
+        A point that keeps every row. It is never lost, and a claim that denies it is refused.
 
     Raises
     ------
@@ -86,36 +99,40 @@ def verified(name: str, program: Program, answer: Answer, seconds: float) -> Out
         If the point violates the program, or the claim does not fit the point.
     """
     claim = answer.claim
-    bound = -math.inf if claim.infeasible else math.inf
-    if claim.bound is not None:
-        bound = program.constant - claim.bound
+    point = None if answer.values is None else Point.of(program, program.vector(answer.values))
     outcome = Outcome(
         stop=claim.stop,
         holds=Holds.nothing,
         x=None,
         objective=None,
-        bound=bound,
+        bound=math.inf if claim.bound is None else program.constant - claim.bound,
         nodes=claim.nodes,
         seconds=seconds,
-        start_accepted=None,
+        start_accepted=claim.start_accepted,
         log=answer.log,
-        solver=name,
+        solver=title,
         version=answer.version,
-        message=f"{name} says that the program has no feasible point." if claim.infeasible else "",
     )
-    if answer.values is None:
-        if claim.optimal:
-            raise SolverError(
-                f"{name} says that it found the optimum and returns no point; its log may say why."
-            )
-        return outcome
-    x = program.vector(answer.values)
-    objective, violation = program.objective(x), program.violation(x)
-    allowed = AGREE * max(1.0, abs(objective))
-    who = f"{name} ({answer.version})"
-    if not violation <= ACCEPTED:
+    if claim.infeasible:
+        outcome = replace(
+            outcome, bound=-math.inf, message=f"{outcome.who} says that the program has no feasible point."
+        )
+    if point is not None:
+        outcome = _holding(outcome, program, claim, point)
+    elif claim.optimal:
         raise SolverError(
-            f"The point of {who} violates the program by {violation:.3g}, and {ACCEPTED:g} is allowed: "
+            f"{outcome.who} says that it found the optimum and returns no point; its log may say why."
+        )
+    return outcome if known is None else _beside(outcome, known)
+
+
+def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> Outcome:
+    """The outcome with its point, or an error where the claim does not fit the point."""
+    who, bound, objective = outcome.who, outcome.bound, point.objective
+    allowed = _allowed(objective)
+    if not point.violation <= ACCEPTED:
+        raise SolverError(
+            f"The point of {who} violates the program by {point.violation:.3g}, and {ACCEPTED:g} is allowed: "
             "it solved another problem, or its tolerance is too loose."
         )
     if claim.objective is not None and abs(program.constant - claim.objective - objective) > allowed:
@@ -127,13 +144,37 @@ def verified(name: str, program: Program, answer: Answer, seconds: float) -> Out
         bound = objective
     if bound < objective - allowed:
         raise SolverError(f"{who} gives the bound {bound:.9g} and a point above it, with {objective:.9g}.")
-    closed = claim.optimal and bound - objective <= allowed
     return replace(
         outcome,
-        holds=Holds.optimal if closed else Holds.feasible,
-        x=x,
+        holds=Holds.optimal if claim.optimal and bound - objective <= allowed else Holds.feasible,
+        x=point.x,
         objective=objective,
         bound=max(bound, objective),
-        violation=violation,
+        violation=point.violation,
         message="",
     )
+
+
+def _beside(outcome: Outcome, known: Point) -> Outcome:
+    """The outcome with the better of its point and a known one; a bound below the known one is refused."""
+    claimed = outcome.bound
+    if outcome.objective is None or known.objective > outcome.objective:
+        outcome = replace(
+            outcome, x=known.x, objective=known.objective, violation=known.violation,
+            bound=max(claimed, known.objective),
+            holds=Holds.feasible if outcome.holds is Holds.nothing else outcome.holds,
+        )  # fmt: skip
+    if known.objective <= claimed + _allowed(known.objective):
+        return outcome
+    said = (
+        f"bounds every point by {claimed:.9g}" if math.isfinite(claimed) else "finds the program infeasible"
+    )
+    return replace(
+        outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf,
+        message=f"{outcome.who} {said}, but a point with {known.objective:.9g} is known and keeps every row: its "
+        "claim is refused, and no bound is taken from it.",
+    )  # fmt: skip
+
+
+def _allowed(objective: float) -> float:
+    return AGREE * max(1.0, abs(objective))

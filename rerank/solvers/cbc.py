@@ -39,6 +39,7 @@ def _claim(ran: Ran, solution: str) -> Claim:
 
 SOLVER = Solver(
     name="cbc",
+    title="CBC",
     licence="EPL-2.0",
     install="apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc",
     find=on_path("cbc"),

@@ -17,6 +17,9 @@ MODEL = "model.mps"
 SOLUTION = "answer.sol"
 """Name of the file it writes there, in a format of :mod:`formulations.dialects`."""
 
+START = "start.mst"
+"""Name of the file with a start, one line with name and value for each column; there is none without a start."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -31,6 +34,8 @@ class Claim:
         As printed.
     nodes : int
         -1 if it does not say.
+    start_accepted : bool, optional
+        Whether it used the start; None if it was given none, or does not say.
     """
 
     stop: Stop
@@ -39,6 +44,7 @@ class Claim:
     objective: float | None = None
     bound: float | None = None
     nodes: int = -1
+    start_accepted: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +53,8 @@ class Solver:
 
     Attributes
     ----------
-    name, licence : str
+    name, title, licence : str
+        The name a user gives, and the one in a sentence.
     install : str
         What to run when it is missing.
     find : callable
@@ -59,6 +66,8 @@ class Solver:
     arguments : callable
         The rest of the command, from the options; reads :data:`MODEL` and writes :data:`SOLUTION` in the working
         directory. The gaps are always stated: most solvers stop at 1e-4 otherwise.
+    starting : sequence of str
+        Arguments that make it read :data:`START`; empty for a solver that takes no start.
     claim : callable
         From how the command ended and the text of the solution file (empty if there is none).
     pulp : sequence of str
@@ -66,6 +75,7 @@ class Solver:
     """
 
     name: str
+    title: str
     licence: str
     install: str
     find: Callable[[], list[str] | None]
@@ -73,6 +83,7 @@ class Solver:
     version: str
     arguments: Callable[[Options], Sequence[str]]
     claim: Callable[[Ran, str], Claim]
+    starting: Sequence[str] = ()
     pulp: Sequence[str] = ()
 
     def version_in(self, text: str) -> str:

@@ -32,6 +32,7 @@ def _claim(ran: Ran, solution: str) -> Claim:
 
 SOLVER = Solver(
     name="glpk",
+    title="GLPK",
     licence="GPL-3.0",
     install="apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk",
     find=on_path("glpsol"),

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from rerank.errors import InputError, SolverError
 from rerank.solvers.highs_answer import STATUSES, Ended, described
-from rerank.solvers.highs_listener import Listener, Point
-from rerank.solvers.outcome import Floats, Options, Outcome
+from rerank.solvers.highs_listener import Listener
+from rerank.solvers.outcome import Options, Outcome, Point
 from rerank.solvers.progress import reporting, throttled
 from rerank.solvers.running import Stopper, run_call
 
@@ -53,19 +53,19 @@ def solve(
     Returns
     -------
     Outcome
+        Its ``stop`` is ``contradicted``, and its bound infinite, if HiGHS denies a point at hand or calls an
+        infeasible point optimal, and does so again without presolve.
 
     Raises
     ------
     InputError
         For a start of the wrong length, or arrays with numbers that are not finite.
     SolverError
-        If highspy is missing or rejects the arrays; for an unknown status; for a claim that contradicts a point
-        at hand, or an infeasible "optimum", and does so again without presolve; for an unbounded program.
+        If highspy is missing or rejects the arrays; for an unknown status; for an unbounded program; for an
+        infeasible "optimum", with presolve and without, if no point is at hand.
     """
     asked = Options() if options is None else options
-    point = None if start is None else np.array(start, dtype=np.float64)
-    if point is not None and point.shape != program.cost.shape:
-        raise InputError(f"The start has shape {point.shape}; the program has {program.cost.size} columns.")
+    point = None if start is None else Point.of(program, start)
     # HiGHS itself accepts a cost that is not a number.
     parts = (program.cost, program.matrix.data, program.constant)
     sides = (program.row_lower, program.row_upper, program.lower, program.upper)
@@ -77,12 +77,12 @@ def solve(
     if trouble is None:
         return first.outcome()
     if not asked.presolve:
-        raise SolverError(trouble)
+        return first.refuse(trouble)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
     second = _Session(program, asked, False, point, began).work(cancel)
     still = second.contradiction()
     if still is not None:
-        raise SolverError(f"{still} It says so with and without presolve.")
+        return second.refuse(f"{still} It says so with and without presolve.")
     return second.outcome(note=f"Solved again without presolve: {trouble}")
 
 
@@ -123,7 +123,7 @@ class _Session:
     """One run of HiGHS on one program."""
 
     def __init__(
-        self, program: Program, options: Options, presolve: bool, start: Floats | None, began: float
+        self, program: Program, options: Options, presolve: bool, start: Point | None, began: float
     ) -> None:
         self.program, self.options, self.began = program, options, began
         self.listener = Listener(program, 10 * options.feasibility_tolerance, Stopper(), began)
@@ -149,8 +149,7 @@ class _Session:
             reason = self.listener.log[-1].strip() if self.listener.log else "no reason given"
             raise SolverError(f"HiGHS rejects {described(p)}: {reason}")
 
-    def _pass_start(self, start: Floats) -> bool:
-        point = Point.of(self.program, start)
+    def _pass_start(self, point: Point) -> bool:
         if not point.violation <= self.options.feasibility_tolerance:
             self.remarks.append(f"The start violates the program by {point.violation:.3g} and was not used.")
             return False
@@ -158,7 +157,7 @@ class _Session:
         if not self.program.integer.any():
             return True
         solution = _highspy().HighsSolution()
-        solution.col_value = start.tolist()
+        solution.col_value = point.x.tolist()
         return "kError" not in str(self.highs.setSolution(solution))
 
     def work(self, cancel: threading.Event | None) -> Ended:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rerank.errors import SolverError
-from rerank.solvers.highs_listener import Listener, Point
-from rerank.solvers.outcome import Holds, Options, Outcome, Stop
+from rerank.solvers.highs_listener import Listener
+from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop
 
 if TYPE_CHECKING:
     from formulations.compile import Program
@@ -82,17 +82,29 @@ class Ended:
             return f"HiGHS cannot tell whether {program} is infeasible or unbounded."
         if claim == "unbounded":
             return f"HiGHS calls {program} unbounded; bound its columns."
-        if cutoff is not None:
-            return None
-        if claim == "infeasible" and best is not None:
+        if claim == "infeasible" and best is not None and cutoff is None:
             return f"HiGHS calls {program} infeasible, but a feasible point is at hand."
-        if claim == "optimal" and final is not None:
+        if claim == "optimal" and final is not None and cutoff is None:
             if final.violation > self.listener.tolerance:
                 return f"HiGHS's optimum violates {program} by {final.violation:.3g}."
-            bound = self._bound()
-            if best is not None and best.objective > bound + _slack(best):
-                return f"HiGHS's bound {bound:.9g} is below a point at hand, {best.objective:.9g}."
+        # With a cut-off too no point may be above the bound, which is then the cut-off or more.
+        bound = self._bound()
+        if best is not None and best.objective > bound + _slack(best):
+            return f"HiGHS's bound {bound:.9g} is below a point at hand, {best.objective:.9g}."
         return None
+
+    def refuse(self, why: str) -> Outcome:
+        """The best point at hand, and nothing of what HiGHS claims.
+
+        Raises
+        ------
+        SolverError
+            If no point is at hand, or the program has no finite optimum.
+        """
+        if self.listener.best is None or STATUSES[self.status][1] in ("unsure", "unbounded"):
+            raise SolverError(why)
+        honest = self.outcome(f"{why} No bound is taken from it.")
+        return replace(honest, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf)
 
     def outcome(self, note: str = "") -> Outcome:
         """The two axes, the best point and the figures recomputed from it."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rerank.solvers.outcome import Progress
+from rerank.solvers.outcome import Point, Progress
 from rerank.solvers.running import Stopper
 
 if TYPE_CHECKING:
@@ -18,20 +17,6 @@ if TYPE_CHECKING:
 
 LOG_LIMIT = 1_000_000
 """Characters of log that an outcome keeps."""
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A point with the figures recomputed from it."""
-
-    x: NDArray[np.float64]
-    objective: float
-    violation: float
-
-    @classmethod
-    def of(cls, program: Program, x: NDArray[np.float64]) -> Point:
-        """The point ``x`` of a program."""
-        return cls(x, program.objective(x), program.violation(x))
 
 
 @dataclass

@@ -60,7 +60,9 @@ class Point:
         """
         given = np.array(x, dtype=np.float64)
         if given.shape != program.cost.shape:
-            raise InputError(f"The start has shape {given.shape}; the program has {program.cost.size} columns.")
+            raise InputError(
+                f"The start has shape {given.shape}; the program has {program.cost.size} columns."
+            )
         return cls(given, program.objective(given), program.violation(given))
 
 
@@ -199,7 +201,11 @@ class Outcome:
     @property
     def who(self) -> str:
         """Solver and version, for a sentence: ``CBC 2.10.8``."""
-        return f"{self.solver} {self.version}" if self.version[:1].isdigit() else f"{self.solver} ({self.version})"
+        return (
+            f"{self.solver} {self.version}"
+            if self.version[:1].isdigit()
+            else f"{self.solver} ({self.version})"
+        )
 
 
 def gap_between(bound: float, incumbent: float) -> float:

@@ -1,4 +1,4 @@
-"""SCIP, by ``scip_process.py`` in a Python process of its own. Takes time, gaps, tolerance, nodes and seed."""
+"""SCIP, by ``scip_process.py`` in a Python process of its own. Takes a start, time, gaps, tolerance, nodes and seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rerank.solvers.external import MODEL, SOLUTION, Claim, Solver, first_match, last_count, last_number
+from rerank.solvers.external import (
+    MODEL,
+    SOLUTION,
+    START,
+    Claim,
+    Solver,
+    first_match,
+    last_count,
+    last_number,
+)
 from rerank.solvers.outcome import Options, Stop
 from rerank.solvers.running import Ran
 
@@ -37,7 +46,7 @@ def _arguments(options: Options) -> Sequence[str]:
         "limits/time": options.time_limit,
         "limits/nodes": options.node_limit,
     }
-    return [MODEL, SOLUTION, *(f"{key}={value!r}" for key, value in settings.items() if value is not None)]
+    return [*(f"{key}={value!r}" for key, value in settings.items() if value is not None), MODEL, SOLUTION]
 
 
 def _claim(ran: Ran, solution: str) -> Claim:
@@ -53,11 +62,13 @@ def _claim(ran: Ran, solution: str) -> Claim:
         objective=last_number(r"(?m)^answer objective (\S+)", ran.log),
         bound=bound,
         nodes=last_count(r"(?m)^answer nodes (\d+)", ran.log),
+        start_accepted={"True": True, "False": False}.get(first_match(r"(?m)^answer start (\S+)", ran.log)),
     )
 
 
 SOLVER = Solver(
     name="scip",
+    title="SCIP",
     licence="Apache-2.0",
     install="pip install pyscipopt",
     find=_find,
@@ -65,4 +76,5 @@ SOLVER = Solver(
     version=r"(?m)^answer version (.+)$",
     arguments=_arguments,
     claim=_claim,
+    starting=(f"start={START}",),
 )

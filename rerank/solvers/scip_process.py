@@ -1,4 +1,4 @@
-"""A script that solves one file with PySCIPOpt: ``scip_process.py model.mps scip.sol key=value ...``.
+"""A script that solves one file with PySCIPOpt: ``scip_process.py key=value ... model.mps scip.sol``.
 
 It is started by its path, so it imports nothing of this package.
 """
@@ -6,16 +6,20 @@ It is started by its path, so it imports nothing of this package.
 import sys
 
 
-def main(model_path: str, solution_path: str, *settings: str) -> None:
+def main(*words: str) -> None:
     """Solve, print one ``answer key value`` line for each figure, and write the best point found."""
     from pyscipopt import Model
 
     print_version()
     model = Model()
-    for setting in settings:
-        key, text = setting.split("=", 1)
+    *pairs, model_path, solution_path = words
+    settings = dict(pair.split("=", 1) for pair in pairs)
+    start = settings.pop("start", None)
+    for key, text in settings.items():
         model.setParam(key, type(model.getParam(key))(float(text)))
     model.readProblem(model_path)
+    if start is not None:
+        print("answer start", bool(model.addSol(model.readSolFile(start))))
     # SCIP catches Ctrl-C itself and then ends the solve as it does at a limit.
     model.optimize()
     print("\nanswer status", model.getStatus())

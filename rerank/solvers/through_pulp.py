@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import SolverError
-from rerank.solvers.answers import Answer
+from rerank.solvers.answers import ACCEPTED, Answer
 from rerank.solvers.external import MODEL, Claim
 from rerank.solvers.outcome import Options, Stop
 
@@ -36,9 +36,12 @@ def by_pulp(pulp: Any, interface: str, program: Program, options: Options, folde
     claim, held = _claim_of_4(report) if hasattr(report, "has_solution") else _claim_of_3(pulp, report, model)
     original = original_names(program)
     found = {original[key]: variable.value() for key, variable in variables.items()}
-    if any(value is None for value in found.values()):
-        held = False
-    point = {key: float(value) for key, value in found.items()} if held else None
+    complete = all(value is not None for value in found.values())
+    point = {key: float(value) for key, value in found.items()} if complete else None
+    # PuLP 3 says that nothing is held where Gurobi stops at its limit with a point; its values tell.
+    if point is not None and not held:
+        held = not claim.infeasible and program.violation(program.vector(point)) <= ACCEPTED
+    point = point if held else None
     return Answer(claim, point, f"PuLP {pulp.__version__}, {interface}")
 
 
@@ -46,7 +49,8 @@ def _constructed(kind: Any, options: Options) -> Any:
     """An interface with as many of the options as its constructor takes."""
     wanted: dict[str, Any] = {"gapRel": options.mip_rel_gap, "threads": options.threads}
     if options.time_limit is not None:
-        wanted = {"timeLimit": options.time_limit, **wanted}
+        # PuLP hands a fraction on, and glpsol takes whole seconds only.
+        wanted = {"timeLimit": math.ceil(options.time_limit), **wanted}
     while True:
         try:
             return kind(msg=False, **wanted)

@@ -17,10 +17,10 @@ import pytest
 from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
-from rerank.solvers import gateway
+from rerank.solvers import finding, gateway
 from rerank.solvers.answers import Answer, verified
 from rerank.solvers.external import MODEL, Claim
-from rerank.solvers.outcome import Holds, Options, Stop
+from rerank.solvers.outcome import Holds, Options, Point, Stop
 from rerank.solvers.registry import SOLVERS
 from rerank.solvers.running import run_command
 from tests.cases.hand_programs import auc, infeasible, knapsack
@@ -218,7 +218,7 @@ def test_the_statistics_of_pulp_4(sack, monkeypatch, status, held, bound, stop, 
     path, made, _ = sack
     point = dict(zip(made.columns, gateway.solve_file(path).x.tolist(), strict=True))
     fake = FakePulp(status, held, point if held else dict.fromkeys(point), bound)
-    monkeypatch.setattr(gateway, "_pulp", lambda: fake)
+    monkeypatch.setattr(finding, "pulp_module", lambda: fake)
     outcome = gateway.solve_file(path, "cplex", time_limit=3)
     assert (outcome.stop, outcome.holds) == (stop, holds) and outcome.version == "PuLP 4.2.0, CPLEX_PY"
     if bound is not None:
@@ -256,6 +256,53 @@ def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
         verified("some solver", made, Answer(claim, values(made), "1"), 0.0)
 
 
+@pytest.mark.parametrize(
+    ("claim", "values", "said"),
+    [
+        (Claim(Stop.finished, optimal=True), lambda made: point(made, [0]), "bounds every point by"),
+        (Claim(Stop.time_limit, bound=-60.0), lambda made: point(made, [0]), "bounds every point by 53"),
+        (Claim(Stop.time_limit, bound=-60.0), lambda made: None, "bounds every point by 53"),
+        (Claim(Stop.finished, infeasible=True), lambda made: None, "finds the program infeasible"),
+    ],
+)
+def test_a_claim_that_denies_a_known_point_is_refused(sack, claim, values, said):
+    path, made, optimum = sack
+    known = Point.of(made, gateway.solve_file(path).x)
+    outcome = verified("Some Solver", made, Answer(claim, values(made), "1.2"), 0.0, known)
+    assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.contradicted, Holds.feasible, np.inf)
+    assert outcome.objective == pytest.approx(optimum) and np.array_equal(outcome.x, known.x)
+    assert outcome.message.startswith(f"Some Solver 1.2 {said}") and "no bound is taken" in outcome.message
+
+
+def test_a_known_point_is_never_lost_and_an_honest_claim_stands(sack):
+    path, made, optimum = sack
+    best = Point.of(made, gateway.solve_file(path).x)
+    nothing = verified("S", made, Answer(Claim(Stop.time_limit, bound=-290.0), None, "1"), 0.0, best)
+    assert (nothing.stop, nothing.holds, nothing.bound) == (Stop.time_limit, Holds.feasible, 283.0)
+    assert np.array_equal(nothing.x, best.x)
+    worse = Point.of(made, made.vector(point(made, [0])))
+    honest = Answer(Claim(Stop.finished, optimal=True), dict(zip(made.columns, best.x.tolist())), "1")
+    for known in (best, worse):
+        outcome = verified("S", made, honest, 0.0, known)
+        assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.finished, Holds.optimal, best.objective)
+
+
+@pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
+def test_a_start_by_array_and_by_file(sack, tmp_path, solver):
+    need(solver)
+    path, made, optimum = sack
+    first = gateway.solve_file(path, solver, time_limit=20, solution=tmp_path / "first.sol")
+    for start in (first.x, tmp_path / "first.sol"):
+        outcome = gateway.solve_file(path, solver, time_limit=20, start=start)
+        assert outcome.holds is Holds.optimal and outcome.objective == pytest.approx(optimum, abs=1e-6)
+        assert outcome.start_accepted in ({"scip": (True,), "highs": (True, None)}.get(solver, (None,)))
+    outcome = gateway.solve_file(path, solver, time_limit=20, start=np.ones(10))
+    assert outcome.objective == pytest.approx(optimum, abs=1e-6) and outcome.start_accepted is False
+    assert "The start violates the program by" in outcome.message
+    with pytest.raises(InputError, match="The start has shape"):
+        gateway.solve_file(path, solver, start=np.ones(3))
+
+
 def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
     """What PuLP 3 does with integers marked by BV bounds alone: solves the relaxation and calls it optimal."""
     made, _ = knapsack()
@@ -264,7 +311,7 @@ def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
 
     relaxed = highs.solve(type(made)(**{**vars(made), "integer": np.zeros(10, bool)})).x
     fake = FakePulp("Optimal", True, dict(zip(made.columns, relaxed.tolist(), strict=True)))
-    monkeypatch.setattr(gateway, "_pulp", lambda: fake)
+    monkeypatch.setattr(finding, "pulp_module", lambda: fake)
     with pytest.raises(SolverError, match="it solved another problem"):
         gateway.solve_file(path, "cplex")
 

@@ -287,7 +287,7 @@ def test_every_status_of_the_installed_highs_is_known():
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
-    """A false "infeasible" is tried again without presolve, and an error if it stays."""
+    """A false "infeasible" is tried again without presolve, and refused if it stays."""
     made, D, optimum = small
     real, calls = highs._Session.work, []
 
@@ -304,8 +304,10 @@ def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
             outcome.objective == pytest.approx(optimum) and "Solved again without presolve" in outcome.message
         )
     else:
-        with pytest.raises(SolverError, match="with and without presolve"):
-            highs.solve(made, start=start)
+        outcome = highs.solve(made, start=start)
+        assert (outcome.stop, outcome.holds) == (Stop.contradicted, Holds.feasible)
+        assert outcome.bound == np.inf and outcome.objective >= made.objective(start)
+        assert "with and without presolve. No bound is taken from it." in outcome.message
     assert calls == ["choose", "off"]
 
 
@@ -317,10 +319,14 @@ def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch, cu
     monkeypatch.setattr(highs.Listener, "_improved", lambda listener, event: None)
     start = point(made, D, np.array([1.0, 0.3]))
     if cutoff is None:
+        outcome = highs.solve(made, start=start)
+        assert np.array_equal(outcome.x, start) and outcome.holds is Holds.feasible
+        assert outcome.stop is Stop.contradicted and outcome.bound == np.inf
+        assert "optimum violates the program" in outcome.message
         with pytest.raises(
             SolverError, match="optimum violates the program .* It says so with and without presolve"
         ):
-            highs.solve(made, start=start)
+            highs.solve(made)
     else:
         outcome = highs.solve(made, Options(cutoff=cutoff), start=start)
         assert np.array_equal(outcome.x, start) and outcome.holds is Holds.feasible
@@ -337,6 +343,21 @@ def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):
     start = point(made, D, np.array([1.0, 0.3]))
     outcome = highs.solve(made, Options(cutoff=optimum + 1), start=start)
     assert outcome.stop is Stop.finished and outcome.bound == optimum + 1 and outcome.holds is Holds.feasible
+
+
+def test_a_cutoff_does_not_hide_a_point_above_it(small, monkeypatch):
+    """With a cut-off HiGHS may only deny points above it; a start that is above it contradicts that."""
+    made, D, _ = small
+    real = highs._Session.work
+    monkeypatch.setattr(
+        highs._Session, "work", lambda session, cancel: replace(real(session, cancel), status="kInfeasible")
+    )
+    start = point(made, D, np.array([1.0, 0.3]))
+    outcome = highs.solve(made, Options(cutoff=made.objective(start) - 1), start=start)
+    assert (outcome.stop, outcome.bound) == (
+        Stop.contradicted,
+        np.inf,
+    ) and outcome.objective >= made.objective(start)
 
 
 # -- options, log, display --------------------------------------------------------------------------------------------
