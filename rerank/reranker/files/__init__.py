@@ -1,1 +1,1 @@
-"""Fitted models as files: written, exported, read back and verified."""
+"""Files of fitted models: write, export, read back and verify them."""

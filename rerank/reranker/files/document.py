@@ -1,4 +1,4 @@
-"""Fitted states as model documents and back: every number to the last bit, and nothing that runs when it is read."""
+"""Fitted states as model documents and back: no bit of a number is lost, and reading a document runs no code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 from rerank.statistics import Custom, RankStatistic, Thinned, parse
 
-# Names of the columns a command read.
+# Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
-# Parameters without a field of their own, and what they are where a file does not say.
+# Parameters without a field of their own, and their values if a file does not hold them.
 KEPT: dict[str, Any] = {
     "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "thinning": None, "n_jobs": None,
     "verbose": 0,
@@ -31,14 +31,14 @@ KEPT: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReadState(FittedState):
-    """A fitted state from a file, without its training data: what the file states of these is kept.
+    """A fitted state from a file, without its training data; digest and certificate are those that the file states.
 
     Attributes
     ----------
     data_sha256 : str or None
         Digest of the problem.
     certificate : mapping
-        Entries of the certificate, which may be too long to be kept as numbers.
+        Entries of the certificate; fractions that are too long for the file are digests.
     """
 
     data_sha256: str | None = None
@@ -100,14 +100,14 @@ def _two_labels(state: FittedState) -> dict[str, Any]:
 
 
 def _positive(given: Any, signs: np.ndarray) -> bool | str:
-    """Whether all used columns take positive weights, all take any, or each has a sign of its own."""
+    """The parameter ``positive``: one value for all used columns, or a sign for each."""
     if not signs.size:
         return given if isinstance(given, bool) else "signs"
     return bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
 
 
 def _data_sha256(state: FittedState) -> str | None:
-    """Digest of the problem; None where no column varies, so that there is no problem."""
+    """Digest of the problem; None if no column varies, so that there is no problem."""
     if state.result.certificate is not None:
         return str(state.result.certificate.data_sha256)
     if isinstance(state, ReadState):
@@ -120,7 +120,7 @@ def _data_sha256(state: FittedState) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of this package and of what its numbers depend on."""
+    """Versions of this package and of the packages on which its numbers depend."""
     from importlib.metadata import PackageNotFoundError, version
 
     from rerank import __version__
@@ -152,7 +152,7 @@ def statistic_of(doc: ModelDocument) -> RankStatistic:
 
 
 def signs_of(doc: ModelDocument) -> np.ndarray:
-    """Sign of each input column; free where the document says nothing."""
+    """Sign of each input column; 0 (free) if the document holds none."""
     signs = np.zeros(len(doc.feature_names), np.int8)
     if doc.signs is not None:
         signs[doc.features] = doc.signs

@@ -1,4 +1,4 @@
-"""Programs out and solutions back: exported with all that is needed to verify what another solver finds for them."""
+"""Programs out and solutions back: an export holds all that is needed to verify the solution of another solver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def export(
 
 
 def _is_sidecar(path: Path) -> bool:
-    """Whether a file is one that an export may replace."""
+    """Whether a file is a sidecar, which an export may replace."""
     try:
         with open(path, encoding="utf-8") as file:
             return '"exact-rerank program"' in file.read()

@@ -1,8 +1,7 @@
-"""How each field of a model file is spelled in JSON, and what is refused when it is read back.
+"""How each field of a model file is written in JSON, and what is refused when it is read back.
 
-Floats are hexadecimal texts (``float.hex``), because a decimal reader may round; integers are JSON integers;
-a flat mapping holds numbers, texts, booleans and null, its floats as ``{"hex": "0x1.8p+0"}`` to tell them
-from texts.
+Floats are hexadecimal texts (``float.hex``), because a decimal reader may round.  Integers are JSON integers.  A flat
+mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8p+0"}``, so that they differ from texts.
 """
 
 import re
@@ -88,7 +87,7 @@ def _unhex(text: Any) -> float:
     if not isinstance(text, str) or not _HEX.fullmatch(text):
         raise ValueError(f"{str(text)[:40]!r} is not a hexadecimal float")
     number = float.fromhex(text)
-    # One spelling for one number: otherwise a subnormal written with too many bits would be rounded silently.
+    # Each number has one spelling only: otherwise a subnormal written with too many bits would be rounded silently.
     if number.hex() != text:
         raise ValueError(f"{text!r} is not the shortest spelling of {number!r}")
     return number
@@ -125,7 +124,7 @@ def _flat_out(value: Any) -> Any:
     if isinstance(value, (int, np.integer)):
         return _integer(value)
     if isinstance(value, (float, np.floating)):
-        # A bound may be infinite: nothing is known. NaN means nothing here and is refused.
+        # A bound may be infinite if nothing is known. NaN is refused.
         return {"hex": str(float(value)) if np.isinf(value) else _hex(value)}
     return _text(value)
 

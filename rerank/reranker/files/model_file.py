@@ -1,9 +1,9 @@
-"""Model files: JSON with a schema, floats as ``float.hex()`` so that no bit is lost, and never a pickle.
+"""Model files: JSON with a schema, floats as ``float.hex()`` so that no bit is lost, and no pickle.
 
 A file is an object with ``format``, ``schema``, ``digest`` and the fields of :class:`ModelDocument`. The
-digest is the SHA-256 of everything else, so that a damaged file is refused, not read as another ranking.
-Nothing is allocated on the word of the file: its size is bounded first, and every array must have the length
-that the feature names and the chosen features give it.
+digest is the SHA-256 of everything else, so that a damaged file is refused and not read as another ranking.
+Before arrays are allocated, the size of the file is limited, and every array must have the length that the feature
+names and the chosen features give it.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ModelDocument:
-    """Everything a fitted ranking needs to be used, checked and told apart again.
+    """All that is needed to use, check and identify a fitted ranking.
 
     The score of a row ``x`` (input units, ``d`` features) in the head of the list is
     ``weights @ ((x[features] - low) / (high - low))``. With a first stage, the head is where

@@ -1,4 +1,4 @@
-"""A model and the table it was fitted on: the shortlist and the problem that follow from both. Nothing is solved."""
+"""The shortlist and the problem that follow from a model and the table of its fit. Nothing is solved."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refit(
     where : str
         Name of the model in messages.
     first_stage : fitted estimator, optional
-        Needed where the model's first stage is not in the file.
+        Needed if the model's first stage is not in the file.
     query_weight : mapping or array, optional
         Weights of lists as they were given to ``fit``.
 
@@ -86,7 +86,7 @@ def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
     Raises
     ------
     InputError
-        Where the table is not the one the model was fitted on.
+        If the table is not the one on which the model was fitted.
     """
     found = refit(doc, table, where)
     if found.training.problem is None or not same_scaling(doc, found.training):

@@ -1,4 +1,4 @@
-"""Results as the flat mapping a model file keeps: nested names joined by dots, entries of a row numbered."""
+"""Results as the flat mapping of a model file: nested names are joined by dots, entries of a sequence are numbered."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def result_to_flat(result: Result) -> dict[str, Any]:
 def certificate_entries(certificate: Any) -> dict[str, Any]:
     """Every entry of a certificate by dotted name.
 
-    With hundreds of lists the exact fractions outgrow a text of the file. Their SHA-256 stands for them then, which is
-    enough to compare them with recomputed ones.
+    With hundreds of lists the exact fractions are too long for a text of the file. Then the file holds their SHA-256,
+    which is enough to compare them with recomputed fractions.
     """
     return {
         key: value if len(str(value)) <= MAX_TEXT else "sha256:" + hashlib.sha256(value.encode()).hexdigest()
@@ -53,7 +53,7 @@ def certificate_entries(certificate: Any) -> dict[str, Any]:
 
 
 def _certificate(entries: Mapping[str, Any]) -> Any:
-    """The certificate of a file; None where there is none, or where its fractions are too long to be kept."""
+    """The certificate of a file; None if there is none, or if its fractions were too long for the file."""
     from rerank.certificate import Certificate
 
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
@@ -81,7 +81,7 @@ def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:
-    """Numbered entries in their order."""
+    """Numbered entries in order."""
     entries = gathered(flat, prefix)
     try:
         return [entries[str(number)] for number in range(len(entries))]
@@ -102,7 +102,7 @@ def result_from_flat(
     Raises
     ------
     InputError
-        Where an entry is missing or of another kind, or the status or the source of the bound is unknown.
+        If an entry is missing or of another kind, or if the status or the source of the bound is unknown.
     """
     short, size = gathered(flat, "shortlist"), gathered(flat, "model_size")
     constant, notes = tuple(_row(short, "constant_features")), tuple(_row(flat, "notes"))
@@ -142,7 +142,7 @@ def result_from_flat(
 
 
 def _check_kinds(kind: type, values: Mapping[str, Any], prefix: str) -> None:
-    """Whether numbers, texts and booleans are where the class says that they are."""
+    """Check that each entry has the type that the class declares."""
     annotations = {field.name: str(field.type) for field in fields(kind)}
     for name, value in values.items():
         word, _, none = annotations.get(name, "").partition(" | ")

@@ -1,1 +1,1 @@
-"""Choosing the options of a fit by rows held out."""
+"""Chooses the options of a fit by held-out rows."""

@@ -1,4 +1,4 @@
-"""Rows held out in turn: lists dealt whole, rows dealt singly, those with something relevant first."""
+"""Folds: lists are assigned whole, rows of a single list one by one; those with something relevant are first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to learn from and rows to judge by."""
+    """Training rows and test rows."""
 
     train: Indices
     test: Indices
@@ -37,21 +37,21 @@ def splits_of(
     X : float64 array (n, d)
         Shown to a splitter.
     relevant : bool array (n,)
-        Rows that a list can be judged by; a splitter sees them as its ``y``.
+        Rows that are relevant; a list without one has no value. A splitter gets them as its ``y``.
     qid : array (n,) or None
-        List of each row; a splitter sees it as its ``groups``.
+        List of each row; a splitter gets it as its ``groups``.
     cv : int, splitter, iterable or None
         None is 5.
     n_repeats : int
-        Times that a number of folds is dealt anew.
+        Number of times that the folds are drawn.
     random_state : int, RandomState or None
         For a number of folds; None is 0.
 
     Raises
     ------
     InputError
-        Where ``cv``, ``n_repeats`` or ``random_state`` cannot be used, there are fewer relevant rows or lists than
-        folds, a list stands on both sides of a split, or no fold holds out a relevant row.
+        If ``cv``, ``n_repeats`` or ``random_state`` cannot be used, if there are fewer relevant rows or lists than
+        folds, if a split divides a list, or if no fold holds out a relevant row.
     """
     if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
         raise InputError(f"n_repeats is {n_repeats!r}; it must be a whole number, at least 1.")
@@ -111,7 +111,7 @@ def _dealt(
 
 
 def _rows(part: Any, n: int) -> Indices:
-    """Row numbers of one side of a split, which may come as a mask."""
+    """Row numbers of one side of a split, which may be a mask."""
     rows = np.asarray(part)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
@@ -123,7 +123,7 @@ def _rows(part: Any, n: int) -> Indices:
 
 
 def _judged(splits: list[Split], groups: Indices, relevant: NDArray[np.bool_], unit: str) -> list[Split]:
-    """The splits of a splitter that can be judged by what they hold out."""
+    """The splits of a splitter whose held-out rows have a value."""
     for number, split in enumerate(splits, start=1):
         shared = np.isin(groups[split.test], groups[split.train])
         if shared.any():

@@ -1,4 +1,4 @@
-"""From a grid to the options it stands for, and from their held-out scores to the one that is kept."""
+"""From a grid to its options, and from their held-out scores to the choice."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ GRID: Mapping[str, list[Any]] = {"epsilon": ["auto", 0.05, 0.15], "thinning": [N
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What held-out scores speak for.
+    """The choice by held-out scores.
 
     Attributes
     ----------
     best : int
-        The option of the largest mean, the first of equals.
+        The option with the largest mean; of equal means the first.
     first_stage_kept : bool
     score : float
         Mean held-out statistic of what is kept.
@@ -51,7 +51,8 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
     Raises
     ------
     InputError
-        For what is no grid, an empty one, unknown parameters, and those that the choice is judged by.
+        For a value that is not a grid, an empty grid, unknown parameters, and parameters that change the statistic or
+        the first stage.
     """
     try:
         candidates = list(ParameterGrid(_default(base) if grid is None else grid))
@@ -69,13 +70,13 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
 
 
 def _default(base: Reranker) -> dict[str, list[Any]]:
-    """The part of ``GRID`` that means something for this reranker."""
+    """The part of ``GRID`` that makes a difference for this reranker."""
     grid = dict(GRID)
     if parse(base.stat).counts_pairs:
-        # The expected AUC of a thinned list is that of the list itself: there is nothing to vary.
+        # The expected AUC of a thinned list is that of the list itself, so thinning makes no difference.
         del grid["thinning"]
     if base.formulation == "resolved_rank" and base.solver != "search":
-        # That program forbids differences below the margin, so a large one costs it more than it steadies.
+        # That program forbids differences between 0 and the margin, so a large margin excludes too many weights.
         del grid["epsilon"]
     return grid
 
@@ -94,15 +95,15 @@ def check_safeguard(safeguard: Any) -> float:
 
 
 def choose(scores: Floats, alone: Floats, safeguard: float) -> Choice:
-    """The best option, or the first stage where that does not lead it clearly.
+    """The best option, or the first stage if the lead of the best option over it is not clear.
 
     Parameters
     ----------
     scores : float64 array (folds, options)
     alone : float64 array (folds,)
-        Of the first stage; NaN where there is none, which is then never kept.
+        Of the first stage; NaN if there is none, which is then never kept.
     safeguard : float
-        Standard errors that a mean lead has to exceed; ``inf`` and ``-inf`` decide whatever the leads are.
+        Number of standard errors that a mean lead has to exceed; ``inf`` and ``-inf`` decide for all leads.
     """
     folds = alone.size
     means = scores.mean(axis=0)
@@ -113,14 +114,14 @@ def choose(scores: Floats, alone: Floats, safeguard: float) -> Choice:
     if math.isinf(safeguard):
         kept = safeguard > 0 and not math.isnan(lead)
     else:
-        # Of a single fold the error is inf, and 0 * inf is no bar.
+        # With a single fold the error is inf, and 0 * inf is NaN.
         kept = lead <= (safeguard * float(errors[best]) if safeguard else 0.0)
     score = float(alone.mean() if kept else means[best])
     return Choice(best, kept, score, means, leads.mean(axis=0), errors)
 
 
 def first_stage_kept(state: FittedState) -> FittedState:
-    """The state that ranks as its first stage does, and says so."""
+    """The state with its first stage kept, and the status and message of that."""
     result, alone = state.result, state.result.first_stage_statistic
     if not state.reranks or alone is None:
         return state

@@ -1,4 +1,4 @@
-"""What rerankers fitted on some rows make of the rows held out, and what their first stage makes of them."""
+"""Statistics of held-out rows, for rerankers fitted on the other rows and for their first stage alone."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def held_out(
     Parameters
     ----------
     base : Reranker
-        Everything that the candidates do not vary.
+        The parameters that the candidates do not vary.
     candidates : sequence of dict
         Parameters of the reranker; none changes the first stage or the statistic.
     splits : sequence of Split
     data : Data
     sample_weight : float64 array (n,) or None
     clock : Clock
-        Its seconds are shared among all fits, a fit on all rows at the end among them.
+        Its seconds are shared among all fits, including the fit on all rows at the end.
     verbose : int
         1 writes a line to standard error for each fold.
 
@@ -55,12 +55,12 @@ def held_out(
     -------
     scores : float64 array (folds, candidates)
     alone : float64 array (folds,)
-        Of the first stage; NaN where there is none. Interrupted, both end with the last complete fold.
+        Of the first stage; NaN if there is none. After an interrupt both arrays end with the last complete fold.
 
     Raises
     ------
     InputError
-        Naming the fold whose rows cannot be learned from or judged by.
+        Naming the fold on whose rows no model can be fitted or evaluated.
     """
     scores: list[list[float]] = []
     alone: list[float] = []
@@ -81,13 +81,13 @@ def held_out(
 
 
 def judged_by(data: Data) -> NDArray[np.bool_]:
-    """Rows above the lowest grade that carry weight."""
+    """Rows above the lowest grade with a positive weight."""
     relevant = (data.y > data.y.min()) & (data.gains > 0)
     return relevant if data.list_weight is None else relevant & (data.list_weight > 0)
 
 
 def refuse_fixed_length(base: Reranker, data: Data) -> None:
-    """Coefficients for one length fit whole lists, but not parts of one.
+    """Refuse coefficients for one length if the folds are parts of a single list.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _run(
     clock: Clock,
     fits: int,
 ) -> tuple[float, list[float]]:
-    """Statistic of the first stage alone and of each candidate; the first stage is fitted once, and shared.
+    """Statistic of the first stage alone and of each candidate; the first stage is fitted once and shared.
 
     ``fits`` is the number of fits that the clock's seconds have to do for.
     """

@@ -1,8 +1,8 @@
-"""Choosing how hard to fit: cross-validation over a grid of rerankers, the first stage alone among them.
+"""Cross-validation over a grid of rerankers, with the first stage alone among them.
 
-An exact fit follows its training list closely, and thousands of weights tie there, so a margin or thinning that looks
-worse in training is often better on rows to come, and sometimes nothing beats the first stage.  :class:`RerankerCV`
-lets held-out rows decide, and keeps the first stage unless they speak clearly for reranking.
+An exact fit can over-fit its training list.  A margin or thinning that has a smaller value in training may be better
+on new rows, and sometimes the first stage is best.  :class:`RerankerCV` chooses by held-out rows, and keeps the first
+stage unless reranking has a clear lead there.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ class RerankerCV(GradedTags, BaseEstimator):
     Parameters
     ----------
     reranker : Reranker, optional
-        Everything that the grid does not vary; ``Reranker()`` without it.
+        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted.
     grid : mapping of str to sequence, or sequence of such mappings, optional
-        Values of the reranker's parameters. Without it, margins of .05 and .15 beside the automatic one, each with and
-        without thinning to .8 (which leaves AUC as it is, and is then not tried).
+        Values of the reranker's parameters. By default the automatic margin and margins of .05 and .15, each with and
+        without thinning to .8 (without it only for AUC, which thinning does not change).
     cv : int, splitter, iterable or None
-        Number of folds, 5 for None: whole lists where ``fit`` is given ``qid``, else rows, those with something
-        relevant spread evenly. Or a splitter of scikit-learn or pairs of training and test rows, which have to keep
-        lists whole; a splitter is given ``qid`` as its groups and whether a row is relevant as its ``y``.
+        Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
+        spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists
+        whole. A splitter gets ``qid`` as its groups, and whether a row is relevant as its ``y``.
     n_repeats : int, default 1
-        Times that a number of folds is dealt anew.
+        Number of times that the folds are drawn.
     safeguard : float, default 1.0
-        Reranking is kept only where its mean lead over the first stage exceeds this many standard errors of the
-        leads. Folds share training rows, so the standard error is on the small side. 0 asks for a lead alone,
-        ``-inf`` for nothing, and ``inf`` keeps the first stage whatever the leads.
+        Reranking is kept only if its mean lead over the first stage exceeds this many standard errors of the leads.
+        Folds share training rows, so the standard error is rather too small. With 0 any lead is enough, with ``-inf``
+        reranking is always kept, and with ``inf`` the first stage.
     time_limit : float or None
         Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. First stages of
         others run to their end.
     random_state : int, RandomState or None
-        For a number of folds; None is 0, so that two fits agree.
+        Seed of the folds; None is 0, so that two fits give the same result.
     verbose : int, default 0
         1 writes a line to standard error for each fold.
 
     Attributes
     ----------
     best_estimator_ : Reranker
-        Fitted on all rows with the best options; it ranks as the first stage does where that was kept.
+        Fitted on all rows with the best options; it ranks as the first stage does if that was kept.
     best_params_ : dict
     best_score_ : float
         Mean held-out statistic of what was kept, in the unit of :meth:`score` with the weights of ``fit``.
@@ -74,8 +74,8 @@ class RerankerCV(GradedTags, BaseEstimator):
 
     Notes
     -----
-    Held-out rows of a single list are scored one by one, against the training threshold, so that the head keeps its
-    share of the rows; held-out lists are ranked as lists. Interrupted, it chooses by the folds that are complete.
+    Held-out rows of a single list are scored with the training threshold, so that the head keeps its share of the rows.
+    Held-out lists are ranked as lists. After an interrupt the choice uses the folds that are complete.
     """
 
     def __init__(
@@ -113,13 +113,13 @@ class RerankerCV(GradedTags, BaseEstimator):
         Parameters
         ----------
         X, y, qid, sample_weight, query_weight, ideal_gains
-            As in :meth:`Reranker.fit`. Weights count in learning and in judging alike.
+            As in :meth:`Reranker.fit`. Weights count in the fits and on held-out rows.
 
         Raises
         ------
         InputError
-            For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold whose
-            rows cannot be learned from or judged by.
+            For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold on whose
+            rows no model can be fitted or evaluated.
         """
         clock = Clock(self.time_limit)
         base = Reranker() if self.reranker is None else self.reranker
@@ -155,7 +155,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         )
         if choice.first_stage_kept:
             best = restored(first_stage_kept(best.state_))
-        # Nothing is set before the last fit has succeeded, so that what is set belongs together.
+        # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
         self._publish(best, candidates, choice, scores, alone)
         return self
 

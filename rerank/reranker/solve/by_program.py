@@ -1,4 +1,4 @@
-"""What a mathematical program adds: a second opinion on a proof, more where the search stopped, or all of the answer.
+"""Solves mathematical programs: to confirm a proof, to go on where the search stopped, or to give the whole answer.
 
 HiGHS takes the program's arrays, any other solver its file.
 """
@@ -31,14 +31,14 @@ START_SECONDS = 0.5
 """Most seconds of line search before a program alone."""
 
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
-"""A program gets at most so many seconds, and so much of the time left, to confirm what is already proved."""
+"""Most seconds, and largest share of the time left, for a program that confirms a proof."""
 
 NONZEROS_A_SECOND = 60_000
-"""How many non-zeros are built, compiled and handed over in a second, on the safe side."""
+"""Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
 
 
 def seconds_to_state(problem: Problem, formulation: str) -> float:
-    """How long it takes to build a program and hand it over; infinite for one that is refused."""
+    """Seconds to build a program and pass it to the solver; infinite for one that is refused."""
     from formulations.errors import ModelTooLarge
 
     try:
@@ -50,7 +50,7 @@ def seconds_to_state(problem: Problem, formulation: str) -> float:
 def confirm(
     problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
 ) -> Solution:
-    """Ask the chosen program whether it says the same as the search."""
+    """Solve the chosen program and compare its answer with that of the search."""
     name = settings.formulation
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if seconds_to_state(problem, name) > budget / 2:
@@ -74,7 +74,7 @@ def confirm(
 
 
 def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
-    """The proof beside what the solver says of the same problem."""
+    """The proved solution, with a note on what the solver reports for the same problem."""
     if outcome.x is None:
         return solution.noting(f"{outcome.solver} held no solution when it stopped, so it confirms nothing.")
     other = verified(problem, stated.weights(outcome.x))
@@ -95,10 +95,10 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 def proceed(
     problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
 ) -> Solution:
-    """The mixed program where the search stopped short: its start, its cut-off, its box."""
+    """Solve the mixed program if the search did not close, with the start, the cut-off and the box of the search."""
     with clock.phase("build"):
         stated = state(problem, "mixed", box=found.box)
-        # Polishing may have left the box that the search says holds all better points.
+        # The polished weights may lie outside the box that holds all better points.
         starts = (stated.point(w)[0] for w in (solution.weights, np.asarray(found.weights)))
         x = next((point for point in starts if point is not None), None)
     searched = solution.bound
@@ -113,7 +113,8 @@ def proceed(
     if outcome.x is not None and claim is not None and claim > solution.value + CLOSED:
         with clock.phase("certificate"):
             solution = _holding(solution, polished(problem, stated.weights(outcome.x), claim))
-    # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
+    # Outside the box no weights have a larger value than the start, so the larger of the program's bound and the value
+    # is a bound for all weights.
     program_bound = max(outcome.bound + stated.constant, solution.value)
     if program_bound < searched - CLOSED * max(1.0, abs(searched)):
         return replace(solution, bound=program_bound, bound_source="solver").noting(
@@ -123,7 +124,7 @@ def proceed(
 
 
 def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
-    """The plain program of ``settings.formulation``, started by a short line search."""
+    """Solve the plain program of ``settings.formulation``, with a start from a short line search."""
     name = settings.formulation
     with clock.phase("start"):
         w, start_value = _improved(problem, settings, clock, start)
@@ -174,7 +175,7 @@ def _run(
     stated: Stated, settings: Settings, clock: Clock, limit: float | None, start: Floats | None,
     cutoff: float | None = None,
 ) -> Outcome:  # fmt: skip
-    """The program in HiGHS in memory, or in any other solver through the file."""
+    """Solve the program with HiGHS in memory, or with another solver through a file."""
     from joblib import effective_n_jobs
 
     with clock.phase(settings.solver):
@@ -205,7 +206,7 @@ def _through_file(stated: Stated, solver: str, options: Options) -> Outcome:
 
 
 def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
-    """What a solver answered, in the unit of the value."""
+    """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,
         program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,

@@ -9,7 +9,7 @@ from rerank.errors import InputError
 SMALLEST_DEFAULT = 1e-4
 
 SAFETY = 10.0
-"""A margin is at least this many times the amount by which a solver may miss a row.
+"""A margin is at least this many times the amount by which a solver may violate a row.
 
 At a ratio of 1, solvers claimed pairs they had not won in all of 60 random programs; at 10 in none.
 """
@@ -21,7 +21,7 @@ def least_epsilon(feasibility_tolerance: float = 1e-6, big_m: float = 1.0) -> fl
     Parameters
     ----------
     feasibility_tolerance : float
-        By how much the solver may miss a row or an integrality.
+        Amount by which the solver may violate a row or an integrality.
     big_m : float
         Coefficient of the binary in the row as the solver gets it; 1 if rows are divided by their big-M.
 

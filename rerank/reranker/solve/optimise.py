@@ -1,8 +1,8 @@
 """From a problem to verified weights and a bound.
 
-Three ways lead there: the search in weight space alone; the search first and a program after it, which confirms what
-the search proved or goes on where it stopped; a program alone.  Whatever is claimed on the way, the value is recomputed
-exactly from the weights, and a bound is used only where it bounds the same problem.
+There are three ways: the search in weight space alone; the search, and then a program that confirms its proof or goes
+on where it stopped; a program alone.  In all of them the value is recomputed exactly from the weights, and a bound is
+used only if it bounds the same problem.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SEARCH_SHARE = 0.7
-"""Share of the time the search gets when a program may follow."""
+"""The search's share of the time when a program may follow."""
 
 
 def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | None = None) -> Solution:
@@ -50,9 +50,9 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     Raises
     ------
     CertificateError
-        Where a claim, of the search or of a solver, does not survive an exact check.
+        If a claim of the search or of a solver fails the exact check.
     NoSolutionError
-        Where a solver stops without a solution and there is no other.
+        If a solver stops without a solution and there is no other.
     """
     if settings.solver == "search":
         solution, _ = _searched(problem, settings, clock, start, clock.share(0.97))
@@ -125,7 +125,7 @@ def _searched(
 
 
 def _shown(line: Callable[[Progress], bool | None]) -> Callable[[Any], None]:
-    """The live line of a solver, fed with the progress of a search."""
+    """The live line of a solver, with the progress of a search."""
 
     def show(now: Any) -> None:
         line(Progress(now.seconds, now.value, now.bound, now.boxes))

@@ -1,4 +1,4 @@
-"""Polish the weights that a solver found: win the same pairs by the widest possible smallest margin.
+"""Polish the weights that a solver found: win the same pairs, with the smallest margin as wide as possible.
 
 The weights of a mixed-integer solver often win pairs by exactly the margin. An exact check may then fail in the last
 digits, although the solver made no mistake. With the pairs won fixed, the widest smallest margin is a linear program:

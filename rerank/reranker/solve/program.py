@@ -1,7 +1,7 @@
 """From a problem in weight space to one of the mathematical programs, and back from their columns.
 
-This is where the names of formulations meet statistics: which program is asked for, whether it may be used for the
-statistic, how small its margin may be, and what its objective means in the unit of the value.
+This module knows which program may be used for which statistic, how small its margin may be, and how its objective is
+converted to the unit of the value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 FORMULATIONS = ("subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
 FEASIBILITY_TOLERANCE = 1e-6
-"""By how much solvers may miss a row, as it is handed over."""
+"""Amount by which solvers may violate a row of the program they get."""
 
 
 def check_formulation(name: str, statistic: RankStatistic) -> None:
@@ -63,19 +63,19 @@ def largest_difference(problem: Problem) -> float:
         ranges = float(np.ptp(table, axis=0).sum())
         if ranges <= largest:
             continue
-        # All pairs of a few thousand rows take a second; beyond that the box around the rows is bound enough.
+        # All pairs of a few thousand rows take a second; for more rows the box around them gives an upper bound.
         within = item.rows.size <= 3000
         largest = max(largest, float(pdist(table, "cityblock").max(initial=0.0)) if within else ranges)
     return largest
 
 
 def automatic_epsilon(problem: Problem) -> float:
-    """The margin where none is asked for: one that a solver's tolerance cannot swallow."""
+    """The default margin: large enough for a solver's tolerance."""
     return default_epsilon(FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
 
 
 def check_margin(problem: Problem) -> None:
-    """Refuse a margin that a solver's tolerance could swallow; rows are handed over divided by their big-M.
+    """Refuse a margin that is too small for a solver's tolerance, given the largest big-M of the rows.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class Stated:
     program : Program
         Its arrays.
     constant : float
-        What turns the program's objective into the value: the part of V no weights change.
+        Added to the program's objective it gives the value: the part of V that no weights change.
     """
 
     formulation: str
@@ -133,7 +133,10 @@ class Stated:
 
 
 def normalised(w: Floats) -> Floats:
-    """``w`` over its largest size; weights below 1e-9 of it are 0, as is a vector of nothing but such."""
+    """``w`` divided by its largest absolute value.
+
+    Weights below 1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
+    """
     size = float(np.max(np.abs(w), initial=0.0))
     if size <= 1e-9:
         return np.zeros_like(w)
@@ -156,7 +159,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     Raises
     ------
     InputError
-        Where the program cannot be stated, too large among the reasons.
+        If the program cannot be stated, for instance because it is too large.
     """
     from formulations.errors import FormulationError
 
@@ -182,11 +185,11 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
 
 
 def _constant(problem: Problem, formulation: str) -> float:
-    """Value minus objective of the program: what no weights change."""
+    """Value minus objective of the program, which is the same for all weights."""
     if formulation != "pairwise":
         return problem.constant
     # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
-    # / 2, and each rank earns itself plus what the places below the shortlist have used up.
+    # / 2, and the coefficient of each rank is the rank plus the number of places below the shortlist.
     own = sum(
         u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
         for u in problem.units
@@ -205,7 +208,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any],
 
 
 def preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
-    """Pairs of rows of one list in which the first has the larger gain, and what winning each is worth for AUC."""
+    """Pairs of rows of one list in which the first has the larger gain, and the weight of each pair in the AUC."""
     pairs, weights = [], []
     for unit in problem.units:
         i, k = np.meshgrid(unit.positive, unit.negative, indexing="ij")

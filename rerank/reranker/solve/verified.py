@@ -1,4 +1,4 @@
-"""Weights before they are reported: polished off the margin, recomputed exactly, compared with what was claimed."""
+"""Weights are polished, recomputed exactly and compared with what was claimed, before they are reported."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_PAIRS = 20_000
-"""Pairs beyond which a polish is skipped: its linear program would take longer than it is worth."""
+"""Largest number of pairs that are polished; the linear program of more pairs takes too long."""
 
-# A solver may miss a row by a tenth of the margin (``margin.SAFETY``), so a claimed pair has at least this share.
+# A solver may violate a row by a tenth of the margin (``margin.SAFETY``), so a claimed pair has at least this share.
 CLAIMED_SHARE = 0.85
 
 
@@ -57,7 +57,7 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Verifie
     Raises
     ------
     CertificateError
-        Where the claim cannot be restored.
+        If the weights do not reach the claim, even after polishing.
     """
     best = verified(problem, w)
     if w.any():
