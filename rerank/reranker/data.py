@@ -1,4 +1,4 @@
-"""Checked training data: what each row is worth, its list, and the list's weight."""
+"""Checked training data: the gain of each row, its list, and the list's weight."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Weights = Mapping[Any, float] | ArrayLike | None
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Checked training data: features, what each row is worth, its list and the list's weight.
+    """Checked training data: features, gains, lists and weights of lists.
 
     Attributes
     ----------
@@ -32,18 +32,18 @@ class Data:
     y : float64 array (n,)
         Grades; 0 is irrelevant.
     gains : float64 array (n,)
-        Worth of each row: gain of its label times its weight.
+        Gain of each row: that of its label, times the weight of the row.
     qid : intp array (n,) or None
         Number of each row's list.
     list_weight : float64 array (n,) or None
         Weight of each row's list, the same on all its rows.
     feature_names : tuple of str, length d
     missed : tuple of float64 arrays
-        Gains of the relevant items that each list lacks, by the list's number; empty where none was given.
+        Gains of the relevant items that are not among the rows, by the list's number; empty if none was given.
     ideal_gains : mapping of list number to grades, or None
-        The same as grades.
+        The grades of these items.
     labels : TwoLabels or None
-        How two labels were mapped to 0 and 1; None where labels are grades.
+        How two labels were mapped to 0 and 1; None if labels are grades.
     """
 
     X: Floats
@@ -58,7 +58,7 @@ class Data:
 
     @property
     def longest_list(self) -> int:
-        """Rows of the longest list."""
+        """Number of rows of the longest list."""
         return self.y.size if self.qid is None else int(np.bincount(self.qid).max())
 
     def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
@@ -69,7 +69,7 @@ class Data:
         )  # fmt: skip
 
     def missed_by(self, number: int) -> Floats:
-        """Gains of the relevant items that a list lacks."""
+        """Gains of the relevant items that are not among the rows of a list."""
         return self.missed[number] if self.missed else np.empty(0)
 
 
@@ -77,12 +77,12 @@ def checked(
     table: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
     gain: Gain, feature_names: tuple[str, ...] = (), pos_label: Any = None, ideal_gains: IdealGains = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
-    """Training data whose rows, lists and weights fit together, and the weights of the rows.
+    """Training data, checked for consistent numbers of rows, lists and weights; and the weights of the rows.
 
     Raises
     ------
     InputError
-        Naming what does not fit.
+        Naming what is not consistent.
     """
     n = table.shape[0]
     grades, labels = read_labels(y, n, pos_label)
@@ -109,10 +109,10 @@ def worth(
     y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights,
     names: tuple[Any, ...], qid: Indices | None,
 ) -> tuple[Floats, Floats | None]:  # fmt: skip
-    """Worth of each row and weight of its list.
+    """Gain of each row and weight of its list.
 
-    ``query_weight`` is a mapping from list id to weight (1 where it has none), or one number a row, the same on
-    all rows of a list.
+    ``query_weight`` is a mapping from list id to weight (1 for a list that it does not hold), or one number for each
+    row, the same for all rows of a list.
     """
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):
