@@ -1,4 +1,7 @@
-"""First stages as scikit-learn estimators; :class:`rerank.Reranker` looks here for them by name."""
+"""First stages as scikit-learn estimators, which know neither programs, nor the search, nor solvers.
+
+:class:`rerank.Reranker` finds them here by name.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Solution:
     """What a solver found for one ``alpha``.
 
     ``gap`` bounds ``(objective - optimum) / |optimum|`` from above (RankSVM's: ``/ objective``) and is NaN where the
-    method proves nothing; ``state`` is whatever the next solve can start from; ``advice`` says what to raise if not
+    method proves nothing; ``state`` is what the next solve can start from; ``advice`` says what to raise if not
     converged.
     """
 
@@ -151,7 +151,7 @@ class LinearRanker(BaseEstimator):
         return self.decision_function(X)
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> RankingData:
-        """Check everything at the edge."""
+        """Check parameters and data."""
         self._check_parameters()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
@@ -164,10 +164,10 @@ class LinearRanker(BaseEstimator):
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
 
     def _release(self) -> None:
-        """Let go of what was prepared from the rows for one fit or path."""
+        """Free what was prepared from the rows for one fit or path."""
 
     def _keep(self, found: Solution) -> None:
-        # What the next solve could start from may be as large as the rows.
+        # The state for the next solve may be as large as the rows: it is kept only if it is used.
         self._last = found if self.warm_start else None
         self.coef_ = found.coef
         self.n_iter_ = max(int(found.n_iter), 1)
@@ -183,7 +183,7 @@ class LinearRanker(BaseEstimator):
             )
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is welcome, and ``y`` is needed."""
+        """Sparse input is accepted, and ``y`` is required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True

@@ -1,4 +1,4 @@
-"""What every first stage learns from: rows sorted by list, checked once at the edge."""
+"""The data of every first stage: rows, their labels, lists and weights, checked once."""
 
 from __future__ import annotations
 

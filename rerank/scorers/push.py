@@ -1,4 +1,4 @@
-"""Pushes with the exponential loss: RankBoost's sum over pairs and its p-norm, which push the highest competitors."""
+"""Pushes with the exponential loss: RankBoost's sum over pairs, and the p-norm that weighs the highest competitors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PNormPush(LinearRanker):
 
     The loss factorises, ``(sum_i a_i exp(-w.x_i))^p exp(p w.x_k)``, so a value costs O(n) in time and memory.  The
     logarithm is increasing, so ``R`` and ``log R`` have the same minimisers for some ``alpha`` each; it keeps every
-    number in range, is convex, and is 0 at ``w = 0``.  A larger ``p`` looks at the highest competitors only.
+    number in range, is convex, and is 0 at ``w = 0``.  A larger ``p`` gives the highest competitors more weight.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class ExponentialPush(PNormPush):
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class _Side:
     """Relevant rows, or the others, of the lists that have both.
 
     Attributes
@@ -132,33 +132,33 @@ class Side:
         return top + np.log(sums), parts / sums[self.home]
 
 
-def sides_of(data: RankingData) -> tuple[Side, Side]:
+def sides_of(data: RankingData) -> tuple[_Side, _Side]:
     """Relevant rows and the others; errors as :meth:`RankingData.sides`."""
     first, second = (_side(data, rows, home) for rows, home in data.sides())
     return first, second
 
 
-def _side(data: RankingData, rows: Ints, home: Ints) -> Side:
+def _side(data: RankingData, rows: Ints, home: Ints) -> _Side:
     start = np.flatnonzero(np.diff(home, prepend=-1)).astype(np.int64)
     sums = np.add.reduceat(data.weight[rows], start)
-    return Side(rows, home, start, np.log(data.weight[rows] / sums[home]))
+    return _Side(rows, home, start, np.log(data.weight[rows] / sums[home]))
 
 
-def push_loss(sides: tuple[Side, Side], p: float, n: int) -> Loss:
+def push_loss(sides: tuple[_Side, _Side], p: float, n: int) -> Loss:
     """``1/p log R`` as a function of the scores (n,)."""
     relevant, others = sides
 
     def loss(scores: Floats) -> tuple[float, Floats]:
-        u, pulled = relevant.log_sums(relevant.share - scores[relevant.rows])
-        v, pushed = others.log_sums(others.share + p * scores[others.rows])
+        u, up = relevant.log_sums(relevant.share - scores[relevant.rows])
+        v, down = others.log_sums(others.share + p * scores[others.rows])
         lists = p * u + v
         top = float(lists.max())
         parts = np.exp(lists - top)
         total = float(parts.sum())
         parts /= total
         slope = np.zeros(n)
-        slope[relevant.rows] = -parts[relevant.home] * pulled
-        slope[others.rows] = parts[others.home] * pushed
+        slope[relevant.rows] = -parts[relevant.home] * up
+        slope[others.rows] = parts[others.home] * down
         return (top + float(np.log(total / parts.size))) / p, slope
 
     return loss

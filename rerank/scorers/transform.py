@@ -1,4 +1,4 @@
-"""Monotone maps of single features, which help a linear ranker more than the choice of its loss."""
+"""Monotone maps of single features, which often help a linear ranker more than another loss does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     - ``"quantile_bins"``: ``t_j(x) = (b_j(x) - b_j(0)) / n_bins``, where ``b_j`` counts the distinct inner quantiles of
       ``fit`` that are ``<= x``.
 
-    No ranking within a list notices a constant that is added to a feature, so the maps are moved to keep 0 at 0:
+    A constant added to a feature changes no ranking within a list, so the maps are shifted to keep 0 at 0:
     sparse input stays as sparse as it was and gives the same numbers as its dense form.
 
     Parameters
@@ -85,7 +85,7 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             values = X.data if issparse(X) else X
             values[...] = np.copysign(np.log1p(np.abs(values) / self.offset), values)
             return X
-        # By columns, whatever the form: one search a column.
+        # Column by column, because each has knots of its own.
         form = X.format if issparse(X) else ""
         X = X.tocsc(copy=False) if issparse(X) else X
         for j, (knots, levels) in enumerate(zip(self.knots_, self.levels_)):

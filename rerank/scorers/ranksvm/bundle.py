@@ -25,7 +25,7 @@ LIFT = 0.1
 BEYOND = 1e-9
 
 
-class Planes:
+class _Planes:
     """Planes ``loss(w) >= a_s.w + b_s`` and the minimum of their upper envelope plus ``alpha |w|^2``.
 
     With weights x on the simplex ``lower = b.x - |A^T x|^2 / (4 alpha) <= min J``; the largest is the minimum of the
@@ -76,10 +76,10 @@ def bundle(
     """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ + alpha |w|^2``, ``p = X w``, from the best of ``starts``.
 
     The planes are those of [Teo et al. 2010]; as in [Franc, Sonnenburg 2009] the best point moves by a line search
-    towards the minimum of the model, and the next plane is taken where the search ends.  The end is where
+    towards the minimum of the model, and the next plane is taken where the search ends.  The method stops where
     ``J(w) - lower <= tol * J(w)``.
     """
-    planes = Planes(X.size, alpha)
+    planes = _Planes(X.size, alpha)
     J, lower, gap = np.inf, -np.inf, np.inf
     for start in starts:
         there = pairs.at(X.scores(start))
@@ -99,7 +99,7 @@ def bundle(
         first = min(LONGER * t, 1.0)
         loss, slope = there.hinge
         tried = [(w + t * s, there)]
-        # Without a plane that lifts the model at its minimum the next target could be the same.
+        # Without a plane that raises the model at its minimum the next target could be the same.
         if loss + float(slope @ (p - there.p)) + alpha * float(target @ target) < found + LIFT * (J - found):
             tried.append((target, pairs.at(p)))
         for at, there in tried:
@@ -111,11 +111,11 @@ def bundle(
 
 
 def _gap(J: float, lower: float) -> float:
-    """``(J - lower) / J``; a bound above J by more than rounding is no bound."""
+    """``(J - lower) / J``; a bound above J by more than rounding proves nothing."""
     return abs(J - lower) / J if lower <= J * (1 + BEYOND) else float("inf")
 
 
-def _cut(planes: Planes, X: DesignMatrix, active: ActivePairs) -> None:
+def _cut(planes: _Planes, X: DesignMatrix, active: ActivePairs) -> None:
     loss, slope = active.hinge
     planes.add(X.back(slope), loss - float(slope @ active.p))
 
@@ -125,7 +125,7 @@ def _search(
 ) -> tuple[float, ActivePairs]:
     """A step along ``s`` by regula falsi from ``step``, until the slope is :data:`FLAT` times the first one.
 
-    A closer search costs more than the planes that it saves.
+    A more exact search costs more than the planes that it saves.
     """
     curve, tilt = 2 * alpha * float(s @ s), 2 * alpha * float(w @ s)
     first = float(here.hinge[1] @ u) + tilt

@@ -20,7 +20,7 @@ AVERAGES = ("queries", "pairs")
 
 
 class RankSVM(LinearRanker):
-    r"""Linear ranker that wants every pair of a list in the order of ``y``, by a margin of 1.
+    r"""Linear ranker that learns to score every pair of a list in the order of ``y``, by a margin of 1.
 
     With ``p = X w``, over the pairs ``y_i < y_j`` inside one list, it minimises
 
@@ -44,7 +44,7 @@ class RankSVM(LinearRanker):
     average : {"queries", "pairs"}
         Every list or every pair counts the same.
     warm_start : bool
-        Start from the last solution, or what the last three say about this ``alpha``.
+        Start from the last solution, or from the last three extrapolated to this ``alpha``.
 
     Attributes
     ----------
@@ -95,12 +95,12 @@ class RankSVM(LinearRanker):
         one_of("loss", self.loss, LOSSES)
         one_of("average", self.average, AVERAGES)
 
-    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> PairData:
+    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> _PairData:
         data = super()._data(X, y, qid, sample_weight)
-        return PairData(data.X, data.y, data.group, data.weight, self.average)
+        return _PairData(data.X, data.y, data.group, data.weight, self.average)
 
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        assert isinstance(data, PairData)
+        assert isinstance(data, _PairData)
         trail = () if start is None else start.state
         known = [data.matrix.compact(coef) for coef in starts(trail, alpha, data.matrix.d)]
         solver = newton if self.loss == "squared_hinge" else bundle
@@ -109,8 +109,8 @@ class RankSVM(LinearRanker):
 
 
 @dataclass(frozen=True, eq=False)
-class PairData(RankingData):
-    """Rows whose pairs are laid out once for all solutions of a path."""
+class _PairData(RankingData):
+    """Rows whose pairs are prepared once for all solutions of a path."""
 
     average: str
 

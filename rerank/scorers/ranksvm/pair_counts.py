@@ -82,7 +82,7 @@ def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
     for g in range(start.size - 1):
         a, b = np.uint64(start[g]), np.uint64(start[g + 1])
         i = c = a
-        # A merge without a branch: one of the two goes on at each step.
+        # A merge without a branch: one of the two indices advances at each step.
         while i < b:
             near = np.uint64((c < b) & (q[c] - q[i] < 1.0))
             above[i] = c - a
@@ -161,7 +161,7 @@ def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, 
 def two(a: Any) -> Any:
     """Two buffers, the first one filled."""
     both = np.empty((2, a.size), a.dtype)
-    for k in range(a.size):  # an assignment as a whole takes long to compile
+    for k in range(a.size):  # assigning the whole row takes long to compile
         both[0, k] = a[k]
     return both
 

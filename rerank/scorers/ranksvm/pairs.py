@@ -1,4 +1,4 @@
-"""The pairs of a data set, and what they say at given scores, without ever listing them."""
+"""The pairs of a data set, and sums over them at given scores, without a list of the pairs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rerank.scorers.ranksvm.pair_counts import counts, make_nodes, margins
 from rerank.scorers.ranksvm.record import record, sums
 from rerank.scorers.ranksvm.two_grades import two_grades
 
-COARSE = 64
-KEPT = 0.95
+# A record does not cut nodes of 1 / COARSE of a list unless less than KEPT of the weight of the pairs would remain.
+COARSE, KEPT = 64, 0.95
 
 
 def by_utility(data: RankingData) -> NDArray[np.intp]:
@@ -96,8 +96,8 @@ class Pairs:
     def recorded(self, active: ActivePairs) -> Record:
         """A record of active pairs with at least :data:`KEPT` of their weight.
 
-        Nodes of ``1 / parts`` of a list are not cut: pairs of near utility are left out of the Hessian, which costs
-        no accuracy, since it only steers a step, and saves half of the levels.
+        Nodes of ``1 / parts`` of a list are not cut: pairs of near utility are left out of the Hessian.  That saves
+        half of the levels and costs no accuracy, because the Hessian only determines the direction of a step.
         """
         whole = float(self.coefficient @ (active.sums[0] + active.sums[1]))
         while True:
@@ -146,7 +146,7 @@ class ActivePairs:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Active pairs written down for many products."""
+    """Active pairs stored for many products."""
 
     pairs: Pairs
     nodes: Any

@@ -1,8 +1,8 @@
-"""Where the partners of every row begin and end, written down once for many sums over them, compiled.
+"""Where the partners of every row begin and end, stored once for many sums over them, compiled.
 
 A product with the Hessian of the squared hinge loss adds up a vector over the partners of every row.  Within one
-Newton step the partners stay, so :func:`record` keeps the ends of their ranges, and :func:`sums` streams through
-the nodes with one prefix sum each.
+Newton step the partners stay the same, so :func:`record` keeps the ends of their ranges, and :func:`sums` passes
+through the nodes with one prefix sum each.
 """
 
 from __future__ import annotations

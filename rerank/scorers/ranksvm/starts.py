@@ -1,4 +1,4 @@
-"""Where a solver starts from when solutions for other regularisations are known."""
+"""Starting points made of solutions at other ``alpha``."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Trail = tuple[tuple[float, Floats], ...]
 """Pairs of ``alpha`` and weights, the latest first, all ``alpha`` different."""
 
 KEPT = 3
-# Closer logarithms of alpha than this are the same alpha: their solutions differ by no more than their tolerance.
+# If logarithms of alpha differ by less than this, the solutions differ by no more than their tolerance.
 NEAR = 1e-6
 
 
 def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:
-    """The trail with one more solution, the oldest dropped beyond :data:`KEPT`."""
+    """The trail with one more solution; beyond :data:`KEPT` the oldest is dropped."""
     return ((alpha, coef), *(known for known in trail if not _same(known[0], alpha)))[:KEPT]
 
 
 def _same(one: float, other: float) -> bool:
-    """Whether nothing can be extrapolated from one to the other."""
+    """Whether two ``alpha`` are too close to extrapolate from one to the other."""
     return abs(np.log(one) - np.log(other)) < NEAR
 
 

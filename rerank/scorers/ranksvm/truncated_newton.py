@@ -23,8 +23,9 @@ def newton(
 
     The start is the first of ``starts`` that is better than the next one.
     ``J`` is strongly convex with modulus ``2 alpha``, so ``J(w) - min J <= |grad J(w)|^2 / (4 alpha)``; this is also
-    the duality gap at the multipliers ``2 c_ij (1 + p_i - p_j)_+``.  The end is where that is at most ``tol * J``.
-    Each step solves with the Hessian of the active pairs, as in [Lee, Lin 2014], and halves until ``J`` falls.
+    the duality gap at the multipliers ``2 c_ij (1 + p_i - p_j)_+``.  The method stops where that is at most
+    ``tol * J``.  Each step solves with the Hessian of the active pairs, as in [Lee, Lin 2014], and is halved
+    until ``J`` decreases.
     """
     J = np.inf
     for start in starts:

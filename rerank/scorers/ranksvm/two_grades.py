@@ -47,7 +47,7 @@ def two_grades(
 def _merge(q: Any, a: Any, c: Any, b: Any, end: Any) -> None:
     """Where the partners of the rows below ``c`` end, and where those of the rows from ``c`` on begin.
 
-    One of the two goes on at each step, without a branch.
+    One of the two indices advances at each step, without a branch.
     """
     one: Any = np.uint64(1)
     i, j = a, c

@@ -22,8 +22,8 @@ class RoBiRank(LinearRanker):
         alpha/2 |w|^2 + sum_x c_x sum_i a_i v_i log2(A_i),    A_i = sum_j a_j s(w.x_i - w.x_j),
 
     where ``v`` is the gain of a grade, ``a`` the weight of a row and ``1/c_x`` the largest DCG the list allows.  The
-    row itself, ``s(0) = 1``, is the 1 of the paper's ``log2(1 + sum over the others)``.  The logarithm forgives a
-    relevant row far down the list and so spends the effort on the top.  It also makes the objective non-convex;
+    row itself, ``s(0) = 1``, is the 1 of the paper's ``log2(1 + sum over the others)``.  The logarithm limits the
+    loss of a relevant row far down the list, so the top counts more.  It also makes the objective non-convex;
     ``n_init`` and ``objectives_`` show whether that matters.
 
     Parameters
@@ -46,7 +46,7 @@ class RoBiRank(LinearRanker):
     ----------
     coef_ : float64 (d,)
     objective_ : float
-        ``c_x`` takes the unit of the gains out: gains that are all twice as large give the same value.
+        ``c_x`` cancels the unit of the gains: gains that are all twice as large give the same value.
     objectives_ : float64 (n_init,)
         Where each start ended.
     n_iter_ : int
@@ -56,11 +56,11 @@ class RoBiRank(LinearRanker):
     -----
     Integer weights equal repeated rows: ``m`` copies of a row compete with one another, each with ``s(0) = 1``, and
     the ideal DCG has ``m`` places for them.  Rows of weight 0 are as good as removed.  Grades are >= 0; lists without
-    a gain say nothing and are left out.
+    a gain are left out.
 
     A value and its gradient cost one pass over the pairs of relevant rows and rows of their list, without storing
     any; in long lists the sums over competitors are interpolated to about 1e-11 instead, at a cost that grows with the
-    rows alone.
+    number of rows.
     """
 
     takes_grades: ClassVar[bool] = True

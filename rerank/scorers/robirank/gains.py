@@ -54,7 +54,7 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
     rows = np.flatnonzero(data.weight > 0)
     group, y, weight = data.group[rows], data.y[rows], data.weight[rows]
     _require_pairs(group, y)
-    v = gains_of(y, gains)
+    v = _gains_of(y, gains)
     order = np.lexsort((-v, group))
     rows, group, v, weight = rows[order], group[order], v[order], weight[order]
     start = np.flatnonzero(np.diff(group, prepend=-1))
@@ -75,7 +75,7 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
     )
 
 
-def gains_of(y: Floats, gains: str) -> Floats:
+def _gains_of(y: Floats, gains: str) -> Floats:
     """``2^y - 1`` (``"exponential"``), divided by ``2^max(y)`` so that no grade overflows, or ``y`` (``"linear"``)."""
     if gains == "linear":
         return y

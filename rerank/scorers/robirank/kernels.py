@@ -23,7 +23,7 @@ from rerank.scorers.robirank.chebyshev import interpolated, nodes_for
 
 LN2 = math.log(2.0)
 BITS = 1000.0  # a product of factors may grow to 2^1000; float64 ends at 2^1024
-# Costs in units of one pair of the product form, measured; the choice only has to be right within a factor.
+# Measured costs in units of one pair of the product form; rough values are enough to choose a method.
 PAIR = 12.0  # a pair with a logarithm of its own
 NODE = 7.5  # a pair of nodes
 TERM = 0.27  # a row and a node
@@ -131,7 +131,7 @@ def _pairs(f: Any, k: int, a: Any, c: Any, T: Any, g: Any) -> float:
         s = 0.0
         for j in range(n):
             d = f[j] - f[i]
-            # The larger of the two scores is taken out, so nothing overflows.
+            # The larger of the two scores is factored out, so nothing overflows.
             e = 2.0 ** -abs(d)
             A += a[j] * (max(d, 0.0) + math.log1p(e) / LN2)
             t = a[j] * ((1.0 if d >= 0.0 else e) / (1.0 + e))

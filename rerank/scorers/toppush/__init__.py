@@ -1,1 +1,1 @@
-"""TopPush: the problem, what may be found of it, and which of two methods solves it."""
+"""TopPush: its problem, its two estimators, and two kinds of methods that do not import each other."""

@@ -39,8 +39,8 @@ class TopPush(LinearRanker):
     loss : "squared_hinge", "logistic" or "exponential"
         ``l(z)`` = ``max(0, 1 + z)^2``, ``log(1 + e^z)`` or ``e^z``.
     solver : "newton" or "accelerated"
-        Quadratic models under cuts, for every loss and threshold; or the paper's projected gradient method, for the
-        squared hinge and ``threshold="max"``, many thousand times slower to the same gap.
+        Newton steps, for every loss and threshold; or the paper's projected gradient method, for the squared hinge and
+        ``threshold="max"``, which takes many thousand times longer to the same gap.
     tol : float
         Relative duality gap at which a fit is done, or see ``stop``.
     max_iter : int, optional

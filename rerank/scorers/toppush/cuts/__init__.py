@@ -1,1 +1,1 @@
-"""Newton steps under cuts, for the largest negative as threshold; knows nothing of the other room."""
+"""Newton steps under cutting planes, for the largest score of a negative as threshold."""

@@ -1,1 +1,1 @@
-"""Methods that improve multipliers of all negatives at once, for any threshold and many active cuts."""
+"""Methods that change the multipliers of all negatives: for every threshold, many lists and many active cuts."""

@@ -49,7 +49,7 @@ class Augmented:
     def __init__(self, problem: TopPushProblem, alpha: float, w: Floats, beta: Floats) -> None:
         self.problem, self.alpha = problem, alpha
         self.w, self.beta = w, beta
-        self.sigma = PENALTY * alpha / max(mean_square(problem.negatives), 1e-300)
+        self.sigma = PENALTY * alpha / max(_mean_square(problem.negatives), 1e-300)
         self.up, self.down = problem.positives @ w, problem.negatives @ w
         self.envelope = Envelope(problem)
         self.here = self.envelope.at(self.up, self.down, beta, self.sigma, None)
@@ -142,7 +142,7 @@ class Augmented:
         return best
 
 
-def mean_square(X: Any) -> float:
+def _mean_square(X: Any) -> float:
     """Mean of the squared norms of the rows."""
     values = X.data if issparse(X) else X.ravel()
     return float(values @ values) / X.shape[0]

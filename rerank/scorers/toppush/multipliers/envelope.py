@@ -59,7 +59,7 @@ class Envelope:
         self.cap = np.zeros(0) if free else problem.threshold.caps()
 
     def at(self, up: Floats, down: Floats, beta: Floats, sigma: float, near: Smoothed | None) -> Smoothed:
-        """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is one close by.
+        """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is the maximum at scores close by.
 
         T is the root of ``T - T_h(A(T))``, which rises at least as fast as T.
         """
@@ -117,7 +117,7 @@ class Envelope:
             b = np.minimum(b, most)
         middle = np.flatnonzero((b > 0) & (upper == 0))
         got = np.bincount(p.negative_list, b, p.n_lists)
-        # What rounding left of the root is shared out, so that the dual point is feasible.
+        # Scaled to the exact mass of the list, so that the dual point is feasible.
         b = b * (mass / np.where(got > 0, got, 1))[p.negative_list]
         off = b - beta
         value = p.share @ p.loss.value(z) - mass @ T + b @ down - (off @ off) / (2 * sigma)
@@ -130,7 +130,7 @@ def levels(start: Any, v: Any, cap: Any, mass: Any, theta: Any, parts: Any) -> N
 
     ``cap`` (n,) is empty where nothing is capped.  ``theta`` (G,) starts near the roots and ends there; ``parts``
     (G, 4) gets the number of entries between their bounds, and of those at the upper bound the sums of ``cap``, of
-    ``cap^2`` and of ``cap v``.  Entries that a bracket of the root decides leave the search.
+    ``cap^2`` and of ``cap v``.  Entries that a bracket of the root decides are dropped from the search.
     """
     most = 0
     for g in range(start.size - 1):

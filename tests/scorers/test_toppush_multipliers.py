@@ -16,7 +16,7 @@ from rerank.scorers.toppush.multipliers.envelope import Envelope, levels
 from rerank.scorers.toppush.multipliers.smooth_hessian import SmoothHessian
 from rerank.scorers.toppush.problem import relative_gap
 from tests.scorers.test_toppush import clear, naive
-from tests.scorers.test_toppush_parts import problem
+from tests.scorers.test_toppush_problem import problem
 
 THRESHOLDS = [("max", None), ("topk", 3), ("quantile", 0.4)]
 
