@@ -1,4 +1,4 @@
-"""What a program ranks: binary lists over rows of ``X``, and what each place of a list is worth."""
+"""What a program ranks: binary lists over rows of ``X``, and what each place of a list pays."""
 
 from __future__ import annotations
 

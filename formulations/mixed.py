@@ -33,7 +33,7 @@ Subject to
 ``above_by_margin``
     ``z_ik <= (w.(x_i - x_k) - epsilon) / M_ik + 1``: a win needs the margin.
 ``win_count``
-    ``s_i = sum_k z_ik`` over the negatives; a lower threshold's count is taken over, not written again.
+    ``s_i = sum_k z_ik`` over the negatives; the count of a lower threshold is reused, not written again.
 ``few_lost``
     ``sum_r (T_r - T_(r-1)) b_(i,q_r) <= s_i`` with ``T_r = m - n_+ - q_r``, ``T_0 = 0`` (ordered), or
     ``(m - n_+ - q) b_iq <= s_i`` for each ``q`` (paper's style): losing to few means beating the others.
@@ -48,6 +48,8 @@ Subject to
     ``y_(j', q+j') <= y_(j, q+j)`` for consecutive ``j < j'``.
 ``wider_top``
     ``y_jp <= y_jp'`` for consecutive ``p < p'`` (extra cut).
+
+A pair that the box decides has no ``z``; wins that are certain are numbers in the rows that count them.
 
 The optimum is the optimum of the problem itself, ``V(w) - C |w|_0`` over ``max|w_j| = 1`` and ``w = 0``: no
 pair of positives appears, and scaling ``w`` up to the surface of the box loses no pair won and changes no zero.
@@ -124,6 +126,7 @@ def build(
         (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
         for (u, i), (lower, added, sure) in layout.counts.items()
     })  # fmt: skip
+    # T is T_r - T_(r-1) (ordered) or T_r (paper), both without the wins that are certain.
     model.few_lost = family({
         row: linear(*((T, b[uiq]) for T, uiq in levels), (-1, s[ui])) <= -few[ui].sure
         for row, ui, levels in linked(few, chosen.linking)

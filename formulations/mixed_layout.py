@@ -23,7 +23,7 @@ class MixedLayout(Layout):
     Attributes
     ----------
     counts : dict of (unit, i) to (keys, list of rows, int)
-        ``win_count``: the count of a lower threshold taken over, if any, the open wins added to it, and the wins
+        ``win_count``: the count of the lower threshold that it reuses, if any, the open wins added to it, and the wins
         that are certain; lower thresholds first.
     few : dict of (unit, i) to Ladder
         Open ``b``, indexed ``(unit, i, q)``.

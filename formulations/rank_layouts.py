@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from formulations.data import Floats, GradedList, Indices
 from formulations.levels import Ladder
 from formulations.options import Instance
-from formulations.wins import (  # fmt: skip
+from formulations.wins import (
     LOST,
     OPEN,
     WON,

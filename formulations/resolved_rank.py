@@ -47,6 +47,8 @@ Subject to
 ``one_above``
     ``z_ik + z_ki <= 1`` (extra cut).
 
+A pair that the box decides has no ``z``; what it adds to a rank is a number in the rows of the ranks.
+
 Both forms of the ranks say the same: the ``z`` fix every difference as won, lost or zero, so "above" is a total
 order of the list, and the only ``r`` in ``0..m-1`` that differ by 1 or more along it are its positions.
 
@@ -121,7 +123,7 @@ def build(
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
     _warn_if_wide(instance.options.epsilon)
     layout = resolved_rank_layout(instance)
-    chosen, ladders = instance.options, layout.ladders
+    chosen, ladders, m = instance.options, layout.ladders, layout.length
     model = new_model("resolved_rank", name, layout, ROWS)
     # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
     w, gamma = add_weights(model, instance)
@@ -154,7 +156,6 @@ def build(
             for i, below in layout.standings.items() if i in r
         })  # fmt: skip
     else:
-        m = layout.length
         # A pair won for certain has z_ik = 1 and no variable.
         model.winner_higher = family({
             (i, k): linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z)
@@ -166,6 +167,7 @@ def build(
         model.tie_to_later = family({
             (i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later
         })  # fmt: skip
+    # T is T_h - T_(h-1) (ordered) or T_h (paper), both without the rows that are below for certain.
     model.reach_level = family({
         row: linear(*((T, t[il]) for T, il in levels), (-1, r[i])) <= -ladders[i].sure
         for row, i, levels in linked(ladders, chosen.linking)

@@ -39,6 +39,8 @@ Subject to
 ``one_above``
     ``z_ik + z_ki <= 1`` for two relevant items: the valid half of the paper's optional (27).
 
+A pair that the box decides has no ``z``; wins that are certain are numbers in ``win_count`` and ``reach_level``.
+
 Every ``w`` of the box ``[-1, 1]^d`` is feasible with ``big_m="pair"``. Scaling ``w`` up loses no pair won and
 changes no zero, so the optimum over the box is the optimum over ``max|w_j| = 1`` and ``w = 0``, and no
 normalisation appears above. It never exceeds the problem's optimum, because the margin is asked between relevant
@@ -131,6 +133,7 @@ def build(
     model.win_count = family({
         i: linear((1, s[i]), *((-1, z[i, k]) for k in layout.rivals[i])) == ladders[i].sure for i in ladders
     })  # fmt: skip
+    # T is T_m - T_(m-1) (ordered) or T_m (paper), both without the wins that are certain.
     model.reach_level = family({
         row: linear(*((T, t[il]) for T, il in levels), (-1, s[i])) <= -ladders[i].sure
         for row, i, levels in linked(ladders, chosen.linking)
