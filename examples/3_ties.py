@@ -74,15 +74,15 @@ for module, mark, dash, colour, above in (
         ax.annotate(
             str(count), (price, value), (0, 7 if above else -15), textcoords="offset points", ha="center"
         )
-ax.set(xlabel="price C of a feature", ylabel="optimum", ylim=(1, 8))
+ax.set(xlabel="penalty C of a feature", ylabel="optimum", ylim=(1, 8))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 plt.show()
 
 for options in (dict(), dict(C=0.1), dict(max_features=1)):
     names = {"ResolvedRank": resolved_rank, "Subrank": subrank, "mixed": mixed}
-    told = ", ".join(f"{name} {optimum(module, **options)[0]:g}" for name, module in names.items())
-    print(options or "no price, no limit", ":", told)
+    optima = ", ".join(f"{name} {optimum(module, **options)[0]:g}" for name, module in names.items())
+    print(options or "no penalty, no limit", ":", optima)
     print("   ", theorem_applies(X, **options), "\n")
 
 # %% [markdown]
