@@ -29,6 +29,13 @@ def number(value: float | None, digits: int = 6) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "none"
 
 
+def bounded_by(result: Result) -> str:
+    """Whose the bound is."""
+    if result.bound_solver is not None:
+        return f"on the word of {result.bound_solver}"
+    return f"by {SOURCES[result.bound_source]}"
+
+
 def four_numbers(result: Result) -> Table:
     """Statistic, value, bound and the program's own numbers, each with its meaning."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))

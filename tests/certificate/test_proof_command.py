@@ -46,7 +46,8 @@ def test_the_proof_of_a_fit_is_checked(folder):
     checks, remarks = check("p.npz")
     assert checks["proof"]["holds"] and checks["bound is the proof's"]["holds"]
     assert remarks.startswith("Proof: No admissible weights") and "cannot be recomputed" not in remarks
-    without = json.loads(run("verify", "m.json", "data.csv", "--label", "hit", "--json").stdout)
+    without = json.loads(run("verify", "m.json", "data.csv", "--label", "hit", "--json", code=3).stdout)
+    assert without["holds"] and not without["complete"] and "result.bound" in without["verdict"]
     assert "fit --proof" in " ".join(without["open"])
 
 

@@ -84,7 +84,7 @@ class DataChecks:
         labels, pair = self.found.state.labels, ("settings.label_negative", "settings.label_positive")
         if labels is not None and not isinstance(labels.positive, str):
             checks.compare("labels", labels, data.labels, labels == data.labels, *pair)
-        checks.unknown("the table holds grades, not words", *pair)
+        checks.given("the table holds grades, not words", *pair)
 
     def _shortlist(self) -> None:
         """Threshold, counts, and what the corrected theorem says."""
@@ -107,7 +107,7 @@ class DataChecks:
         doc, checks = self.doc, self.checks
         named = self.result.status != "nothing_to_find"
         statistic = ("statistic", "coefficients", "settings.thinning") if named else ()
-        checks.unknown(
+        checks.given(
             "nothing can be found, whatever the statistic", "statistic", "coefficients", "settings.thinning"
         )
         options = ("epsilon", "C", "signs", *statistic)
@@ -120,7 +120,7 @@ class DataChecks:
                 "data_sha256",
                 *statistic,
             )
-            checks.unknown(
+            checks.given(
                 "no column varies on the shortlist, so nothing depends on it", "epsilon", "C", "signs", "max_features",
                 "gain", "settings.positive",
             )  # fmt: skip
@@ -128,7 +128,7 @@ class DataChecks:
         sha = digest(problem)
         if doc.data_sha256 is None and self.without_digest:
             why = "the file states no digest of its data"
-            checks.unknown(why, "data_sha256", "max_features", "gain", *options)
+            checks.open(why, "data_sha256", "max_features", "gain", *options)
             return
         checks.compare(
             "digest of the data",
@@ -138,15 +138,15 @@ class DataChecks:
             "data_sha256",
             *options,
         )
-        if doc.max_features == problem.max_features:
+        if problem.max_features is not None:
             checks.determined("max_features")  # by the digest
-        checks.unknown("there are not more columns than that, so it limits nothing", "max_features")
+        checks.given("there are not more columns than that, so it limits nothing", "max_features")
         other: Gain = "linear" if doc.gain == "exponential" else "exponential"
         weight = self.table.sample_weight
         labels = self.found.data.y
         if other == "linear" or labels.max() <= 1000:
             if np.array_equal(weighted_gains(labels, other, weight), self.found.data.gains):
-                checks.unknown("the labels are worth the same by both gains", "gain")
+                checks.given("the labels are worth the same by both gains", "gain")
                 return
         checks.determined("gain")  # by the digest
 
@@ -167,7 +167,7 @@ class DataChecks:
             checks.compare("first stage", stage.name, kind, stage.name == kind, *names)
         else:
             checks.determined("settings.opaque_first_stage")  # the first stage is in the file
-        checks.unknown("the first stage is taken as given; what follows from it was recomputed", *names)
+        checks.given("the first stage is taken as given; what follows from it was recomputed", *names)
         return before
 
     def _unfitted(self, before: float | None) -> None:

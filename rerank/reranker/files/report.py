@@ -1,4 +1,9 @@
-"""What a verification found: the checks, what none of them looked at, and the sentence that follows."""
+"""What a verification found: the checks, what none of them looked at, and the sentence that follows.
+
+Two kinds of stated fields are not looked at.  *Open* claims could be checked with more than was given: a bound with a
+proof, nearly everything with the table.  The others are *taken as given*: how the model was made, and options that
+change nothing on these rows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from rerank.reranker.files.model_file import ModelDocument
 NESTED = ("result", "settings")
 """Fields whose entries are named one by one, such as ``result.value``."""
 RECORDS = {
-    "random_state", "versions", "result.formulation", "result.model_size", "result.nodes", "result.notes",
+    "random_state", "versions", "result.bound_solver", "result.formulation", "result.model_size", "result.nodes", "result.notes",
     "result.program_bound", "result.program_value", "result.seconds", "result.solver", "result.start_accepted",
     "result.start_value", "settings.formulation", "settings.id_column", "settings.label_column", "settings.n_jobs",
     "settings.named_features", "settings.positive_label", "settings.presolve", "settings.qid_column", "settings.solver",
@@ -32,10 +37,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Unchecked:
-    """A stated field that no check determines, and why."""
+    """A stated field that no check determines, why, and whether it is an open claim or taken as given."""
 
     name: str
     why: str
+    open: bool
 
 
 @dataclass(frozen=True)
@@ -61,24 +67,34 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every check agrees and nothing stated was left out."""
-        return self.holds and not self.not_looked_at
+        """Whether every check agrees and no claim is open."""
+        return self.holds and not any(one.open for one in self.not_looked_at)
 
     @property
-    def verdict(self) -> str:
+    def outcome(self) -> str:
         """The outcome in a sentence."""
         if not self.holds:
             return "The files contradict each other; do not use this model."
-        if self.complete:
-            return "Everything stated holds."
-        names = ", ".join(one.name for one in self.not_looked_at)
-        return f"All that could be checked holds; not looked at: {names}."
+        return "Everything stated holds." if self.complete else "All that could be checked holds."
+
+    @property
+    def verdict(self) -> str:
+        """The outcome, and every field that was not looked at by name."""
+        sides = {"not looked at": True, "taken as given": False}
+        lists = [
+            f"{title}: {', '.join(one.name for one in self.not_looked_at if one.open is side)}"
+            for title, side in sides.items()
+            if any(one.open is side for one in self.not_looked_at)
+        ]
+        return "; ".join([self.outcome.rstrip("."), *lists]) + "."
 
     def reasons(self) -> dict[str, list[str]]:
-        """The fields that were not looked at, by the reason why."""
+        """The fields that were not looked at, by the reason why; open claims first."""
         found: dict[str, list[str]] = {}
         for one in self.not_looked_at:
-            found.setdefault(one.why, []).append(one.name)
+            found.setdefault(f"{'not looked at' if one.open else 'taken as given'} ({one.why})", []).append(
+                one.name
+            )
         return found
 
 
@@ -90,7 +106,9 @@ class Checks:
     """
 
     def __init__(self, doc: ModelDocument) -> None:
-        self._open = dict.fromkeys(stated(doc), "")
+        self._fields = {
+            name: Unchecked(name, RECORD, False) if name in RECORDS else None for name in stated(doc)
+        }
         self._checks: list[Check] = []
         self._remarks: list[str] = []
 
@@ -102,7 +120,7 @@ class Checks:
     def determined(self, *fields: str) -> None:
         """Fields that checks made under another name determine."""
         for field in fields:
-            self._open.pop(field, None)
+            self._fields.pop(field, None)
 
     def same(self, name: str, stated: Mapping[str, Any], found: Mapping[str, Any], *fields: str) -> None:
         """One check of several entries, of which those that differ are shown."""
@@ -119,23 +137,26 @@ class Checks:
         left, right = sides if differ else (_counted(len(stated)), "the same")
         self.compare(name, left, right, not differ, *fields)
 
-    def unknown(self, why: str, *fields: str) -> None:
-        """Fields that stay open, and why."""
-        for field in fields:
-            if field in self._open:
-                self._open[field] = why
+    def open(self, why: str, *fields: str) -> None:
+        """Claims that stay open because something is missing."""
+        self._leave(why, True, fields)
+
+    def given(self, why: str, *fields: str) -> None:
+        """Fields that are taken as given."""
+        self._leave(why, False, fields)
+
+    def _leave(self, why: str, claim: bool, fields: tuple[str, ...]) -> None:
+        self._fields |= {name: Unchecked(name, why, claim) for name in fields if name in self._fields}
 
     def remark(self, text: str) -> None:
         """A sentence for the reader."""
         self._remarks.append(text)
 
     def report(self, missing: str = "no check determines it") -> Report:
-        """All of it; ``missing`` says why fields stay open that nothing else is known of."""
-        unchecked = (
-            Unchecked(name, why or (RECORD if name in RECORDS else missing))
-            for name, why in sorted(self._open.items(), key=lambda item: (item[0] in RECORDS, item[0]))
-        )
-        return Report(tuple(self._checks), tuple(self._remarks), tuple(unchecked))
+        """All of it; ``missing`` says why fields stay open of which nothing else was said."""
+        left = [found or Unchecked(name, missing, True) for name, found in self._fields.items()]
+        left.sort(key=lambda one: (not one.open, one.why == RECORD, one.name))
+        return Report(tuple(self._checks), tuple(self._remarks), tuple(left))
 
 
 def stated(doc: ModelDocument) -> list[str]:

@@ -1,0 +1,129 @@
+"""Fitted models of every kind with their tables, and what a verification makes of their mutants.
+
+``python -m tests.cases.models`` tries every mutant of every model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from functools import cache
+from itertools import islice
+
+import numpy as np
+
+from rerank import Reranker
+from rerank.errors import InputError
+from rerank.io import Table
+from rerank.reranker.files import model_file
+from rerank.reranker.files.document import document
+from rerank.reranker.files.report import RECORDS
+from rerank.reranker.files.verify import verify
+from tests.cases.mutants import mutants
+from tests.reranker.test_reranker import lists, table
+
+# Equal sums of the same doubles may differ by a bit on another machine, so a bit is no contradiction here.
+ROUNDED = {"result.statistic", "result.first_stage_statistic", "result.bound"}
+
+
+def noisy(seed=0, n=26, d=3):
+    X, y = table(seed, n=n, d=d)
+    y[::4] = 1 - y[::4]
+    return X, y
+
+
+@cache
+def fitted(case):
+    """A fitted reranker with the table it was fitted on."""
+    X, y = noisy()
+    qid = None
+    options = {"stat": "dcg@5", "solver": "search", "time_limit": 20}
+    more = {
+        "shortlist": {"n_candidates": 12, "proof": True},
+        "kept": {"C": 9.0, "proof": True},
+        "all rows": {"first_stage": None},
+        "thinned": {"thinning": 0.8, "n_candidates": 14},
+        "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "epsilon": 0.02, "proof": True},
+        "price": {"C": 0.05, "n_candidates": 15, "max_features": 3},
+        "custom": {"stat": np.arange(26.0) ** 2, "first_stage": None},
+        "unsolved": {"solver": "none", "n_candidates": 12},
+        "highs": {"solver": "highs", "n_candidates": 14, "C": 0.05},
+        "solver's word": {
+            "solver": "highs", "presolve": False, "formulation": "mixed", "stat": "mrr", "n_candidates": 10,
+            "epsilon": 0.01,
+        },
+        "open": {"solver": "none", "first_stage": None, "stat": "auc"},
+        "ideal": {"n_candidates": 10},
+        "nothing": {"stat": "precision@10", "n_candidates": 5},
+        "nothing found": {"n_candidates": 2},
+        "labels": {"n_candidates": 12},
+        "positive": {"positive": True, "n_candidates": 12},
+        "lists": {"stat": "ndcg@4", "first_stage": None},
+        "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
+    }[case]  # fmt: skip
+    if case == "ideal":
+        y = (X[:, 0] > 0.3).astype(float)
+    elif case == "nothing found":
+        y = np.zeros(y.size)
+        y[np.argsort(X[:, 0])[3]] = 1.0
+    elif case.startswith("lists"):
+        X, y, qid = lists(3)
+    elif case == "labels":
+        y = 2 * y - 1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*the first stage is kept")
+        est = Reranker(**{**options, **more}).fit(X, y, qid)
+    return est, Table(X, y, qid, None, est.state_.feature_names)
+
+
+CASES = [
+    "shortlist", "kept", "all rows", "thinned", "signs", "price", "custom", "unsolved", "highs", "solver's word",
+    "open", "ideal", "nothing", "nothing found", "labels", "positive", "lists", "lists and a head",
+]  # fmt: skip
+PROVED = ["shortlist", "kept", "signs", "lists and a head"]
+
+
+def outcome(body, given, proof=None):
+    """What becomes of a file: refused, contradicted, or accepted with what was not looked at."""
+    try:
+        report = verify(model_file.from_dict(body), given, "m.json", proof)
+    except InputError as error:
+        assert str(error).endswith(".") or "(" in str(error)
+        return "refused", ()
+    listed = {one.name for one in report.not_looked_at}
+    assert report.complete == (report.holds and not any(one.open for one in report.not_looked_at))
+    return ("accepted" if report.holds else "contradicted"), listed
+
+
+def surviving(case, proved, step=1):
+    """Mutants that pass without their field being listed, and how all of them ended."""
+    est, given = fitted(case)
+    doc, proof = document(est.state_), est.result_.proof if proved else None
+    assert (proof is not None) == proved and outcome(model_file.to_dict(doc), given, proof)[0] == "accepted"
+    count, found = Counter(), []
+    for mutant in islice(mutants(doc), CASES.index(case) % step, None, step):
+        how, listed = outcome(mutant.body, given, proof)
+        count[how] += 1
+        if how == "accepted" and mutant.field not in listed:
+            # A record that is the last of its kind may go.
+            gone = mutant.field in RECORDS and "removed" in mutant.change
+            if not gone and not (mutant.field in ROUNDED and one_bit(doc, mutant)):
+                found.append((mutant.field, mutant.change))
+    return found, count
+
+
+def one_bit(doc, mutant):
+    """Whether a number of the result is what it was, to rounding."""
+    old, new = (
+        one["result"][mutant.field.partition(".")[2]] for one in (model_file.to_dict(doc), mutant.body)
+    )
+    left, right = float.fromhex(old["hex"]), float.fromhex(new["hex"])
+    return abs(left - right) <= 1e-12 * max(1.0, abs(left))
+
+
+if __name__ == "__main__":
+    for name, with_proof in [*((case, False) for case in CASES), *((case, True) for case in PROVED)]:
+        left, counted = surviving(name, with_proof)
+        print(
+            f"{name}{', proof given' * with_proof}: {sum(counted.values())} mutants, {dict(counted)}, unlisted {left}"
+        )

@@ -1,0 +1,208 @@
+"""Verification of model files: every stated fact is recomputed, refused, or listed by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from rerank import Reranker
+from rerank.errors import InputError
+from rerank.io import Table
+from rerank.reranker.files import model_file
+from rerank.reranker.files.document import document, state_of
+from rerank.reranker.files.verify import verify
+from tests.cases.models import CASES, PROVED, fitted, noisy, surviving
+from tests.cases.mutants import signed
+from tests.reranker.test_reranker import lists
+
+STEP = 12
+"""One mutant in so many is tried by a test, others in each case; ``python -m tests.cases.models`` tries all."""
+
+
+@pytest.mark.parametrize(
+    ("case", "proved"), [*((case, False) for case in CASES), *((case, True) for case in PROVED)]
+)
+def test_no_changed_field_passes_unlisted(case, proved):
+    found, count = surviving(case, proved, STEP)
+    assert not found and sum(count.values()) > 100
+
+
+# -- forgeries that the first version accepted -----------------------------------------------------------------------
+
+
+def forged(case, proof=None, result=(), **changes):
+    """The report on a model with these entries of the result, and these fields, changed."""
+    est, given = fitted(case)
+    doc = document(est.state_)
+    body = model_file.to_dict(replace(doc, result={**doc.result, **dict(result)}, **changes))
+    return verify(model_file.from_dict(signed(body)), given, "m.json", proof and est.result_.proof)
+
+
+@pytest.mark.parametrize("case", ["ideal", "nothing", "nothing found"])
+def test_a_first_stage_that_is_said_to_be_better_than_it_is(case):
+    assert not forged(case, result={"value": 999.0, "bound": 999.0}).holds
+    assert not forged(case, result={"value": 999.0, "bound": 999.0, "statistic": 999.0}).holds
+    assert not forged(case, result={"first_stage_statistic": 999.0}).holds
+
+
+@pytest.mark.parametrize("status", ["already_ideal", "nothing_to_find", "nothing_to_reorder"])
+def test_weights_that_are_said_not_to_have_been_needed(status):
+    assert not forged("shortlist", result={"status": status, "value": 999.0, "bound": 999.0}).holds
+
+
+def test_a_bound_that_is_not_the_proofs():
+    est, _ = fitted("lists and a head")
+    assert est.result_.bound_source == "search" and est.result_.status == "optimal"
+    assert forged("lists and a head", proof=True).complete
+    for bound in (999.0, np.nextafter(est.result_.bound, 2), np.nextafter(est.result_.bound, 0)):
+        assert not forged("lists and a head", proof=True, result={"bound": float(bound)}).holds
+    assert not forged("lists and a head", result={"bound": 999.0}).holds  # the status does not follow from it
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_message_a_source_or_a_figure_of_another_fit(case):
+    est, _ = fitted(case)
+    result = est.result_
+    other = next(word for word in ("ideal", "search", "solver") if word != result.bound_source)
+    for change in (
+        {"message": "Proved optimal, and blessed."},
+        {"bound_source": other},
+        {"theorem": "It holds."},
+        {"n_lists": result.n_lists + 1},
+        {"shortlist.n_positive": result.shortlist.n_positive + 1},
+        {"shortlist.n_duplicates": 7},
+        {"first_stage_statistic": (result.first_stage_statistic or 0.0) + 0.5},
+    ):
+        report = forged(case, result=change)
+        assert not report.holds, change
+
+
+def without_certificate(doc):
+    return {key: value for key, value in doc.result.items() if not key.startswith("certificate.")}
+
+
+@pytest.mark.parametrize("case", ["shortlist", "kept", "lists", "unsolved"])
+def test_a_certificate_or_a_digest_that_is_left_out(case):
+    est, given = fitted(case)
+    doc = document(est.state_)
+    assert not verify(replace(doc, result=without_certificate(doc)), given).holds
+    assert not verify(replace(doc, data_sha256=None), given).holds
+    bare = replace(doc, result=without_certificate(doc), data_sha256=None)
+    assert not verify(bare, given, without_data=True).holds
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"bound": float("inf")}, {"bound": float("-inf")}, {"bound": "much"}, {"value": None}, {"value": True},
+     {"nodes": -1}, {"nodes": 0.5}, {"status": "blessed"}, {"bound_source": "heaven"}, {"n_lists": "1"},
+     {"shortlist.n_rows": None}, {"seconds.total": "long"}, {"notes.1": "b"}, {"more": 1}],
+)  # fmt: skip
+def test_entries_of_another_kind_are_refused_in_a_sentence(change):
+    with pytest.raises(InputError, match="fit and save it again"):
+        forged("shortlist", result=change)
+
+
+def test_numbers_out_of_reach_are_refused_in_a_sentence():
+    for statistic in ("dcg@" + "9" * 4000, "pnorm@" + "9" * 300, "dcg@0", "custom[" + "1," * 1000 + "0]"):
+        with pytest.raises(InputError, match=r"\.$|\.\)$"):
+            assert not forged("shortlist", statistic=statistic).holds
+            raise InputError("It is contradicted.")
+
+
+# -- what is looked at -----------------------------------------------------------------------------------------------
+
+
+def test_everything_stated_holds_only_with_nothing_open():
+    est, given = fitted("lists and a head")
+    doc = document(est.state_)
+    proved, alone = verify(doc, given, proof=est.result_.proof), verify(doc, given)
+    assert proved.complete and proved.verdict.startswith("Everything stated holds; taken as given: ")
+    assert alone.holds and not alone.complete
+    assert alone.verdict.startswith(
+        "All that could be checked holds; not looked at: result.bound, result.bound_source;"
+    )
+    for report in (proved, alone):
+        assert {"versions", "result.seconds", "result.nodes"} <= {one.name for one in report.not_looked_at}
+    word = verify(document(fitted("solver's word")[0].state_), fitted("solver's word")[1])
+    assert [one.why for one in word.not_looked_at if one.name == "result.bound"] == [
+        "taken on the solver's word"
+    ]
+
+
+def test_the_file_alone():
+    est, _ = fitted("shortlist")
+    doc = document(est.state_)
+    with pytest.raises(InputError, match="--without-data"):
+        verify(doc)
+    report = verify(doc, without_data=True)
+    listed = {one.name for one in report.not_looked_at}
+    assert report.holds and not report.complete
+    assert {"low", "result.value", "result.bound", "data_sha256", "threshold", "weights"} <= listed
+    for change in (
+        {"status": "feasible"},
+        {"message": ""},
+        {"value": 999.0},
+        {"certificate.epsilon": "0x1p-3"},
+    ):
+        assert not verify(replace(doc, result={**doc.result, **change}), without_data=True).holds
+
+
+def test_a_model_without_a_digest_of_its_data():
+    est, given = fitted("ideal")
+    doc = replace(document(est.state_), data_sha256=None)
+    assert not verify(doc, given).holds
+    report = verify(doc, given, without_data=True)
+    assert report.holds and "data_sha256" in {one.name for one in report.not_looked_at if one.open}
+
+
+def test_a_first_stage_that_is_not_in_the_file():
+    X, y = noisy()
+    forest = RandomForestClassifier(5, random_state=0).fit(X[:13], y[:13])
+    est = Reranker("dcg@5", first_stage=forest, solver="search", n_candidates=14).fit(X, y)
+    doc, given = document(est.state_), Table(X, y, None, None, est.state_.feature_names)
+    report = verify(doc, given)
+    assert report.holds and "result.first_stage_statistic" in {
+        one.name for one in report.not_looked_at if one.open
+    }
+    assert verify(doc, given, first_stage=forest).holds
+    assert "threshold" not in {one.name for one in verify(doc, given, first_stage=forest).not_looked_at}
+    other = RandomForestClassifier(5, random_state=1).fit(X, 1 - y)
+    assert not verify(doc, given, first_stage=other).holds
+
+
+def test_weights_of_lists_are_given_again():
+    X, y, qid = lists(3)
+    est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid, query_weight={"q1": 3.0})
+    doc, given = document(est.state_), Table(X, y, qid, None, est.state_.feature_names)
+    assert verify(doc, given, query_weight={"q1": 3.0}).holds
+    assert not verify(doc, given, query_weight={"q1": 2.0}).holds
+
+
+def test_fractions_too_long_for_a_file_are_compared_by_their_digest(monkeypatch):
+    from rerank.reranker.files import result_json
+
+    monkeypatch.setattr(result_json, "MAX_TEXT", 70)
+    X, y, qid = lists(3)
+    est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid)
+    doc, given = document(est.state_), Table(X, y, qid, None, est.state_.feature_names)
+    assert doc.result["certificate.value"].startswith("sha256:")
+    assert verify(doc, given).holds
+    assert model_file.to_dict(document(state_of(doc))) == model_file.to_dict(doc)
+    for name in ("value", "statistic", "margin"):
+        text = doc.result[f"certificate.{name}"]
+        changed = {**doc.result, f"certificate.{name}": text[:-1] + ("0" if text[-1] != "0" else "1")}
+        assert not verify(replace(doc, result=changed), given).holds
+
+
+def test_columns_and_labels_have_to_be_those_of_the_fit():
+    est, given = fitted("labels")
+    doc = document(est.state_)
+    assert verify(doc, given).holds
+    assert not verify(doc, replace(given, feature_names=("x1", "x0", "x2"))).holds
+    with pytest.raises(InputError, match="2 columns"):
+        verify(doc, replace(given, X=given.X[:, :2]))
+    with pytest.raises(InputError):
+        verify(doc, replace(given, y=given.y + 3))
