@@ -129,9 +129,9 @@ plt.show()
 # ## How to check the result
 #
 # The certificate holds the value as a fraction of integers; nothing is rounded. The model file is plain JSON. With
-# the model file and the table anyone can recompute every number but the bound, without a solver and without trust in
-# the search. To check the bound, `rerank fit --proof` writes down how the search split the weights into boxes, and
-# `rerank verify --proof` checks that record in exact arithmetic.
+# the model file and the table anyone can recompute the statistic, the value and the certificate, without a solver and
+# without trust in the search. The bound needs more: `rerank fit --proof` writes down how the search split the weights
+# into boxes, and `rerank verify --proof` checks that record in exact arithmetic.
 
 # %%
 certificate = result.certificate
