@@ -7,6 +7,8 @@ Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from rerank.cli import checking, demonstrate, fitting, programs, ranking, tables
@@ -21,6 +23,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from rerank import __version__
+
+        typer.echo(f"rerank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
 
 for name, command in (
     ("demo", demonstrate.demo),

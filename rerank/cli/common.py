@@ -26,7 +26,10 @@ PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 Answer = TypeVar("Answer")
 
 Data = Annotated[
-    Path, typer.Argument(help="Table: .csv, .tsv or .svm (svmlight with qid), also .gz.", show_default=False)
+    Path,
+    typer.Argument(
+        help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.", show_default=False
+    ),
 ]
 Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.", show_default=False)]
 Label = Annotated[
@@ -44,6 +47,10 @@ Features = Annotated[
     typer.Option(
         help="CSV: columns to use, with commas between; all numeric ones by default.", show_default=False
     ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="CSV: what separates the columns, one character or tab.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -66,6 +73,9 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
             raise typer.Exit(
                 next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)
             ) from None
+        except MemoryError:
+            say("rerank: There is not enough memory for this; pass a smaller table or fewer candidates.")
+            raise typer.Exit(BAD_INPUT) from None
         except BrokenPipeError:
             sys.stderr.close()
             raise typer.Exit(0) from None
@@ -119,7 +129,7 @@ def working(what: str) -> Iterator[None]:
 
 def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
-    positive: str | None = None, features: str | None = None, need_label: bool = False,
+    positive: str | None = None, features: str | None = None, delimiter: str | None = None, need_label: bool = False,
 ) -> Table:  # fmt: skip
     """The table of a file; notes of its reader go to standard error.
 
@@ -131,7 +141,10 @@ def read_data(
     from rerank.io import read_table
 
     columns = None if features is None else [name.strip() for name in features.split(",") if name.strip()]
-    table = read_table(path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=columns)
+    table = read_table(
+        path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=columns,
+        delimiter=separator(delimiter),
+    )  # fmt: skip
     for note in table.notes:
         say(note)
     if need_label and table.y is None:
@@ -141,43 +154,43 @@ def read_data(
 
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
-    weight: str | None = None, positive: str | None = None, need_label: bool = False,
+    weight: str | None = None, positive: str | None = None, delimiter: str | None = None, need_label: bool = False,
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
     """A model and a table with its columns; a column not named here is that of the fit, if the file has it."""
     from rerank.io import read_table
+    from rerank.io.reader import column_names
     from rerank.reranker.files import model_file
 
     doc = model_file.read(model)
     options: dict[str, Any]
-    if is_csv(data):
+    if header := column_names(data, separator(delimiter)):
         given = {"label": label, "qid": qid, "id": id, "weight": weight}
-        header = csv_columns(data)
         for role, name in given.items():
             fitted = doc.settings.get(f"{role}_column")
             wanted = need_label or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
         positive = positive or (doc.settings.get("positive_label") if given["label"] is not None else None)
-        options = {**given, "positive": positive, "features": list(doc.feature_names)}
+        options = {
+            **given, "positive": positive, "features": list(doc.feature_names), "delimiter": separator(delimiter)
+        }  # fmt: skip
     else:
         options = {"n_features": len(doc.feature_names)}
     table = read_table(data, **options)
+    for note in table.notes:
+        say(note)
     if need_label and table.y is None:
         raise InputError(f"{data} was read without labels; name the column that holds them with --label.")
     return doc, table
 
 
-def is_csv(path: Path) -> bool:
-    """Whether the name is that of a CSV or TSV file, gzipped or not."""
-    return path.name.removesuffix(".gz").lower().endswith((".csv", ".tsv"))
+def separator(delimiter: str | None) -> str | None:
+    """The character that ``--delimiter`` names."""
+    return {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
 
 
-def csv_columns(path: Path) -> list[str]:
-    """Column names of a CSV or TSV file; [] if it has none that can be read."""
-    import csv
+def with_ideal(path: Path) -> list[Path]:
+    """A table and the file of ideal grades that may stand beside it."""
+    from rerank.io import ideal
 
-    from rerank.io.lines import numbered_lines
-
-    delimiter = "\t" if path.name.removesuffix(".gz").lower().endswith(".tsv") else ","
-    first = next((text for _, text in numbered_lines(path)), "")
-    return [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    return [path, Path(ideal.beside(path))]

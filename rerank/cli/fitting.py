@@ -11,6 +11,7 @@ import typer
 from rerank.cli.common import (
     AsJson,
     Data,
+    Delimiter,
     Features,
     Id,
     Label,
@@ -21,6 +22,7 @@ from rerank.cli.common import (
     exit_code,
     read_data,
     say,
+    with_ideal,
 )
 from rerank.errors import InputError
 
@@ -34,6 +36,7 @@ def fit(
     weight: Weight = None,
     positive_label: Positive = None,
     features: Features = None,
+    delimiter: Delimiter = None,
     stat: Annotated[
         str, typer.Option(help="auc, pauc@N, wta, precision@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P.")
     ] = "dcg@10",
@@ -71,10 +74,13 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
+    from rerank.io.atomic import together
+    from rerank.io.paths import check_outputs
     from rerank.reranker.estimator import Reranker, fit_table
     from rerank.reranker.files.document import save
     from rerank.reranker.settings import check
 
+    check_outputs(with_ideal(data), {"--model": model, "--proof": proof})
     table = read_data(
         data,
         label=label,
@@ -83,6 +89,7 @@ def fit(
         weight=weight,
         positive=positive_label,
         features=features,
+        delimiter=delimiter,
         need_label=True,
     )
     est = Reranker(
@@ -91,20 +98,18 @@ def fit(
         epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
         thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
-    for target in (model, proof):
-        if target is not None and not target.absolute().parent.is_dir():
-            raise InputError(f"The folder of {target} does not exist; make it, or write elsewhere.")
     check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
-    save(replace(est.state_, columns_read=read), model)
     record = est.result_.proof
-    if proof is not None and record is not None:
-        from rerank.certificate import save_proof
+    with together():
+        save(replace(est.state_, columns_read=read), model)
+        if proof is not None and record is not None:
+            from rerank.certificate import save_proof
 
-        save_proof(record, proof)
+            save_proof(record, proof)
     if as_json:
         written = {} if record is None else {"proof": str(proof)}
         answer({"model": str(model), **written, **est.result_.to_dict(), "coef": est.state_.named_weights()})

@@ -14,6 +14,7 @@ from rerank.cli.common import (
     PROVED,
     AsJson,
     Data,
+    Delimiter,
     Label,
     Model,
     Positive,
@@ -23,6 +24,7 @@ from rerank.cli.common import (
     exit_code,
     read_for,
     say,
+    with_ideal,
     working,
 )  # fmt: skip
 from rerank.errors import InputError
@@ -43,6 +45,7 @@ def export(
     qid: Qid = None,
     weight: Weight = None,
     positive_label: Positive = None,
+    delimiter: Delimiter = None,
     formulation: Annotated[
         str | None, typer.Option(help="Another program than the model's.", show_default=False)
     ] = None,
@@ -53,19 +56,21 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its training data as an .mps file."""
+    from rerank.io.paths import check_outputs
     from rerank.reranker.files.export import export as write_program
     from rerank.reranker.files.refit import refitted
     from rerank.reranker.solve.program import check_formulation
 
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
-    if output.with_suffix(".json").resolve() == model.resolve():
-        raise InputError(
-            f"The sidecar of {output} would take the place of the model {model}; name the program otherwise."
-        )
-    doc, table = read_for(
-        model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
+    check_outputs(
+        [model, *with_ideal(data)],
+        {"the program": output, "its sidecar": output.with_suffix(".json")},
     )
+    doc, table = read_for(
+        model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
+        need_label=True,
+    )  # fmt: skip
     state = refitted(doc, table, str(model))
     name = formulation or state.settings.formulation
     check_formulation(name, state.settings.statistic)
@@ -90,9 +95,11 @@ def solve(
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver and write its solution."""
+    from rerank.io.paths import check_outputs
     from rerank.solvers import gateway
 
     target = solution or program.with_suffix(".sol")
+    check_outputs([program, program.with_suffix(".json")], {"the solution": target})
     with working(f"{solver} solves {program.name} ..."):
         outcome = gateway.solve_file(program, solver, time_limit=time_limit, solution=target)
     body = {
@@ -133,8 +140,11 @@ def take(
     as_json: AsJson = False,
 ) -> None:
     """Read a solver's solution back into a model; its value is recomputed exactly."""
+    from rerank.io.paths import check_outputs
     from rerank.reranker.files.document import save
     from rerank.reranker.files.export import imported
+
+    check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
 
     state = imported(program, solution, dialect)
     save(state, model)

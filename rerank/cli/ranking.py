@@ -7,7 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, Data, Id, Label, Model, Positive, Qid, Weight, answer, read_for, say
+from rerank.cli.common import (
+    AsJson,
+    Data,
+    Delimiter,
+    Id,
+    Label,
+    Model,
+    Positive,
+    Qid,
+    Weight,
+    answer,
+    read_for,
+    say,
+    with_ideal,
+)  # fmt: skip
 from rerank.errors import InputError
 
 
@@ -16,6 +30,7 @@ def rank(
     data: Data,
     qid: Qid = None,
     id: Id = None,
+    delimiter: Delimiter = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
@@ -26,11 +41,15 @@ def rank(
     """Rank the rows of a table, best first."""
     import numpy as np
 
+    from rerank.io.paths import check_outputs
     from rerank.ranks.lists import rows_by_list
     from rerank.reranker.estimator import restored
     from rerank.reranker.files.document import state_of
 
-    doc, table = read_for(model, data, qid=qid, id=id)
+    if output is not None and output.suffix not in (".run", ".trec", ".csv"):
+        raise InputError(f"{output} names no format; write to a .csv or a .run file.")
+    check_outputs([model, *with_ideal(data)], {"--output": output})
+    doc, table = read_for(model, data, qid=qid, id=id, delimiter=delimiter)
     est = restored(state_of(doc, where=str(model)))
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
     names = (
@@ -69,8 +88,6 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
     if path.suffix in (".run", ".trec"):
         write_run(path, table.qid, names, scores, ranks=places)
         return
-    if path.suffix != ".csv":
-        raise InputError(f"{path} names no format; write to a .csv or a .run file.")
     import csv
 
     order = sorted(
@@ -91,6 +108,7 @@ def score(
     qid: Qid = None,
     weight: Weight = None,
     positive_label: Positive = None,
+    delimiter: Delimiter = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate the model's ranking of labelled rows, and that of the first stage."""
@@ -100,17 +118,20 @@ def score(
     from rerank.statistics import parse
 
     doc, table = read_for(
-        model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
-    )
+        model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
+        need_label=True,
+    )  # fmt: skip
     est = restored(state_of(doc, where=str(model)))
     assert table.y is not None
-    value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight)
+    value = est.score(
+        table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains
+    )
     scores = est.first_stage_scores(table.X)
     first = None
     if scores is not None:
         first = evaluate(
             parse(est.stat), table.y, scores, table.qid, gain=est.gain,  # type: ignore[arg-type]
-            sample_weight=table.sample_weight,
+            sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
         )  # fmt: skip
     empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)  # type: ignore[arg-type]
     name = parse(est.stat).name

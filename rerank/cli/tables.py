@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rerank.cli.common import AsJson, Features, Id, Label, Positive, Qid, Weight, answer, read_data, say
+from rerank.cli.common import (
+    AsJson,
+    Delimiter,
+    Features,
+    Id,
+    Label,
+    Positive,
+    Qid,
+    Weight,
+    answer,
+    read_data,
+    say,
+    with_ideal,
+)  # fmt: skip
 from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rerank.io import Table
 
 RUNS = (".run", ".trec")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
@@ -25,19 +41,22 @@ def convert(
         Path | None,
         typer.Option(help="TREC judgements: grades of the documents in the runs.", show_default=False),
     ] = None,
-    judged: Annotated[bool, typer.Option(help="Add relevant documents that no run has.")] = False,
+    judged: Annotated[
+        bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")
+    ] = True,
     label: Label = None,
     qid: Qid = None,
     id: Id = None,
     weight: Weight = None,
     positive_label: Positive = None,
     features: Features = None,
+    delimiter: Delimiter = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert CSV and svmlight tables into each other or into TREC judgements, and TREC runs into a table of
     their scores.
     """
-    from rerank.io import fuse, read_qrels, read_run, write_csv, write_qrels, write_svmlight
+    from rerank.io.paths import check_outputs
 
     *sources, target = files
     if not sources:
@@ -45,42 +64,60 @@ def convert(
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".qrels", *SVMLIGHT):
         raise InputError(f"{target} names no format that can be written; use .csv, .svm or .qrels.")
-    if target.exists() and any(target.samefile(source) for source in sources if source.exists()):
-        raise InputError(f"{target} is both read and written; write to another file.")
+    read = [path for source in sources for path in with_ideal(source)]
+    outputs = dict(zip(("the table", "its ideal grades"), with_ideal(target)))
+    check_outputs([*read, qrels], outputs)
     runs = [source for source in sources if source.suffix.lower() in RUNS]
     if runs and len(runs) < len(sources):
         raise InputError(
             f"{next(s for s in sources if s not in runs)} is no TREC run; give runs only, or one table."
         )
     if runs:
-        names = [run.stem for run in runs]
-        if len(set(names)) < len(names):
-            raise InputError("Two runs have the same file name; their names become columns, so rename one.")
-        table = fuse(
-            {run.stem: read_run(run) for run in runs},
-            None if qrels is None else read_qrels(qrels),
-            judged=judged,
-        )
-        for note in table.notes:
-            say(note)
+        table = _fused(runs, qrels, judged)
     elif len(sources) > 1:
         raise InputError(f"{len(sources)} tables were given; convert one at a time.")
     else:
         table = read_data(
-            sources[0], label=label, qid=qid, id=id, weight=weight, positive=positive_label, features=features
-        )
-    if suffix == ".csv":
-        write_csv(target, table, label=label or "target")
-    elif suffix == ".qrels":
-        if table.y is None:
-            raise InputError(
-                f"{sources[0]} was read without labels; name the column that holds them with --label."
-            )
-        ids = table.ids if table.ids is not None else [str(row) for row in range(len(table))]
-        write_qrels(target, table.qid, ids, table.y)
-    else:
-        write_svmlight(target, table)
+            sources[0], label=label, qid=qid, id=id, weight=weight, positive=positive_label, features=features,
+            delimiter=delimiter,
+        )  # fmt: skip
+    _write(target, table, label)
     if as_json:
         answer({"written": str(target), "n_rows": len(table), "n_features": int(table.X.shape[1])})
     else:
         typer.echo(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
+
+
+def _fused(runs: list[Path], qrels: Path | None, judged: bool) -> Table:
+    """The scores of the runs as the features of one table."""
+    from rerank.io import fuse, read_qrels, read_run
+
+    names = [run.stem for run in runs]
+    if len(set(names)) < len(names):
+        raise InputError("Two runs have the same file name; their names become columns, so rename one.")
+    table = fuse(
+        {run.stem: read_run(run) for run in runs}, None if qrels is None else read_qrels(qrels), judged=judged
+    )
+    for note in table.notes:
+        say(note)
+    return table
+
+
+def _write(target: Path, table: Table, label: str | None) -> None:
+    """Write a table in the format of the suffix."""
+    from rerank.io import write_csv, write_qrels, write_svmlight
+
+    if target.suffix.lower() == ".csv":
+        write_csv(target, table, label=label or "target")
+    elif target.suffix.lower() != ".qrels":
+        write_svmlight(target, table)
+    elif table.y is None:
+        raise InputError("The table was read without labels; name the column that holds them with --label.")
+    elif table.ideal_gains:
+        raise InputError(
+            f"{target} would lack the relevant documents that are no rows; use the judgements the runs came with, "
+            "or convert with --no-judged."
+        )
+    else:
+        ids = table.ids if table.ids is not None else [str(row) for row in range(len(table))]
+        write_qrels(target, table.qid, ids, table.y)

@@ -6,10 +6,14 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
 from rerank.io.paths import target_of, unwritable
+
+# Files that are written and wait for the end of a block of `together`: open descriptor, temporary name, target.
+_waiting: ContextVar[list[tuple[int, str, Path]] | None] = ContextVar("waiting", default=None)
 
 
 def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
@@ -42,22 +46,63 @@ def _replacing(path: str | os.PathLike[str], mode: str, **options: str) -> Itera
     except OSError as error:
         raise unwritable(path, error, "choose a folder that can be written") from None
     try:
-        # The lock is held until the file has its final name: nobody takes it for a leftover before.
         with open(descriptor, mode, **options) as file:  # type: ignore[call-overload]
             yield file
             file.flush()
             _like(descriptor, old)
             os.fsync(descriptor)
-            if os.name != "nt":
-                os.replace(name, target)
-        if os.name == "nt":
-            os.replace(name, target)  # an open file cannot be moved there
+            held = os.dup(descriptor)
+        waiting = _waiting.get()
+        if waiting is None:
+            _take_places([(held, name, target)])
+        else:
+            waiting.append((held, name, target))
     except OSError as error:
         _remove(name)
         raise unwritable(path, error, "make room or choose another path") from None
     except BaseException:
         _remove(name)
         raise
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Let the files that are written in the block take their places together at its end, none after an error."""
+    if _waiting.get() is not None:
+        yield
+        return
+    waiting: list[tuple[int, str, Path]] = []
+    token = _waiting.set(waiting)
+    try:
+        yield
+    except BaseException:
+        for held, name, _ in waiting:
+            os.close(held)
+            _remove(name)
+        raise
+    finally:
+        _waiting.reset(token)
+    try:
+        _take_places(waiting)
+    except OSError as error:
+        raise unwritable(waiting[-1][2], error, "choose another path") from None
+
+
+def _take_places(files: list[tuple[int, str, Path]]) -> None:
+    """Move finished files to their targets. Each is locked until it has its final name."""
+    try:
+        for held, name, target in files:
+            if os.name == "nt":
+                os.close(held)  # an open file cannot be moved there
+            os.replace(name, target)
+    except BaseException:
+        for _, name, _ in files:
+            _remove(name)
+        raise
+    finally:
+        for held, _, _ in files:
+            with suppress(OSError):
+                os.close(held)
 
 
 def _create(target: Path) -> tuple[int, str, os.stat_result | None]:

@@ -1,9 +1,12 @@
-"""The header of a CSV file: which names it has, which column is meant, which columns are features."""
+"""The header of a CSV file: which names it has, which columns are features; the numbers in its cells."""
 
 from collections.abc import Iterator, Sequence
 
-from rerank.errors import InputError, similar
+from rerank.errors import InputError
+from rerank.io.columns import distinct, named_features, refuse_forgotten_list
 from rerank.io.lines import MISSING, Path, no_number, number, wrong
+
+_TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
 def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: str) -> list[str]:
@@ -20,29 +23,10 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
     other = next((mark for mark in ",;\t|" if mark != delimiter and mark in names[0]), None)
     if len(names) == 1 and other:
         found = f"there is one column, {names[0][:40]!r}, that holds {other!r}"
-        raise wrong(path, first[0], found, f"pass delimiter={other!r}")
+        option = "tab" if other == "\t" else repr(other)
+        raise wrong(path, first[0], found, f"pass delimiter={other!r} (--delimiter {option})")
     distinct(path, names)
     return names
-
-
-def distinct(path: Path, names: list[str]) -> None:
-    """Refuse a name that stands over two columns."""
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            places = f"columns {names.index(name) + 1} and {place + 1}"
-            raise InputError(
-                f"{path}: the name {name!r} stands over {places}; give every column its own name."
-            )
-
-
-def find(path: Path, names: list[str], wanted: str) -> int:
-    """Return the place of the column called `wanted`, or offer the nearest names."""
-    if wanted in names:
-        return names.index(wanted)
-    lower = {name.lower(): name for name in names}
-    close = [lower[name] for name in similar(wanted.lower(), lower)]
-    advice = f"nearest: {some(close)}" if close else f"its columns are {some(names)}"
-    raise InputError(f"{path} has no column {wanted!r}; {advice}.")
 
 
 def choose_features(
@@ -54,26 +38,34 @@ def choose_features(
 ) -> tuple[list[int], list[int]]:
     """Return the columns used as features, and the columns of text left out."""
     if features is not None:
-        chosen = [find(path, names, name) for name in features]
-        for column in chosen:
-            if chosen.count(column) > 1 or column in place.values():
-                raise InputError(
-                    f"{path}: the column {names[column]!r} is named twice; name each column once."
-                )
-        return chosen, []
+        return named_features(path, names, features, place), []
     line, cells = first
-    free = [column for column in range(len(names)) if column not in place.values()]
+    taken = set(place.values())
+    free = [column for column in range(len(names)) if column not in taken]
+    refuse_forgotten_list(path, names, free, place)
+    numeric: list[int] = []
+    text: list[int] = []
     for column in free:
         # Whether the column is a number or a text cannot be told from a missing first cell, and guessing
         # would drop a feature without a word.
         if cells[column].strip().lower() in MISSING:
             raise no_number(path, line, repr(names[column]), cells[column])
-    numeric = [column for column in free if is_number(cells[column])]
-    return numeric, [column for column in free if column not in numeric]
+        (numeric if _reads_as_number(cells[column]) else text).append(column)
+    return numeric, text
+
+
+def value_of(cell: str) -> float:
+    """The number in a cell, 1 and 0 for True and False; anything else is a `ValueError`."""
+    try:
+        return number(cell)
+    except ValueError:
+        if (truth := _TRUTH.get(cell.strip())) is None:
+            raise
+        return truth
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell reads as a number, NaN and infinity among them."""
+    """Whether a cell holds the digits of a number, NaN and infinity among them."""
     try:
         number(cell)
     except ValueError:
@@ -81,7 +73,5 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def some(names: Sequence[str], most: int = 8) -> str:
-    """The first few distinct names, for a sentence."""
-    distinct = list(dict.fromkeys(names))
-    return ", ".join(repr(name) for name in distinct[:most]) + (" ..." if len(distinct) > most else "")
+def _reads_as_number(cell: str) -> bool:
+    return cell.strip() in _TRUTH or is_number(cell)

@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.io.atomic import writing
-from rerank.io.csv_header import choose_features, distinct, find, is_number, read_header, some
-from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
+from rerank.io import ideal
+from rerank.io.atomic import together, writing
+from rerank.io.bounded import within_memory
+from rerank.io.columns import distinct, roles_of, some
+from rerank.io.csv_header import choose_features, is_number, read_header, value_of
+from rerank.io.lines import MISSING, Path, first_bad, no_number, numbered_lines, spelled, wrong
 from rerank.io.table import Floats, Table, Words, words
 
 
+@within_memory
 def read_csv(
     path: Path,
     *,
@@ -29,12 +33,13 @@ def read_csv(
     Parameters
     ----------
     path : path
-        UTF-8; ``.gz`` is read through gzip.
+        UTF-8; ``.gz`` is read through gzip. Grades of relevant documents that are no rows are read from
+        ``<path>.ideal.json`` if it exists (:mod:`rerank.io.ideal`).
     label, qid, id, weight : str, optional
         Columns of the label (0/1 or grades), the list, the row's name and its weight.
     features : sequence of str, optional
-        Columns of the features. By default all others that hold numbers; those that hold text in every row
-        are left out and named in `Table.notes`.
+        Columns of the features. By default all others that hold numbers, or True and False (1 and 0); those
+        that hold text in every row are left out and named in `Table.notes`.
     positive : str, optional
         The label of the rows to find, when labels are words; all other labels become 0.
     delimiter : str
@@ -45,15 +50,11 @@ def read_csv(
     InputError
         With line and column: no such column (nearest names offered), a name used twice, text in a numeric
         column, a missing or infinite value, a row of another length, a negative label or weight, an empty
-        file.
+        file, a column called like a list id (``qid``, ``query_id``, ``session`` ...) that has no role.
     """
-    rows = _rows(path, delimiter)
+    rows = csv_rows(path, delimiter)
     names = read_header(path, rows, delimiter)
-    roles = {"label": label, "qid": qid, "id": id, "weight": weight}
-    place = {role: find(path, names, name) for role, name in roles.items() if name is not None}
-    if len(set(place.values())) < len(place):
-        given = ", ".join(f"{role}={names[column]!r}" for role, column in place.items())
-        raise InputError(f"{path}: one column is given two roles ({given}); name a column for each.")
+    place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight})
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path} has a header but no rows; pass a file with data.")
@@ -65,7 +66,7 @@ def read_csv(
     columns.add(*first)
     for line, cells in rows:
         columns.add(line, cells)
-    return columns.table()
+    return ideal.joined(path, columns.table())
 
 
 class _Columns:
@@ -84,6 +85,7 @@ class _Columns:
         self.place = place
         worded = {"qid", "id"} if positive is None else {"qid", "id", "label"}
         self.words: dict[str, list[str]] = {role: [] for role in place if role in worded}
+        self.known: dict[str, str] = {}
         self.rest = [role for role in ("label", "weight") if role in place and role not in worded]
         self.numeric = chosen + [place[role] for role in self.rest]
         self.values, self.lines = array("d"), array("q")
@@ -93,9 +95,9 @@ class _Columns:
         _check_length(self.path, self.names, line, cells)
         for column in self.numeric:
             try:
-                self.values.append(number(cells[column]))
+                self.values.append(value_of(cells[column]))
             except ValueError:
-                raise no_number(self.path, line, repr(self.names[column]), cells[column]) from None
+                raise self._no_number(line, column, cells[column]) from None
         for column in self.text:
             if is_number(cells[column]):
                 found = (
@@ -110,16 +112,25 @@ class _Columns:
                 raise wrong(
                     self.path, line, f"column {self.names[self.place[role]]!r} is empty", "fill it in"
                 )
-            taken.append(word)
+            # Equal words share one object: a list id stands in many rows.
+            taken.append(self.known.setdefault(word, word))
         self.lines.append(line)
+
+    def _no_number(self, line: int, column: int, cell: str) -> InputError:
+        word = cell.strip()
+        if column != self.place.get("label") or word.lower() in MISSING:
+            return no_number(self.path, line, repr(self.names[column]), cell)
+        found = f"column {self.names[column]!r} holds {word[:40]!r} where a number is expected"
+        advice = f"if labels are words, name the one to find: positive={word[:40]!r} (--positive-label)"
+        return wrong(self.path, line, found, advice)
 
     def table(self) -> Table:
         """Return the table of all rows, every number finite, labels and weights not negative."""
         lines = np.frombuffer(self.lines, dtype=np.int64)
         block = np.frombuffer(self.values, dtype=np.float64).reshape(len(lines), len(self.numeric))
-        for j, column in enumerate(self.numeric):
-            if bad := first_bad(~np.isfinite(block[:, j]), lines):
-                raise no_number(self.path, bad[1], repr(self.names[column]), str(block[bad[0], j]))
+        if bad := first_bad(np.any(~np.isfinite(block), axis=1), lines):
+            j = int(np.argmin(np.isfinite(block[bad[0]])))
+            raise no_number(self.path, bad[1], repr(self.names[self.numeric[j]]), str(block[bad[0], j]))
         d = len(self.chosen)
         rest = dict(zip(self.rest, block.T[d:]))
         for role, values in rest.items():
@@ -156,7 +167,8 @@ class _Columns:
 def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str = ",") -> None:
     """Write a table so that :func:`read_csv` gives back the same doubles.
 
-    Names, lists and weights go to the columns ``id``, ``qid`` and ``weight``, when there are any.
+    Names, lists and weights go to the columns ``id``, ``qid`` and ``weight``, when there are any; grades of
+    relevant documents that are no rows go to ``<path>.ideal.json``.
 
     Raises
     ------
@@ -168,19 +180,22 @@ def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str
     numbers = {name: column for name, column in optional if column is not None}
     names = [*words, *table.feature_names, *numbers]
     distinct(path, names)
-    with writing(path) as file:
+    with together(), writing(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(names)
         for row in range(len(table)):
             cells = [str(values[row]) for values in words.values()]
             cells += [spelled(float(value)) for value in table.X[row]]
             writer.writerow(cells + [spelled(float(values[row])) for values in numbers.values()])
+        ideal.write(path, table.ideal_gains)
 
 
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (last line of the row, its cells), without blank rows."""
-    if len(delimiter) != 1:
-        raise InputError(f"The delimiter {delimiter!r} is not one character; pass ',' or ';' for instance.")
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise InputError(
+            f"The delimiter {delimiter!r} is not one character that separates; pass ',' or ';' for instance."
+        )
     reader = csv.reader((text for _, text in numbered_lines(path)), delimiter=delimiter, strict=True)
     while True:
         try:

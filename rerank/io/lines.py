@@ -5,16 +5,19 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.bounded import open_regular
 
 Path = str | os.PathLike[str]
 
 MAX_LINE = 16 * 2**20
+MAX_UNPACKED = 2**28
+"""Bytes of text that a gzip file may hold, or ten times its own size if that is more."""
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
 
 
@@ -29,19 +32,25 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises
     ------
     InputError
-        The file cannot be opened, is damaged gzip, is not UTF-8, or has a line of more than 16 MiB.
+        The file cannot be opened, is no regular file, is damaged gzip, unpacks to more than
+        ``MAX_UNPACKED`` bytes, is not UTF-8, or has a line of more than 16 MiB.
     """
+    number = 0
     try:
-        with _opened(path) as file:
-            number = 0
-            while raw := file.readline(MAX_LINE + 1):
+        with open_regular(path) as packed:
+            gzipped = PurePath(path).suffix == ".gz"
+            most = max(MAX_UNPACKED, 10 * os.fstat(packed.fileno()).st_size)
+            for raw in _raw_lines(packed, gzipped):
                 number += 1
+                most -= len(raw)
+                if gzipped and most < 0:
+                    found = f"the text unpacks to more than {MAX_UNPACKED} bytes and ten times the file"
+                    raise wrong(path, number, found, "unpack the file if you trust it, and pass the result")
                 if len(raw) > MAX_LINE:
                     raise wrong(path, number, f"the line is longer than {MAX_LINE} bytes", "break it")
                 if b"\0" in raw:
                     raise wrong(path, number, "there is a NUL byte, so this is no text", "pass a text file")
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, text
+                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise wrong(path, number, "the text is not UTF-8", "save the file as UTF-8") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -50,10 +59,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
 
 
-def _opened(path: Path) -> BinaryIO:
-    if PurePath(path).suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return open(path, "rb")
+def _raw_lines(packed: BinaryIO, gzipped: bool) -> Iterator[bytes]:
+    """The lines as bytes; a longer one is cut after ``MAX_LINE`` + 1."""
+    file = gzip.GzipFile(fileobj=packed, mode="rb") if gzipped else packed
+    while raw := file.readline(MAX_LINE + 1):
+        yield raw
 
 
 def number(text: str) -> float:

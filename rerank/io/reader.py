@@ -5,30 +5,55 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InputError
-from rerank.io.csv_table import read_csv
+from rerank.io.csv_table import csv_rows, read_csv
+from rerank.io.parquet import parquet_columns, read_parquet
 from rerank.io.svmlight import read_svmlight
 from rerank.io.table import Table
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET = {".parquet", ".pq"}
 # LETOR, the usual collection of graded lists, calls its svmlight files .txt.
 SVMLIGHT = {".svm", ".svmlight", ".libsvm", ".letor", ".txt"}
 
 
 def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
-    """Read a CSV or svmlight file. The suffix before ``.gz`` says which; options go to its reader.
+    """Read a CSV, svmlight or Parquet file. The suffix before ``.gz`` says which; options go to its reader.
 
     Raises
     ------
     InputError
         Another suffix, an option the format does not have, or anything its reader refuses.
     """
-    suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+    suffix = suffix_of(path)
     given = {key: value for key, value in options.items() if value is not None}
     if suffix in DELIMITERS:
         return read_csv(path, **{"delimiter": DELIMITERS[suffix], **given})
+    if suffix in PARQUET and not str(path).lower().endswith(".gz"):
+        if "delimiter" in given:
+            raise InputError(f"{path} is a Parquet file, which has no delimiter; leave that option out.")
+        return read_parquet(path, **given)
     if suffix in SVMLIGHT:
         for key in given.keys() - {"n_features", "zero_based"}:
-            raise InputError(f"{path} is svmlight, which has no {key} column by name; leave that option out.")
+            raise InputError(f"{path} is svmlight, which has no {_meaning(key)}; leave that option out.")
         return read_svmlight(path, **given)
-    known = ", ".join([*DELIMITERS, *sorted(SVMLIGHT)])
-    raise InputError(f"{path} has the suffix {suffix!r}, which names no format; rename it to one of {known}.")
+    known = ", ".join([*DELIMITERS, ".parquet", *sorted(SVMLIGHT)])
+    what = f"has the suffix {suffix!r}, which names" if suffix else "has no suffix that names"
+    raise InputError(f"{path} {what} no format that is read; save the table in one of {known}.")
+
+
+def column_names(path: str | os.PathLike[str], delimiter: str | None = None) -> list[str]:
+    """Names of the columns of a CSV or Parquet file; [] where the format has none."""
+    suffix = suffix_of(path)
+    if suffix in DELIMITERS:
+        _, names = next(csv_rows(path, delimiter or DELIMITERS[suffix]), (0, []))
+        return [name.strip() for name in names]
+    return parquet_columns(path) if suffix in PARQUET else []
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The suffix that names the format, in small letters, without ``.gz``."""
+    return Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+
+
+def _meaning(key: str) -> str:
+    return "delimiter" if key == "delimiter" else f"{key} column by name"

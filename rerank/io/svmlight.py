@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.atomic import writing
+from rerank.io import ideal
+from rerank.io.atomic import together, writing
+from rerank.io.bounded import within_memory
 from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
 from rerank.io.table import Table, words
 
@@ -17,6 +19,7 @@ MAX_CELLS = 2**27
 _DOCID = re.compile(r"(?:docid\s*=\s*)?(\S+)")
 
 
+@within_memory
 def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool = False) -> Table:
     """Read a svmlight file, graded labels and ``qid:`` included, as a dense table.
 
@@ -26,7 +29,8 @@ def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool
     Parameters
     ----------
     path : path
-        UTF-8; ``.gz`` is read through gzip.
+        UTF-8; ``.gz`` is read through gzip. Grades of relevant documents that are no rows are read from
+        ``<path>.ideal.json`` if it exists (:mod:`rerank.io.ideal`).
     n_features : int, optional
         Columns of the table; by default up to the largest index in the file. Give it to read a second file
         like the first.
@@ -46,7 +50,7 @@ def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool
         parts = body.split()
         if parts:
             rows.add(line, parts, comment.strip() if mark else "")
-    return rows.table()
+    return ideal.joined(path, rows.table())
 
 
 class _Rows:
@@ -90,11 +94,13 @@ class _Rows:
             raise wrong(self.path, line, f"{pair[:40]!r} is not index:value", "correct it")
         column = int(index) - self.base
         if column < 0:
-            advice = "pass zero_based=True if the file counts from 0"
+            advice = "pass zero_based=True in Python if the file counts from 0, or add 1 to each"
             raise wrong(self.path, line, "there is a feature index 0", advice)
         if self.n_features is not None and column >= self.n_features:
-            found = f"the feature index {index} is beyond the {self.n_features} features asked for"
-            raise wrong(self.path, line, found, "pass a larger n_features or another file")
+            found = f"the feature index {index} is beyond the {self.n_features} features that are wanted"
+            raise wrong(
+                self.path, line, found, "pass the file that belongs to the model, or a larger n_features"
+            )
         try:
             self.values.append(number(value))
         except ValueError:
@@ -141,7 +147,7 @@ def write_svmlight(path: Path, table: Table) -> None:
     """Write a table as svmlight, features counted from 1, zeros left out, the rows' names as comments.
 
     The last feature is written in the first row even when it is 0, so that reading gives as many columns
-    back.
+    back. Grades of relevant documents that are no rows go to ``<path>.ideal.json``.
 
     Raises
     ------
@@ -150,7 +156,7 @@ def write_svmlight(path: Path, table: Table) -> None:
         the file cannot be written.
     """
     last = table.X.shape[1] - 1
-    with writing(path) as file:
+    with together(), writing(path) as file:
         for row in range(len(table)):
             parts = [spelled(float(table.y[row])) if table.y is not None else "0"]
             if table.qid is not None:
@@ -168,3 +174,4 @@ def write_svmlight(path: Path, table: Table) -> None:
                     raise InputError(f"The name {name[:40]!r} is not one word, as a comment needs; {advice}.")
                 parts.append(f"# {name}")
             file.write(" ".join(parts) + "\n")
+        ideal.write(path, table.ideal_gains)

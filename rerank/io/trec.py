@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
+from rerank.io.bounded import within_memory
 from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, wrong
 from rerank.io.table import Floats, Words, words
 
@@ -36,6 +37,7 @@ class Qrels:
     grade: NDArray[np.int64]
 
 
+@within_memory
 def read_run(path: Path) -> Run:
     """Read a TREC run; anything but six columns, a finite score, and each document once is refused."""
     qid, docid, score, tag = [], [], [], ""
@@ -47,6 +49,7 @@ def read_run(path: Path) -> Run:
     return Run(words(qid), words(docid), np.array(score, dtype=np.float64), tag)
 
 
+@within_memory
 def read_qrels(path: Path) -> Qrels:
     """Read TREC judgements; not four columns, no whole grade, a document twice are an `InputError`."""
     qid, docid, grade = [], [], []

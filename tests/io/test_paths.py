@@ -248,3 +248,36 @@ def test_leftovers_do_not_slow_a_write_down(tmp_path):
     for k in range(50):
         write(tmp_path / f"{k}")
     assert time.perf_counter() - begun < 5
+
+
+def test_files_that_belong_together_are_replaced_together_or_not_at_all(tmp_path):
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.write_text("old")
+    with pytest.raises(ZeroDivisionError), atomic.together():
+        for path in paths:
+            write(path)
+        assert [path.read_text() for path in paths] == ["old", "old"]
+        1 / 0  # noqa: B018
+    assert [path.read_text() for path in paths] == ["old", "old"] and len(os.listdir(tmp_path)) == 2
+    with atomic.together():
+        write(paths[0])
+        with pytest.raises(InputError), atomic.together():
+            write(tmp_path)
+        write(paths[1])
+        assert [path.read_text() for path in paths] == ["old", "old"]
+    assert [path.read_text() for path in paths] == ["new", "new"] and len(os.listdir(tmp_path)) == 2
+
+
+def test_a_model_and_its_proof_are_replaced_together(tmp_path, monkeypatch):
+    from rerank.certificate import proof_file
+    from tests.cli.test_cli import fit, noisy
+
+    monkeypatch.chdir(tmp_path)
+    X, y = noisy(0)
+    write_csv("data.csv", Table(X, y, None, None, ("age", "size", "year")), label="hit")
+    fit("--proof", "p.proof")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(proof_file, "MOST_BYTES", 10)
+    assert "cannot be written" in fit("--C", "0.001", "--proof", "p.proof", code=2).stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

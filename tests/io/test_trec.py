@@ -72,11 +72,13 @@ def test_runs_become_the_features_of_one_table(file):
         ("q1", "d4"): ([-0.001, 6], 0),  # not judged, lowest score of the run that lacks it
         ("q2", "d1"): ([7, 0], 1),  # the second run has nothing for q2
     }
-    assert table.feature_names == ("a", "b") and "1 relevant documents are in no run" in table.notes[0]
-    added = fuse({"a": one, "b": two}, read_qrels(file(QRELS, "q")), judged=True)
-    assert (
-        len(added) == 5 and added.ids[-1] == "d3" and added.X[-1].tolist() == [-0.001, 6] and added.y[-1] == 2
-    )
+    assert table.feature_names == ("a", "b")
+    # What no run has counts in the ideal and is no row, also where a query has no row at all.
+    assert table.ideal_gains == {"q1": (2.0,), "q3": (1.0,)}
+    assert "2 relevant documents are in no run; they count in the ideal list" in table.notes[0]
+    assert "1 judged queries have no document in any run, 'q3' first" in table.notes[1]
+    without = fuse({"a": one, "b": two}, read_qrels(file(QRELS, "q")), judged=False)
+    assert len(without) == 4 and without.ideal_gains is None and "are left out of" in without.notes[0]
     assert fuse({"a": one}).y is None
     with pytest.raises(InputError, match="no run"):
         fuse({})
