@@ -1,4 +1,4 @@
-"""The bound of a model: recomputed from the ideal lists, shown by a proof, or left open."""
+"""The bound of a model: recomputed from the ideal lists, checked with a proof, or left open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def close(left: float, right: float) -> bool:
 def check_bound(
     checks: Checks, result: Result, problem: Problem, value: Fraction, proof: Proof | None
 ) -> None:
-    """Compare bound and source with what can be shown.
+    """Compare the bound and its source with what the table and the proof show.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What follows from a model and its table: shortlist, problem, weights and bound, recomputed and compared.
+"""The checks that need the table: shortlist, problem, weights and bound are recomputed and compared with the model.
 
 The numbers of the problem, the value of the weights and the bound are exact. Statistics of rankings are sums of doubles
 and may differ in their last digits from one machine to another; they have to agree to ``bound_checks.CLOSE``.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class DataChecks:
-    """The checks of one model that take its table."""
+    """The checks of one model that need its table."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class DataChecks:
         self.statistic = statistic_of(doc)
 
     def run(self) -> None:
-        """All of them, as far as another problem does not make the rest meaningless."""
+        """All checks; after a check that shows another problem, those that depend on the problem are left out."""
         self._columns()
         self._shortlist()
         training, result = self.found.training, self.result
@@ -171,7 +171,7 @@ class DataChecks:
         return before
 
     def _unfitted(self, before: float | None) -> None:
-        """The first stage's order, which no order of the shortlist beats."""
+        """Checks of a fit without weights: no order of the shortlist has a larger statistic than the first stage's."""
         data, training, result, checks = self.found.data, self.found.training, self.result, self.checks
         found = before if before is not None else data.evaluate(self.statistic, np.zeros(data.y.size))
         self._close("statistic", result.statistic, found, "result.statistic", "result.value", "result.bound")
@@ -226,7 +226,7 @@ class DataChecks:
 
 
 def _theorem(problem: Problem | None) -> str:
-    """What the theorem says of the problem's lists; rows of no list meet nobody."""
+    """Whether the theorem applies to the problem's lists; rows outside all lists are compared with no row."""
     if problem is None:
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)

@@ -1,7 +1,7 @@
-"""What a verification found: the checks, what none of them looked at, and the sentence that follows.
+"""The report of a verification: its checks, the fields that no check covers, and the outcome in a sentence.
 
-Two kinds of stated fields are not looked at.  *Open* claims could be checked with more than was given: a bound with a
-proof, nearly everything with the table.  The others are *taken as given*: how the model was made, and options that
+There are two kinds of fields that no check covers.  *Open* claims could be checked with further files: a bound with a
+proof, nearly all claims with the table.  The others are *taken as given*: how the model was made, and options that
 change nothing on these rows.
 """
 
@@ -27,7 +27,7 @@ RECORD = "a record of how the model was made, which nobody can recompute"
 
 @dataclass(frozen=True)
 class Check:
-    """One claim of the file: what it states, what was recomputed, whether that agrees."""
+    """One claim of the file: what it states, what was recomputed, and whether the two agree."""
 
     name: str
     stated: str
@@ -37,7 +37,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Unchecked:
-    """A stated field that no check determines, why, and whether it is an open claim or taken as given."""
+    """A field that no check covers: the reason, and whether it is an open claim or taken as given."""
 
     name: str
     why: str
@@ -46,14 +46,14 @@ class Unchecked:
 
 @dataclass(frozen=True)
 class Report:
-    """What was checked, what was not, and what no check can say.
+    """The checks of a model, and the fields that no check covers.
 
     Attributes
     ----------
     checks : tuple of Check
     remarks : tuple of str
     not_looked_at : tuple of Unchecked
-        Every stated field that could be another without any check failing.
+        Every field that could have another value without any check failing.
     """
 
     checks: tuple[Check, ...]
@@ -99,10 +99,10 @@ class Report:
 
 
 class Checks:
-    """The checks of a document as they are made, and the fields that they determine.
+    """Collects the checks of a document and the fields that they determine.
 
-    A field counts as looked at only where a check says that it determines it. So a field that is new to the file is
-    listed until there is a check for it.
+    A field counts as checked only if a check names it. So a field that is new to the file is reported until there is a
+    check for it.
     """
 
     def __init__(self, doc: ModelDocument) -> None:
@@ -113,17 +113,17 @@ class Checks:
         self._remarks: list[str] = []
 
     def compare(self, name: str, stated: Any, found: Any, holds: Any, *fields: str) -> None:
-        """One check; if it holds, ``fields`` are what the file says they are."""
+        """One check; if it holds, ``fields`` have the values that the file states."""
         self._checks.append(Check(name, _shown(stated), _shown(found), bool(holds)))
         self.determined(*fields)
 
     def determined(self, *fields: str) -> None:
-        """Fields that checks made under another name determine."""
+        """Fields that other checks determine."""
         for field in fields:
             self._fields.pop(field, None)
 
     def same(self, name: str, stated: Mapping[str, Any], found: Mapping[str, Any], *fields: str) -> None:
-        """One check of several entries, of which those that differ are shown."""
+        """One check of several entries; those that differ are shown."""
         missing = "no entry"
         differ = [
             key
@@ -153,7 +153,7 @@ class Checks:
         self._remarks.append(text)
 
     def report(self, missing: str = "no check determines it") -> Report:
-        """All of it; ``missing`` says why fields stay open of which nothing else was said."""
+        """The report; ``missing`` is the reason for fields that stay open without a reason of their own."""
         left = [found or Unchecked(name, missing, True) for name, found in self._fields.items()]
         left.sort(key=lambda one: (not one.open, one.why == RECORD, one.name))
         return Report(tuple(self._checks), tuple(self._remarks), tuple(left))

@@ -1,7 +1,7 @@
-"""A model file and its training data: everything recomputed from the two files, in exact arithmetic where it counts.
+"""Verifies a model file with its training data: recomputes what follows from both, values in exact arithmetic.
 
 Nothing here searches or solves.  The shortlist follows from the first stage's stored numbers, the problem from the
-shortlist, and the certificate from the problem and the weights.  What no check determines is listed by name.
+shortlist, and the certificate from the problem and the weights.  The fields that no check covers are listed by name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def verify(
     query_weight: Weights = None,
     without_data: bool = False,
 ) -> Report:
-    """Recompute a model's claims from its training table, and with the search's proof its bound too.
+    """Recompute a model's claims from its training table, and check its bound with the search's proof.
 
     Parameters
     ----------
@@ -49,17 +49,16 @@ def verify(
     proof : Proof, optional
         What the search recorded; see :mod:`rerank.problem.proof`.
     first_stage : fitted estimator, optional
-        The model's first stage where that is not in the file. Without it only the file is checked.
+        The model's first stage, if it is not in the file. Without it only the file is checked.
     query_weight : mapping or array, optional
         Weights of lists as they were given to ``fit``.
     without_data : bool
-        Do without the table, or with a model that states no digest of its data. The report names what was not looked
-        at.
+        Allow a missing table, or a model that states no digest of its data. The report names what was not checked.
 
     Raises
     ------
     InputError
-        Where the model or the table cannot be used at all, or the table is missing.
+        If the model or the table cannot be used, or if the table is missing.
     """
     if table is None and not without_data:
         raise InputError(
@@ -97,7 +96,7 @@ def _report(
 
 @contextmanager
 def usable(where: str) -> Iterator[None]:
-    """Turn what numbers and texts of a file provoke in the code that reads them into one sentence.
+    """Turn an error that values of a file cause in the code that reads them into one sentence.
 
     Raises
     ------
