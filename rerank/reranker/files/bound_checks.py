@@ -58,7 +58,9 @@ def check_bound(
     checks.remark(
         f"That nothing exceeds the bound {bound:.9g} cannot be recomputed from these two files: it takes {who}."
     )
-    checks.open(f"it takes {who}" if searched else "taken on the solver's word", *fields)
+    checks.open(
+        f"it takes {who}" if searched else "taken on the solver's word", *fields, "result.bound_solver"
+    )
 
 
 def _proved(checks: Checks, problem: Problem, proof: Proof) -> bool:
