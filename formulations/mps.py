@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from formulations.errors import FileFormatError, FormulationError
-from formulations.files import file_bytes, replace_all
+from formulations.files import file_bytes, parsed_json, replace_all
 from formulations.mps_lines import check, fresh_names, lines, portable
 from formulations.mps_parser import parse
 from formulations.program import Program
@@ -30,6 +30,9 @@ __all__ = ["read", "read_sidecar", "read_solution", "sidecar_path", "write"]
 
 FORMAT = "exact-rerank program"
 SCHEMA = 1
+LARGEST_SIDECAR = 2**28
+"""Bytes; larger sidecars are refused before they are read."""
+MOST_CONSTANT = 1e300
 
 
 def write(
@@ -56,6 +59,15 @@ def write(
         For a program that no file can hold (entries that are not finite, crossed bounds, a row without a
         side), or for data that JSON cannot hold.
     """
+    both = contents(program, path, data)
+    replace_all(both)
+    return both[0][0], both[1][0]
+
+
+def contents(
+    program: Program, path: str | PathLike[str], data: Mapping[str, Any] | None = None
+) -> list[tuple[Path, bytes]]:
+    """The two files that :func:`write` writes, each with its content; nothing is written."""
     target = Path(path)
     beside = sidecar_path(target)
     check(program)
@@ -86,8 +98,7 @@ def write(
         side = json.dumps(card, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=True) + "\n"
     except (TypeError, ValueError) as error:
         raise FormulationError(f"The data for the sidecar cannot be written as JSON: {error}") from error
-    replace_all([(target, content), (beside, side.encode("ascii"))])
-    return target, beside
+    return [(target, content), (beside, side.encode("ascii"))]
 
 
 def read(path: str | PathLike[str], *, sidecar: bool | None = None) -> Program:
@@ -139,17 +150,14 @@ def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
         If it is missing, is no JSON, or lacks a key.
     """
     beside = sidecar_path(path)
-    try:
-        card = json.loads(file_bytes(beside).decode("ascii"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise FileFormatError(f"{beside.name} is no JSON: {error}") from error
+    card = parsed_json(file_bytes(beside, LARGEST_SIDECAR), beside.name)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise FileFormatError(
             f"{beside.name} is not the sidecar of a program; read the .mps with sidecar=False."
         )
-    if card.get("schema") != SCHEMA:
+    if type(card.get("schema")) is not int or card["schema"] != SCHEMA:
         raise FileFormatError(
-            f"{beside.name} has schema {card.get('schema')!r}; this version reads {SCHEMA}."
+            f"{beside.name} has schema {str(card.get('schema'))[:40]}; this version reads {SCHEMA}."
         )
     kinds: dict[str, type | tuple[type, ...]] = {
         "name": str, "sense": str, "offset": (int, float), "sha256": str, "weights": list,
@@ -158,11 +166,22 @@ def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(card.get(key), kind) or isinstance(card[key], bool):
             raise FileFormatError(f"{beside.name} has no valid entry {key!r}; export the model again.")
-    if card["sense"] != "max" or not np.isfinite(card["offset"]):
+    if card["sense"] != "max" or not -MOST_CONSTANT < card["offset"] < MOST_CONSTANT:
         raise FileFormatError(
             f"{beside.name} must say sense 'max' and a finite offset; export the model again."
         )
     return card
+
+
+def _renamed(names: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, str]:
+    """The old names by the new ones: texts, each once, of what the file has."""
+    for name, old in names.items():
+        if name not in known or not isinstance(old, str):
+            raise KeyError(name)
+    merged = [names.get(name, name) for name in known]
+    if len(set(merged)) < len(merged):
+        raise KeyError("two columns or rows of one name")
+    return dict(names)
 
 
 def _restored(program: Program, card: Mapping[str, Any]) -> Program:
@@ -176,11 +195,12 @@ def _restored(program: Program, card: Mapping[str, Any]) -> Program:
             low[row[name]] = program.row_lower[row[other]]
             kept[row[other]] = False
         weights = np.array([column[name] for name in card["weights"]], dtype=np.intp)
+        old_column = _renamed(card["renamed_columns"], column)
+        old_row = _renamed(card["renamed_rows"], row)
     except (KeyError, TypeError) as error:
         raise FileFormatError(
             f"The sidecar names {error}, which the model file does not have; export both again."
         ) from error
-    old_column, old_row = card["renamed_columns"], card["renamed_rows"]
     return replace(
         program,
         name=card["name"],

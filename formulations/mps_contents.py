@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +13,7 @@ from formulations.errors import FileFormatError
 from formulations.program import Program
 
 
-@dataclass
+@dataclass(slots=True)
 class Column:
     """One column: whether it is integer, the bounds given and the line that gave the last one."""
 
@@ -36,7 +37,10 @@ class Contents:
         Name of the row of costs.
     kinds : dict of row to str
         ``L``, ``G`` or ``E``.
-    entries : list of (row, number of the column, float)
+    index : dict of row to int
+        Number of each row.
+    entries : arrays of int, int and float
+        Numbers of the row and of the column, and the value.
     whole : bool
         Whether columns are integer here: a marker INTORG is open.
     """
@@ -50,7 +54,10 @@ class Contents:
     columns: dict[str, Column] = field(default_factory=dict)
     whole: bool = False
     cost: dict[str, float] = field(default_factory=dict)
-    entries: list[tuple[str, int, float]] = field(default_factory=list)
+    index: dict[str, int] = field(default_factory=dict)
+    entries: tuple[array[int], array[int], array[float]] = field(
+        default_factory=lambda: (array("i"), array("i"), array("d"))
+    )
     rhs: dict[str, float] = field(default_factory=dict)
     ranges: dict[str, float] = field(default_factory=dict)
 
@@ -68,10 +75,8 @@ class Contents:
             -1, 2
         )
         sides = np.array([self._sides(row, kind) for row, kind in self.kinds.items()]).reshape(-1, 2)
-        index = {row: i for i, row in enumerate(self.kinds)}
-        i = np.array([index[row] for row, _, _ in self.entries], np.int32)
-        j = np.array([column for _, column, _ in self.entries], np.int32)
-        values = np.array([value for _, _, value in self.entries], dtype=np.float64)
+        i, j = (np.array(numbers, np.int32) for numbers in self.entries[:2])
+        values = np.array(self.entries[2], dtype=np.float64)
         shape = (len(self.kinds), len(self.columns))
         matrix = sparse.csr_array(sparse.coo_array((values, (i, j)), shape))
         matrix.sort_indices()

@@ -6,12 +6,16 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import BytesIO
 
 from formulations.mps_contents import Column, Contents
 from formulations.mps_lines import HUGE
 from formulations.program import Program
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d{1,4})?")
+
+MOST_NAMES = 2**21
+"""Rows and columns of a program; each takes some hundred bytes of memory."""
 
 INFINITE = frozenset({"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"})
 
@@ -43,9 +47,14 @@ class _Parser(Contents):
             "OBJSENSE": self._objsense, "ROWS": self._row, "COLUMNS": self._entry,
             "RHS": self._rhs, "RANGES": self._range, "BOUNDS": self._bound,
         }  # fmt: skip
-        for number, raw in enumerate(content.splitlines(), start=1):
+        # Line by line: a list of all lines would take many times the memory of the file.
+        for number, raw in enumerate(BytesIO(content), start=1):
             self.number = number
-            line = self._text(raw)
+            if len(self.kinds) + len(self.columns) + len(self.ignored) > MOST_NAMES:
+                raise self.error(
+                    f"there are more than {MOST_NAMES} rows and columns; no such program is read"
+                )
+            line = self._text(raw.rstrip(b"\r\n"))
             if not line.strip() or line.startswith("*"):
                 continue
             if self.section == "ENDATA":
@@ -109,6 +118,7 @@ class _Parser(Contents):
         if name in self.kinds or name in self.ignored or name == self.objective:
             raise self.error(f"the row {name!r} stands twice")
         if kind != "N":
+            self.index[name] = len(self.kinds)
             self.kinds[name] = kind
         elif self.objective is None:
             self.objective = name
@@ -142,7 +152,10 @@ class _Parser(Contents):
             raise self.error(f"the column {self.current!r} has two entries in the row {row!r}")
         self.in_current.add(row)
         if row in self.kinds:
-            self.entries.append((row, len(self.columns) - 1, value))
+            rows, columns, values = self.entries
+            rows.append(self.index[row])
+            columns.append(len(self.columns) - 1)
+            values.append(value)
         elif row == self.objective:
             self.cost[self.current] = value
         elif row not in self.ignored:

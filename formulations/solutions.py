@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -77,8 +78,7 @@ def read_solution(
 def parse_solution(path: str | PathLike[str], program: Program, dialect: str | None = None) -> Solution:
     """Like :func:`read_solution`, with the solver's status and the dialect found."""
     source = Path(path).name
-    text = file_bytes(path, LARGEST_SOLUTION).decode("utf-8", errors="replace")
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = _lines(file_bytes(path, LARGEST_SOLUTION), program, source)
     if not lines:
         raise FileFormatError(f"{source} is empty; the solver has written no solution.")
     matching = [one for one in DIALECTS if dialect in (None, one.solver) and one.recognise(lines)]
@@ -94,6 +94,23 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     except UnreadableError as error:
         raise FileFormatError(f"{source}, line {error.line}: {error} ({found.solver}).") from None
     return Solution(_by_column(raw, program, source), raw.status, found.solver)
+
+
+def _lines(content: bytes, program: Program, source: str) -> list[tuple[int, str]]:
+    """The lines that are not blank, with their numbers; no more than a solution of the program has."""
+    # Values, dual values and basis of columns and rows, names on lines of their own, and remarks.
+    most = 8 * (len(program.columns) + len(program.rows)) + 1000
+    lines = []
+    for number, line in enumerate(
+        io.StringIO(content.decode("utf-8", errors="replace"), newline=None), start=1
+    ):
+        if line.strip():
+            lines.append((number, line.rstrip("\n")))
+        if len(lines) > most:
+            raise FileFormatError(
+                f"{source} has more than {most} lines; no solution of this program is as long, so it is of another."
+            )
+    return lines
 
 
 def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from formulations import mps
+from formulations import mps, mps_parser
 from formulations.compile import Program
 from formulations.errors import FileFormatError, FormulationError
 from formulations.files import file_bytes
@@ -384,3 +385,88 @@ def test_the_size_is_looked_at_before_the_file_is_read(tmp_path):
     with pytest.raises(FileFormatError, match="at most 3"):
         (tmp_path / "four").write_bytes(b"1234")
         file_bytes(tmp_path / "four", largest=3)
+
+
+@pytest.mark.parametrize("special", ["/dev/zero", "/dev/null", "pipe", "folder"])
+def test_only_regular_files_are_read_and_written(tmp_path, monkeypatch, special):
+    """``/dev/zero`` was read for ever."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    Path("folder").mkdir()
+    mode = os.lstat(special).st_mode
+    with pytest.raises(FileFormatError, match="cannot be read: it is no regular file"):
+        file_bytes(special)
+    with pytest.raises(FileFormatError, match="NUL"):
+        file_bytes("a\0b")
+    Path("link.mps").symlink_to(special)
+    with pytest.raises(FormulationError, match="give the name of a file"):
+        mps.write(golden(), "link.mps")
+    assert os.lstat(special).st_mode == mode and sorted(os.listdir()) == ["folder", "link.mps", "pipe"]
+
+
+def test_links_stay_and_modes_are_kept(tmp_path):
+    real, link = tmp_path / "real.mps", tmp_path / "link.mps"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    mps.write(golden(), link)
+    assert link.is_symlink() and real.stat().st_mode & 0o777 == 0o600
+    assert mps.read(link).columns == golden().columns
+    assert sorted(os.listdir(tmp_path)) == ["link.json", "link.mps", "real.mps"]
+
+
+def test_what_was_replaced_comes_back_when_the_second_file_cannot_be(tmp_path, monkeypatch):
+    path, beside = mps.write(golden(), tmp_path / "m.mps")
+    before = path.read_bytes(), beside.read_bytes()
+    real = os.replace
+
+    def fail(source, target):
+        if str(target).endswith(".json"):
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    for name in ("m.mps", "new.mps"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", fail)
+            with pytest.raises(FormulationError, match="No space left"):
+                mps.write(golden(), tmp_path / name, {"other": 1})
+        assert (path.read_bytes(), beside.read_bytes()) == before
+        assert sorted(os.listdir(tmp_path)) == ["m.json", "m.mps"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"offset": 10**400}, {"offset": 1e308}, {"schema": True}, {"weights": [[1]]}, {"weights": [None]},
+        {"split_rows": {"r": []}}, {"renamed_columns": {"x": 1}}, {"renamed_columns": {"no": "y"}},
+        {"renamed_rows": {"r": {"a": 1}}}, {"split_rows": {"nowhere": "r"}},
+    ],
+)  # fmt: skip
+def test_sidecars_that_say_nonsense(tmp_path, change):
+    path, beside = mps.write(golden(), tmp_path / "m.mps")
+    beside.write_text(json.dumps(json.loads(beside.read_text()) | change))
+    with pytest.raises(FileFormatError):
+        mps.read(path)
+
+
+def test_two_columns_never_get_one_name(tmp_path):
+    path, beside = mps.write(golden(), tmp_path / "m.mps")
+    one, two = mps.read(path, sidecar=False).columns[:2]
+    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"renamed_columns": {one: two}}))
+    with pytest.raises(FileFormatError, match="export both again"):
+        mps.read(path)
+
+
+def test_json_is_read_within_limits(tmp_path):
+    path, beside = mps.write(golden(), tmp_path / "m.mps")
+    for raw in (b"[" + b"[]," * 2**23, b"9" * 10_000, b"[" * 10**6):
+        beside.write_bytes(raw)
+        with pytest.raises(FileFormatError, match="no JSON"):
+            mps.read_sidecar(path)
+
+
+def test_names_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(mps_parser, "MOST_NAMES", 3)
+    path, _ = mps.write(golden(), tmp_path / "m.mps")
+    with pytest.raises(FileFormatError, match="more than 3 rows and columns"):
+        mps.read(path)

@@ -300,3 +300,11 @@ def test_the_styles_of_highs_as_it_writes_them_today(tmp_path, style, whole):
     point = np.array(list(read_solution(tmp_path / "p.sol", made).values()))
     # Optimum by hand: x2 and the free column are at their lowest, the row is full.
     assert made.violation(point) < 1e-9 and made.objective(point) == pytest.approx(2 * 7 - 1 + 2, abs=1e-9)
+
+
+def test_a_solution_is_no_longer_than_its_program_allows(tmp_path):
+    program = asked()
+    path = tmp_path / "long.sol"
+    path.write_text("# a solution\n" + "x 1\n" * 3000)
+    with pytest.raises(FileFormatError, match="no solution of this program is as long"):
+        read_solution(path, program)
