@@ -1,0 +1,68 @@
+"""Checks of reliability, one summary line each: ``python -m benchmarks.trust [--CHECK [SIZE]] ...``.
+
+Without an option every check runs at its standard size, which takes days. The exit code is 1 if a check found
+something wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.trust.summary import Summary
+
+
+@dataclass(frozen=True)
+class Check:
+    """Where a check's function stands (``module:function``), its standard size and what it does.
+
+    A size that is a tuple is a list of words, such as the rooms to mutate.
+    """
+
+    home: str
+    standard: int | float | tuple[str, ...]
+    help: str
+
+
+CHECKS: dict[str, Check] = {}
+# A check is one line here and one file beside this one.
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the checks asked for; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__)
+    for name, check in CHECKS.items():
+        words = isinstance(check.standard, tuple)
+        parser.add_argument(
+            f"--{name}",
+            nargs="*" if words else "?",
+            type=str if words else type(check.standard),
+            const=None if words else check.standard,
+            metavar="NAME" if words else "SIZE",
+            help=f"{check.help} (standard: {check.standard})",
+        )
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    asked = vars(parser.parse_args(arguments))
+    chosen = {name: asked[name] for name in CHECKS if asked[name] is not None}
+    wrong = 0
+    for name, size in (chosen or {name: check.standard for name, check in CHECKS.items()}).items():
+        wrong += len(run(name, size or CHECKS[name].standard, asked["first"], asked["jobs"]).failures)
+    return 1 if wrong else 0
+
+
+def run(name: str, size: int | float | Sequence[str], first: int, jobs: int) -> Summary:
+    """Run one check and print its line."""
+    module, _, function = CHECKS[name].home.partition(":")
+    begun = time.perf_counter()
+    summary: Summary = getattr(importlib.import_module(module), function)(size, first, jobs)
+    print(f"{name}: {summary}; {time.perf_counter() - begun:.0f} s in all, {jobs} processes", flush=True)
+    return summary
+
+
+if __name__ == "__main__":
+    sys.exit(main())
