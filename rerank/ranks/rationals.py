@@ -91,6 +91,18 @@ CLOSED = 1e-9
 """The largest gap that counts as closed: two different values of a statistic differ by far more."""
 
 
-def is_closed(gap: float, value: float) -> bool:
-    """Whether a gap is at most ``CLOSED``, or ``CLOSED`` times the value where that is above 1 in size."""
-    return gap <= CLOSED * max(1.0, abs(value))
+ROUNDING = 1e-12
+"""Most that sums in doubles are off, relative to the sum of the sizes of their terms."""
+
+
+def is_closed(gap: float, value: float, summed: float = 0.0) -> bool:
+    """Whether a gap is at most ``CLOSED``, or ``CLOSED`` times the value where that is above 1 in size.
+
+    Parameters
+    ----------
+    gap, value : float
+    summed : float
+        Sum of the sizes of the terms that make up the value. Where large terms cancel, the gap may be as large as
+        their rounding error: ``ROUNDING`` times this sum.
+    """
+    return gap <= max(CLOSED * max(1.0, abs(value)), ROUNDING * summed)

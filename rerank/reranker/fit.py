@@ -183,7 +183,9 @@ def _compared(staged: _Staged, problem: Problem, solution: Solution) -> FittedSt
         )
     kept = before is not None and before >= after and staged.settings.solver != "none"
     solved = status_of(solution)
-    message = message_of(solved, statistic.name, solution.gap, solution.bound_source)
+    message = message_of(
+        solved, statistic.name, solution.gap, solution.bound_source, bound_solver=solution.bound_solver
+    )
     if kept:
         message = f"{message_of('first_stage_kept', statistic.name)} {message}"
     result = staged.result(

@@ -69,6 +69,8 @@ class Solution:
     bound_source : {"ideal", "search", "solver"}
         Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
         solver, whose claim is not verified.
+    bound_solver : str or None
+        The solver whose word the bound is, with its version; None where ``bound_source`` is not "solver".
     certificate : Certificate or None
         Exact value, statistic and smallest margin of ``weights``.
     program_value, program_bound : float or None
@@ -93,6 +95,7 @@ class Solution:
     value: float
     bound: float
     bound_source: str
+    bound_solver: str | None = None
     certificate: Certificate | None = None
     program_value: float | None = None
     program_bound: float | None = None
@@ -194,8 +197,9 @@ def status_of(solution: Solution) -> str:
 
 
 def message_of(
-    status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None
-) -> str:
+    status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None,
+    bound_solver: str | None = None,
+) -> str:  # fmt: skip
     """One or two sentences: what holds, and what to do about it.
 
     Parameters
@@ -206,8 +210,10 @@ def message_of(
     bound_source : str
     needed : int, optional
         The smallest ``n_candidates`` with which an order of the shortlist can matter.
+    bound_solver : str, optional
+        Whose word the bound is, if it is a solver's.
     """
-    name = statistic_name
+    name, who = statistic_name, bound_solver or "the solver"
     how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
     advice = (
         f"n_candidates must be at least {needed} for an order to matter."
@@ -217,10 +223,10 @@ def message_of(
     return {
         "optimal": f"Proved optimal ({how}): no weights have a larger {name} on the shortlist, "
         "margin and price included.",
-        "optimal_by_solver": f"Optimal on the solver's word: {name} of the weights is recomputed exactly, "
+        "optimal_by_solver": f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, "
         "the bound is not; presolve=True with more time_limit lets the search prove it.",
         "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: weights with a larger "
-        "value may exist, larger by at most this gap. "
+        f"value may exist, larger by at most this gap{f', on the word of {who}' if bound_solver else ''}. "
         "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",

@@ -20,7 +20,8 @@ ACCEPTED = 2e-5
 """Violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5."""
 
 AGREE = 1e-5
-"""Relative difference allowed between a claimed objective and the point's; CBC prints a point with 8 digits."""
+"""Difference allowed between a claimed objective and the point's, relative to what the objective sums up; CBC prints
+a point with 8 digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +124,13 @@ def verified(
         raise SolverError(
             f"{outcome.who} says that it found the optimum and returns no point; its log may say why."
         )
-    return outcome if known is None else _beside(outcome, known)
+    return outcome if known is None else beside(outcome, known)
 
 
 def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> Outcome:
     """The outcome with its point, or an error where the claim does not fit the point."""
     who, bound, objective = outcome.who, outcome.bound, point.objective
-    allowed = _allowed(objective)
+    allowed, closed = _allowed(point), AGREE * max(1.0, abs(objective))
     if not point.violation <= ACCEPTED:
         raise SolverError(
             f"The point of {who} violates the program by {point.violation:.3g}, and {ACCEPTED:g} is allowed: "
@@ -146,7 +147,7 @@ def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> 
         raise SolverError(f"{who} gives the bound {bound:.9g} and a point above it, with {objective:.9g}.")
     return replace(
         outcome,
-        holds=Holds.optimal if claim.optimal and bound - objective <= allowed else Holds.feasible,
+        holds=Holds.optimal if claim.optimal and bound - objective <= closed else Holds.feasible,
         x=point.x,
         objective=objective,
         bound=max(bound, objective),
@@ -155,8 +156,15 @@ def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> 
     )
 
 
-def _beside(outcome: Outcome, known: Point) -> Outcome:
-    """The outcome with the better of its point and a known one; a bound below the known one is refused."""
+def beside(outcome: Outcome, known: Point) -> Outcome:
+    """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    known : Point
+        Of the same program, and feasible in it.
+    """
     claimed = outcome.bound
     if outcome.objective is None or known.objective > outcome.objective:
         outcome = replace(
@@ -164,17 +172,19 @@ def _beside(outcome: Outcome, known: Point) -> Outcome:
             bound=max(claimed, known.objective),
             holds=Holds.feasible if outcome.holds is Holds.nothing else outcome.holds,
         )  # fmt: skip
-    if known.objective <= claimed + _allowed(known.objective):
+    if known.objective <= claimed + _allowed(known):
         return outcome
     said = (
-        f"bounds every point by {claimed:.9g}" if math.isfinite(claimed) else "finds the program infeasible"
+        f"says that no point of the program has more than {claimed:.9g}"
+        if math.isfinite(claimed)
+        else "says that the program has no feasible point"
     )
     return replace(
         outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf,
-        message=f"{outcome.who} {said}, but a point with {known.objective:.9g} is known and keeps every row: its "
-        "claim is refused, and no bound is taken from it.",
+        message=f"{outcome.who} {said}, but one with {known.objective:.9g} is known: its claim is refused, and no "
+        "bound is taken from it.",
     )  # fmt: skip
 
 
-def _allowed(objective: float) -> float:
-    return AGREE * max(1.0, abs(objective))
+def _allowed(point: Point) -> float:
+    return AGREE * max(1.0, point.size)

@@ -13,17 +13,20 @@ def main(*words: str) -> None:
     settings = dict(word.split("=", 1) for word in words[:-1])
     result, start = settings.pop("ResultFile"), settings.pop("InputFile", None)
     print_version()
-    with gurobipy.Env(empty=True) as environment:
-        for key, text in settings.items():
-            environment.setParam(key, float(text) if key not in ("Threads", "Seed") else int(text))
-        environment.start()
-        with gurobipy.read(words[-1], environment) as model:
-            if start is not None:
-                model.read(start)
-            # Ctrl-C ends the solve as a limit does.
-            model.optimize()
-            if model.SolCount:
-                model.write(result)
+    try:
+        with gurobipy.Env(empty=True) as environment:
+            for key, text in settings.items():
+                environment.setParam(key, int(text) if key in ("Threads", "Seed") else float(text))
+            environment.start()
+            with gurobipy.read(words[-1], environment) as model:
+                if start is not None:
+                    model.read(start)
+                # Ctrl-C ends the solve as a limit does.
+                model.optimize()
+                if model.SolCount:
+                    model.write(result)
+    except gurobipy.GurobiError as error:
+        raise SystemExit(f"{error}") from None
 
 
 def print_version() -> None:

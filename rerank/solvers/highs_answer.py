@@ -117,7 +117,7 @@ class Ended:
             raise SolverError(
                 f"HiGHS {self.version} {claim} and holds no point; try presolve=False or another seed."
             )
-        closed = best is not None and bound - best.objective <= _slack(best)
+        closed = best is not None and bound - best.objective <= CLOSED * max(1.0, abs(best.objective))
         held = Holds.optimal if closed and stop is Stop.finished else Holds.feasible
         return Outcome(
             stop=stop,
@@ -167,4 +167,5 @@ def described(program: Program) -> str:
 
 
 def _slack(point: Point) -> float:
-    return CLOSED * max(1.0, abs(point.objective))
+    """By how much rounding may lift a point above a bound."""
+    return CLOSED * max(1.0, point.size)

@@ -43,11 +43,20 @@ class Holds(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point with the figures recomputed from it."""
+    """A point with the figures recomputed from it.
+
+    Attributes
+    ----------
+    x : float64 array (n,)
+    objective, violation : float
+    size : float
+        Sum of the sizes of all terms of the objective, which its rounding error is relative to.
+    """
 
     x: Floats
     objective: float
     violation: float
+    size: float
 
     @classmethod
     def of(cls, program: Program, x: ArrayLike) -> Point:
@@ -63,7 +72,8 @@ class Point:
             raise InputError(
                 f"The start has shape {given.shape}; the program has {program.cost.size} columns."
             )
-        return cls(given, program.objective(given), program.violation(given))
+        size = float(np.abs(program.cost) @ np.abs(given) + abs(program.constant))
+        return cls(given, program.objective(given), program.violation(given), size)
 
 
 @dataclass(frozen=True)

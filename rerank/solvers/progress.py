@@ -14,6 +14,9 @@ from rerank.solvers.outcome import Options, Progress
 INTERVAL = 0.1
 """Seconds between two reports."""
 
+QUIET = 1.0
+"""Seconds between two printed lines while nothing improves."""
+
 Report = Callable[[Progress], bool | None]
 
 
@@ -55,6 +58,20 @@ def live(label: str, stream: IO[str] | None = None) -> Iterator[Report | None]:
             display.update(Text(f"{label}  {line(now)}"), refresh=True)
 
         yield show
+
+
+def printed(label: str, stream: IO[str] | None = None) -> Report:
+    """A report that prints a line, on any standard error, for each better incumbent and once a second besides."""
+    out = sys.stderr if stream is None else stream
+    best, due = -math.inf, 0.0
+
+    def show(now: Progress) -> None:
+        nonlocal best, due
+        if now.incumbent > best or now.seconds >= due:
+            best, due = max(best, now.incumbent), now.seconds + QUIET
+            print(f"{label}  {line(now)}", file=out, flush=True)
+
+    return show
 
 
 def line(now: Progress) -> str:

@@ -9,16 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InputError
+from rerank.certificate import digest
+from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
+from rerank.ranks.rationals import is_closed
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
+from rerank.reranker.files.own_rows import check_program, check_rows
+from rerank.reranker.files.usable import usable
 from rerank.reranker.result import message_of, status_of
-from rerank.reranker.solve.program import normalised
+from rerank.reranker.solve.by_program import seconds_to_state
+from rerank.reranker.solve.program import check_formulation, normalised
 from rerank.reranker.solve.program import state as stated_program
-from rerank.reranker.solve.verified import polished
+from rerank.reranker.solve.verified import polished, summed
 from rerank.reranker.state import FittedState
+
+MOST_SECONDS = 20.0
+"""A program that takes longer to state is not stated again when a solution of it is read."""
 
 
 def export(
@@ -39,6 +47,7 @@ def export(
         "model": model_file.to_dict(document(state)),
         "problem": problem_to_json(problem),
         "formulation": formulation,
+        "choices": choices,
         "constant": stated.constant.hex(),
     }
     try:
@@ -83,23 +92,54 @@ def imported(
     except FormulationError as error:
         raise InputError(str(error)) from error
     where = f"the sidecar of {model}"
-    if not isinstance(data, dict) or not {"model", "problem", "constant", "formulation"} <= set(data):
+    with usable(where):
+        state, formulation, problem, constant = _contents(data, where, str(model))
+        _check_problem(state, problem, where)
+        if seconds_to_state(problem, formulation) <= MOST_SECONDS:
+            stated = stated_program(problem, formulation, **data["choices"])
+            check_program(program, stated.program, str(model))
+            if abs(stated.constant - constant) > 1e-9 * max(1.0, abs(constant)):
+                raise InputError(f"{where} states another constant than its problem has; export it again.")
+    return _solved_by_file(state, formulation, problem, program, constant, solution, dialect)
+
+
+def _contents(data: Any, where: str, model: str) -> tuple[FittedState, str, Problem, float]:
+    """State, formulation, problem and constant of a sidecar."""
+    if not isinstance(data, dict) or not {"model", "problem", "constant", "formulation", "choices"} <= set(
+        data
+    ):
         raise InputError(
             f"The sidecar of {model} holds no estimator; export it with Reranker.export_mps or rerank export."
         )
-    doc = model_file.from_dict(data["model"], where)
-    state = state_of(doc, where=where)
+    state = state_of(model_file.from_dict(data["model"], where), where=where)
     problem = problem_from_json(data["problem"], where)
-    if problem.n_features != doc.features.size:
-        raise InputError(
-            f"The sidecar of {model} contradicts itself in the number of features; export it again."
-        )
     try:
         constant = float.fromhex(data["constant"])
-    except (TypeError, ValueError):
-        raise InputError(f"The sidecar of {model} holds no constant; export it again.") from None
-    formulation = str(data["formulation"])
-    return _solved_by_file(state, formulation, problem, program, constant, solution, dialect)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{where} holds no constant; export it again.") from None
+    check_formulation(data["formulation"], state.settings.statistic)
+    if not isinstance(data["choices"], dict):
+        raise InputError(f"{where} does not say how its program was stated; export it again.")
+    return state, data["formulation"], problem, constant
+
+
+def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
+    """Whether the problem of a sidecar is that of its model.
+
+    Raises
+    ------
+    InputError
+    """
+    doc = document(state)
+    sides = (
+        (doc.data_sha256, digest(problem)), (doc.epsilon, problem.epsilon), (doc.C, problem.C),
+        (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
+        (None if doc.signs is None else doc.signs.tolist(), problem.signs.tolist()),
+    )  # fmt: skip
+    if any(stated != found for stated, found in sides):
+        raise InputError(
+            f"{where} contradicts itself: its problem is not that of its model; export it again."
+        )
 
 
 def _solved_by_file(
@@ -109,6 +149,7 @@ def _solved_by_file(
     from formulations import mps
     from formulations.errors import FormulationError
 
+    check_rows(path, program)
     try:
         values = mps.read_solution(path, program, dialect)
         x = program.vector(values)
@@ -119,15 +160,24 @@ def _solved_by_file(
     old = state.result
     known = old.certificate is not None or old.bound < problem.ideal
     bound, source = (old.bound, old.bound_source) if known else (problem.ideal, "ideal")
+    if not is_closed(best.value - bound, bound, summed(problem)):
+        raise CertificateError(
+            f"The weights of {Path(path).name} are worth {best.value:.12g} when recomputed exactly, above the bound "
+            f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
+        )
     result = replace(
         old,
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
+        bound_solver=old.bound_solver if source == "solver" else None,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
         start_accepted=None, notes=(f"The weights were read from {Path(path).name}.",),
     )  # fmt: skip
     status = status_of(result)
-    message = message_of(status, old.statistic_name, result.gap, source)
+    message = message_of(
+        status, old.statistic_name, result.gap, source,
+        bound_solver=result.bound_solver,
+    )  # fmt: skip
     return replace(
         state, options={**state.options, "formulation": formulation}, weights=best.weights, reranks=True,
         result=replace(result, status=status, message=message),

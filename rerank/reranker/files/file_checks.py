@@ -39,6 +39,10 @@ def check_file(checks: Checks, doc: ModelDocument, result: Result, first_stage: 
         _fitted(checks, doc, result)
         _certificate(checks, doc, result, entries)
         _bound(checks, result)
+    word = result.bound_source == "solver"
+    named = (result.bound_solver is not None) == word
+    checks.compare("bound on the word of", result.bound_solver, "a solver" if word else None, named,
+                   *(() if word else ("result.bound_solver",)))  # fmt: skip
     _message(checks, result)
     _solver(checks, doc, result)
     _form(checks, doc, first_stage, where)
@@ -106,7 +110,7 @@ def _certificate(checks: Checks, doc: ModelDocument, result: Result, entries: di
 def _bound(checks: Checks, result: Result) -> None:
     """The bound against the value, and against the solver that is said to have given it."""
     checks.compare("bound not below the value", result.bound, result.value, result.bound >= result.value)
-    if result.bound_source != "solver":
+    if result.bound_source != "solver" or result.solver == "file":
         return
     own = result.program_bound
     wanted = None if own is None else max(own, result.value)
@@ -118,7 +122,9 @@ def _message(checks: Checks, result: Result) -> None:
     if result.status in UNFITTED:
         message = message_of(result.status, name, needed=result.shortlist.least_candidates)
     else:
-        message = message_of(status_of(result), name, result.gap, result.bound_source)
+        message = message_of(
+            status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver
+        )
     if result.status == "first_stage_kept":
         message = f"{message_of('first_stage_kept', name)} {message}"
     holds = result.message == message

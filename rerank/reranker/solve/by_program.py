@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError, NoSolutionError, SolverError
 from rerank.problem import Problem
-from rerank.ranks.rationals import CLOSED
+from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.program import Stated, estimated_size, normalised, shares_optimum, state
-from rerank.reranker.solve.verified import Verified, polished, verified
-from rerank.solvers.outcome import Options, Outcome
+from rerank.reranker.solve.verified import Verified, polished, summed, verified
+from rerank.solvers.answers import beside
+from rerank.solvers.outcome import Options, Outcome, Point, Stop
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -77,8 +78,10 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
     """The proved solution, with a note on what the solver reports for the same problem."""
     if outcome.x is None:
         return solution.noting(f"{outcome.solver} held no solution when it stopped, so it confirms nothing.")
+    if outcome.stop is Stop.contradicted:
+        return solution
     other = verified(problem, stated.weights(outcome.x))
-    if other.value > solution.bound + CLOSED:
+    if not is_closed(other.value - solution.bound, solution.bound, summed(problem)):
         raise CertificateError(
             f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solution.bound:.12g} of the "
             "search; please report this."
@@ -108,18 +111,18 @@ def proceed(
         outcome = _run(stated, settings, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
-    solution = _with_outcome(solution, stated, outcome)
-    claim = solution.program_value
-    if outcome.x is not None and claim is not None and claim > solution.value + CLOSED:
+    claim = _claimed(stated, outcome)
+    if claim is not None and outcome.x is not None and not is_closed(claim - solution.value, claim, summed(problem)):
         with clock.phase("certificate"):
             solution = _holding(solution, polished(problem, stated.weights(outcome.x), claim))
-    # Outside the box no weights have a larger value than the start, so the larger of the program's bound and the value
-    # is a bound for all weights.
+    outcome = _checked(stated, outcome, solution.weights)
+    solution = _with_outcome(solution, stated, outcome)
+    # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
     program_bound = max(outcome.bound + stated.constant, solution.value)
-    if program_bound < searched - CLOSED * max(1.0, abs(searched)):
-        return replace(solution, bound=program_bound, bound_source="solver").noting(
-            f"The search had proved {searched:.9g} as a bound; the smaller one is {outcome.solver}'s."
-        )
+    if not is_closed(searched - program_bound, searched, summed(problem)):
+        return replace(
+            solution, bound=program_bound, bound_source="solver", bound_solver=outcome.who
+        ).noting(f"The search had proved {searched:.9g} as a bound; the smaller one is on the word of {outcome.who}.")
     return solution
 
 
@@ -131,14 +134,17 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     with clock.phase("build"):
         stated = state(problem, name)
         x, violated = stated.point(w)
+        # No weights at all are feasible in every program, and so a value that is known.
+        known = x if x is not None else stated.point(np.zeros_like(w))[0]
     unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
-    outcome = _run(stated, settings, clock, clock.share(1.0, reserve=0.3), x)
+    outcome = _run(stated, settings, clock, clock.share(1.0, reserve=0.3), known)
     with clock.phase("certificate"):
         best = verified(problem, w)
-        if outcome.x is not None and outcome.objective is not None:
-            claim = outcome.objective + stated.constant
+        if outcome.x is not None:
+            claim = _claimed(stated, outcome)
             best = max(best, polished(problem, stated.weights(outcome.x), claim), key=lambda one: one.value)
-        elif x is None and not w.any():
+            outcome = _checked(stated, outcome, best.weights)
+        elif known is None and not w.any():
             raise NoSolutionError(
                 f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use "
                 "presolve=True."
@@ -150,7 +156,7 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     solution = _with_outcome(solution, stated, outcome)
     if shares_optimum(name, settings.statistic):
         bound = max(outcome.bound + stated.constant, best.value)
-        return replace(solution, bound=bound, bound_source="solver")
+        return replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
     if outcome.holds == "optimal":
         return solution.noting(
             f"{outcome.solver} closed the {name} program at {solution.program_value:.9g}; that program asks more than "
@@ -190,10 +196,10 @@ def _run(
             from rerank.solvers import highs
 
             return highs.solve(stated.program, options, start=start)
-        return _through_file(stated, settings.solver, options)
+        return _through_file(stated, settings.solver, options, start)
 
 
-def _through_file(stated: Stated, solver: str, options: Options) -> Outcome:
+def _through_file(stated: Stated, solver: str, options: Options, start: Floats | None) -> Outcome:
     import tempfile
     from pathlib import Path
 
@@ -202,7 +208,22 @@ def _through_file(stated: Stated, solver: str, options: Options) -> Outcome:
 
     with tempfile.TemporaryDirectory() as folder:
         path, _ = mps.write(stated.program, Path(folder) / "program.mps")
-        return gateway.solve_file(path, solver, options=options)
+        return gateway.solve_file(path, solver, options=options, start=start)
+
+
+def _claimed(stated: Stated, outcome: Outcome) -> float | None:
+    """Value that a solver claims for its point, without what it owes to binaries that are not quite whole."""
+    if outcome.x is None or outcome.objective is None:
+        return None
+    p = stated.program
+    missed = np.where(p.integer, outcome.x - np.rint(outcome.x), 0.0)
+    return outcome.objective - float(p.cost @ missed) + stated.constant
+
+
+def _checked(stated: Stated, outcome: Outcome, w: Floats) -> Outcome:
+    """The outcome, refused where it denies weights that were verified and are feasible in the program."""
+    x, _ = stated.point(w)
+    return outcome if x is None else beside(outcome, Point.of(stated.program, x))
 
 
 def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:

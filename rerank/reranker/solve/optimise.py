@@ -7,8 +7,8 @@ used only if it bounds the same problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError
 from rerank.problem import Problem
-from rerank.ranks.rationals import CLOSED, is_closed
+from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin
-from rerank.reranker.solve.verified import polished
+from rerank.reranker.solve.verified import polished, summed
 from rerank.solvers.outcome import Progress
-from rerank.solvers.progress import live
+from rerank.solvers.progress import live, printed
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -66,7 +66,7 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
 
 
 def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
-    if not is_closed(solution.value - solution.bound, solution.bound):
+    if not is_closed(solution.value - solution.bound, solution.bound, summed(problem)):
         raise CertificateError(
             f"The {solution.bound_source} says that no value exceeds {solution.bound:.12g}, but these weights are "
             f"worth {solution.value:.12g} when recomputed exactly; please report this."
@@ -74,7 +74,9 @@ def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
     bound, source = max(solution.bound, solution.value), solution.bound_source
     if problem.ideal <= bound:
         bound, source = max(problem.ideal, solution.value), "ideal"
-    return replace(solution, bound=bound, bound_source=source)
+    return replace(
+        solution, bound=bound, bound_source=source, bound_solver=solution.bound_solver if source == "solver" else None
+    )
 
 
 def _search_then_program(
@@ -100,7 +102,7 @@ def _searched(
     from rerank import search
 
     clock.excuse("compile", search.ready())
-    with clock.phase("search"), live("search") if settings.verbose == 1 else nullcontext() as line:
+    with clock.phase("search"), _shown(settings.verbose) as show:
         found = search.solve(
             problem,
             time_limit=limit,
@@ -108,11 +110,13 @@ def _searched(
             n_jobs=settings.n_jobs,
             random_state=settings.seed,
             proof=settings.proof,
-            progress=None if line is None else _shown(line),
+            progress=show,
         )
+    if settings.verbose > 1:
+        printed("search ends")(Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes)))
     with clock.phase("certificate"):
         best = polished(problem, np.asarray(found.weights, dtype=np.float64))
-    if best.value < found.value - CLOSED * max(1.0, abs(found.value)):
+    if not is_closed(found.value - best.value, found.value, summed(problem)):
         raise CertificateError(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
             "exactly; please report this."
@@ -124,10 +128,13 @@ def _searched(
     return (solution.noting("Stopped by Ctrl-C.") if found.interrupted else solution), found
 
 
-def _shown(line: Callable[[Progress], bool | None]) -> Callable[[Any], None]:
-    """The live line of a solver, with the progress of a search."""
+@contextmanager
+def _shown(verbose: int) -> Iterator[Callable[[Any], None] | None]:
+    """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on."""
+    with live("search") if verbose == 1 else nullcontext(printed("search") if verbose > 1 else None) as report:
 
-    def show(now: Any) -> None:
-        line(Progress(now.seconds, now.value, now.bound, now.boxes))
+        def show(now: Any) -> None:
+            assert report is not None
+            report(Progress(now.seconds, now.value, now.bound, now.boxes))
 
-    return show
+        yield None if report is None else show
