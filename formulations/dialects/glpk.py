@@ -65,6 +65,8 @@ def _glpk(lines: Lines) -> Raw:
             name, rest, waiting = waiting, words, ""
         elif not words[0].isdigit():
             break
+        elif len(words) == 1:
+            raise UnreadableError(number, f"the column number {words[0][:12]} has no name")
         elif len(words) == 2:
             waiting = words[1]
             continue

@@ -77,7 +77,7 @@ def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS, **options: Any) -
 
 
 def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> NDArray[Any]:
-    """One array of a ``.npy`` file (version 1.0, C order), which must be as stated and no longer.
+    """One array of a ``.npy`` file (version 1.0), which must be as stated and no longer.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> 
     if start[:8] != b"\x93NUMPY\x01\x00" or length > _NPY_MOST_HEADER:
         raise ValueError("it is no array of version 1.0")
     found = _NPY_HEADER.fullmatch(body.read(length))
-    if found is None or found[2] != b"False":
+    if found is None:
         raise ValueError("its header is not one that NumPy writes")
     stated = tuple(int(part) for part in found[3].decode().split(",") if part.strip().isdigit())
     if stated != shape or found[1].decode() != kind:
@@ -115,7 +115,7 @@ def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> 
             raise ValueError("it is cut short")
         raw[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
         filled += len(part)
-    array = raw.view(kind).reshape(shape)
+    array = raw.view(kind).reshape(shape, order="F" if found[2] == b"True" else "C")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

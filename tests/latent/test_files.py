@@ -158,3 +158,35 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
         assert len(locks) == 2 and (tmp_path / NAME).stat().st_ino == locks[-1]
         with pytest.raises(InputError, match="in use"), locked(tmp_path):
             pass
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        b"[" * 10**6, b'{"format": ' + b"9" * 10_000 + b"}", b"\xff", b"",
+        {"schema": True}, {"arrays": []}, {"arrays": {"U": []}}, {"arrays": {"U": {"file": 1}}},
+        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [10**30], "dtype": "float64"}}},
+        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2**40], "dtype": "float64"}}},
+        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": ["2"], "dtype": "float64"}}},
+        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "no type"}}},
+        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "object"}}},
+        {"arrays": {"U": {"file": "\0", "sha256": "", "shape": [2], "dtype": "float64"}}},
+    ],
+)  # fmt: skip
+def test_a_json_file_that_lies_is_one_sentence(fitted, tmp_path, change):
+    """A crafted one raised RecursionError, and its shapes were believed."""
+    fitted.save(tmp_path)
+    path = tmp_path / "model.json"
+    np.save(tmp_path / "U.npy", np.zeros(2))
+    if isinstance(change, dict):
+        change = json.dumps(json.loads(path.read_text()) | change).encode()
+    path.write_bytes(change)
+    with pytest.raises(InputError) as caught:
+        files.read(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_order_of_an_array_in_memory_does_not_matter(tmp_path):
+    array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    files.write(tmp_path, {}, {"U": array})
+    assert (files.read(tmp_path)[1]["U"] == array).all()

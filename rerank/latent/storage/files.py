@@ -22,7 +22,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing, writing_bytes
+from rerank.io.bounded import open_regular, parsed_json, read_array, read_bytes
 from rerank.latent.storage.lock import make_folder
+
+MOST_FIELDS = 2**28
+"""Bytes of a JSON file that is read; array files may be of any size, and are checked against it."""
 
 
 @dataclass(frozen=True)
@@ -160,16 +164,16 @@ def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str,
     """The fields of the JSON file, without arrays; errors as :func:`read`."""
     path = Path(folder) / kind.name
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        fields = parsed_json(read_bytes(path, MOST_FIELDS))
+    except (OSError, ValueError, MemoryError):
         raise InputError(
             f"{folder} holds no readable {kind.name}; give a folder that {kind.source}."
         ) from None
     if not isinstance(fields, dict) or fields.get("format") != kind.format:
         raise InputError(f"{path} is not an {kind.format}; give a folder that {kind.source}.")
-    if fields.get("schema") != kind.schema:
+    if type(fields.get("schema")) is not int or fields["schema"] != kind.schema:
         raise InputError(
-            f"{path} has schema {fields.get('schema')!r}, this version reads {kind.schema}; "
+            f"{path} has schema {str(fields.get('schema'))[:40]}, this version reads {kind.schema}; "
             "read it with the version of exact-rerank that wrote it."
         )
     return fields
@@ -198,10 +202,17 @@ def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any
     # Use the last part alone: a name read from a file could lead out of the folder.
     path = home / Path(entry["file"]).name
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        shape, dtype = entry["shape"], np.dtype(str(entry["dtype"]))
+        if dtype.hasobject or not all(type(length) is int and 0 <= length < 2**48 for length in shape):
+            raise ValueError("no shape of an array of numbers")
+        with open_regular(path) as file:
+            array = read_array(file, dtype.str, tuple(shape), os.fstat(file.fileno()).st_size)
+    except (OSError, InputError, MemoryError):
         raise InputError(f"{path} is missing or damaged; {kind.remedy}.") from None
-    described = list(array.shape) == entry["shape"] and str(array.dtype) == entry["dtype"]
-    if not described or digest_of(array) != entry["sha256"]:
+    except ValueError as error:
+        raise InputError(
+            f"{path} is not the array that {kind.name} describes ({error}); {kind.remedy}."
+        ) from None
+    if digest_of(array) != entry["sha256"]:
         raise InputError(f"{path} is not the array that {kind.name} describes; {kind.remedy}.")
     return array
