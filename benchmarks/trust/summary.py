@@ -67,11 +67,10 @@ def over_seeds(
     summary = Summary("")
     starts = range(first, first + count, CHUNK)
     chunks = (delayed(_chunk)(task, start, min(CHUNK, first + count - start)) for start in starts)
-    done = 0
-    for cases in Parallel(n_jobs=jobs, return_as="generator_unordered")(chunks):
+    parts = Parallel(n_jobs=jobs, return_as="generator_unordered")(chunks)
+    for done, cases in enumerate(parts, start=1):
         for case in cases:
             summary.add(case)
-        done += 1
         print(f"{what}: {done} of {len(starts)} parts", file=sys.stderr, end="\r", flush=True)
     last = f" to {first + count - 1}" if count > 1 else ""
     seconds = time.perf_counter() - begun
