@@ -40,7 +40,8 @@ print(f"Source: {about.citation} doi {about.doi}, {about.licence}.")
 # most three features may be used. The rule is then easy to read, and proofs are fast.
 
 # %%
-est = Reranker(stat=f"dcg@{OPENED}", first_stage="logistic", n_candidates=30, max_features=3, solver="search")
+options = dict(n_candidates=30, max_features=3, solver="search", proof=True)
+est = Reranker(stat=f"dcg@{OPENED}", first_stage="logistic", **options)
 est.fit(X[past], y[past], qid=batch[past])
 result = est.result_
 print(result.message)
@@ -130,8 +131,9 @@ plt.show()
 #
 # The certificate holds the value as a fraction of integers; nothing is rounded. The model file is plain JSON. With
 # the model file and the table anyone can recompute the statistic, the value and the certificate, without a solver and
-# without trust in the search. The bound needs more: `rerank fit --proof` writes down how the search split the weights
-# into boxes, and `rerank verify --proof` checks that record in exact arithmetic.
+# without trust in the search. For the bound the search has written down how it split the weights into boxes
+# (`proof=True`), and this record is checked in exact arithmetic. On the command line these are `rerank fit --proof` and
+# `rerank verify --proof`.
 
 # %%
 certificate = result.certificate
@@ -139,5 +141,6 @@ print(f"value = {certificate.value} = {float(certificate.value):.6f}")
 print(f"pairs in the right order by the margin: {certificate.pairs_won:,} of {certificate.pairs:,}")
 model = Path(tempfile.mkdtemp()) / "inspect_first.json"
 est.save(model)
-history = replace(table, X=X[past], y=y[past], qid=batch[past].astype(str))
-print_checks(verify(read(model), history, model.name))
+columns = est.state_.feature_names
+history = replace(table, X=X[past], y=y[past], qid=batch[past].astype(str), feature_names=columns)
+print_checks(verify(read(model), history, model.name, result.proof))
