@@ -41,7 +41,9 @@ def fit(
         str, typer.Option(help="auc, pauc@N, wta, precision@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P.")
     ] = "dcg@10",
     first_stage: Annotated[str, typer.Option(help="logistic, or none to rerank every row.")] = "logistic",
-    candidates: Annotated[int, typer.Option(help="Rows of each list that are reranked; 0 for all.")] = 50,
+    candidates: Annotated[
+        str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")
+    ] = "auto",
     formulation: Annotated[
         str, typer.Option(help="subrank, resolved_rank, mixed, auc or pairwise.")
     ] = "subrank",
@@ -93,7 +95,7 @@ def fit(
         need_label=True,
     )
     est = Reranker(
-        stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=candidates or None,
+        stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
         thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
@@ -121,6 +123,17 @@ def fit(
     if proof is not None and record is None:
         say(f"No proof was written to {proof}: the search had no part in this result.")
     raise typer.Exit(exit_code(est.result_))
+
+
+def _candidates(text: str) -> int | str | None:
+    if text == "auto":
+        return text
+    try:
+        return int(text) or None
+    except ValueError:
+        raise InputError(
+            f"--candidates is {text!r}; it must be a whole number, 0 for all, or auto."
+        ) from None
 
 
 def _margin(text: str) -> float | str:

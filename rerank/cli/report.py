@@ -44,7 +44,7 @@ def four_numbers(result: Result) -> Table:
         ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
         ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
         ("value", number(result.value), "exact, from the weights, margin and price included"),
-        ("bound", number(result.bound), f"no weights have a larger value, margin included, by {SOURCES[result.bound_source]}"),
+        ("bound", number(result.bound), f"of the value, margin included, by {SOURCES[result.bound_source]}"),
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
     if result.program_value is not None:
