@@ -52,7 +52,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
-            raise InputError(f"{path} has {size} bytes, and at most {most} are read; pass another file.")
+            raise InputError(f"{path} is larger than {most} bytes; pass another file.")
         try:
             return file.read(most)
         except OSError as error:

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
+from rerank.io.bounded import parsed_json, read_bytes
 from rerank.reranker.files.model_fields import KINDS, decode, encode, refuse
 
 FORMAT = "exact-rerank model"
@@ -140,18 +140,12 @@ def write(path: str | os.PathLike[str], document: ModelDocument) -> None:
 
 def read(path: str | os.PathLike[str]) -> ModelDocument:
     """Read a document written by :func:`write`; anything else is refused with one sentence (`InputError`)."""
-    where = str(Path(path))
+    where = str(path)
+    raw = read_bytes(path, MAX_BYTES)
     try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"Cannot read {where}: {error.strerror}; check the path.") from None
-    if len(raw) > MAX_BYTES:
-        raise refuse(where, f"the file is larger than {MAX_BYTES} bytes", "pass a file written by save")
-    try:
-        body = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+        body = parsed_json(raw, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (ValueError, MemoryError) as error:
+        reason = str(error) or "it does not fit into memory"
         raise refuse(where, f"it is not JSON ({reason[:120]})", "pass a file written by save") from None
     return from_dict(body, where)
 
