@@ -91,7 +91,7 @@ def checked(
     if qid is not None:
         names, lists = number_lists(check_qid(qid, n))
     weights = None if sample_weight is None else check_weights(sample_weight, n)
-    gains, by_list = worth(grades, gain, weights, query_weight, names, lists)
+    gains, by_list = gains_and_weights(grades, gain, weights, query_weight, names, lists)
     missed = tuple(missed_gains(ideal_gains, names, gain)) if ideal_gains else ()
     by_number = numbered(ideal_gains, names)
     return Data(table, grades, gains, lists, by_list, feature_names, missed, by_number, labels), weights
@@ -105,7 +105,7 @@ def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
     return found or ideal_gains  # none of the lists: refused where it is used
 
 
-def worth(
+def gains_and_weights(
     y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights,
     names: tuple[Any, ...], qid: Indices | None,
 ) -> tuple[Floats, Floats | None]:  # fmt: skip

@@ -13,7 +13,7 @@ from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, rows_by_list
 from rerank.ranks.row_gains import IdealGains
-from rerank.reranker.data import Weights, numbered, worth
+from rerank.reranker.data import Weights, gains_and_weights, numbered
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -96,7 +96,7 @@ class RankingMixin(GradedTags):
         lists, weights = None, query_weight
         if qid is not None:
             names, lists = number_lists(check_qid(qid, table.shape[0]))
-            _, weights = worth(grades, self.gain, None, query_weight, names, lists)
+            _, weights = gains_and_weights(grades, self.gain, None, query_weight, names, lists)
         return evaluate(
             parse(self.stat),
             grades,
