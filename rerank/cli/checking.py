@@ -53,7 +53,7 @@ def verify(
     Ends with 0 where everything stated holds, 3 where a claim stays open, 5 where one does not hold.
     """
     from rerank.reranker.files import model_file
-    from rerank.reranker.files.verify import usable
+    from rerank.reranker.files.model_fields import usable
     from rerank.reranker.files.verify import verify as check
 
     record = None

@@ -167,3 +167,34 @@ def _of_list(values: list[Any], kind: str) -> Iterator[tuple[str, Any]]:
     for place in sorted({0, len(values) // 2, len(values) - 1} & set(range(len(values)))):
         for change, other in _of_field("", values[place], own):
             yield f"entry {place}: {change}", [*values[:place], other, *values[place + 1 :]]
+
+
+def json_mutants(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Any JSON value with one part changed: numbers, texts, lists and objects, at every depth.
+
+    Of a long list the first, the middle and the last entry are changed.
+    """
+    name = ".".join(map(str, path)) or "all"
+    for other in (None, True, 0, -1, 10**400, 1e308, "", "x", "nan", [], {}, [[]], {"x": None}):
+        if json.dumps(other) != json.dumps(body):
+            yield f"{name} = {str(other)[:20]}", other
+    if isinstance(body, dict):
+        for key in body:
+            without = {other: inner for other, inner in body.items() if other != key}
+            yield f"{name} without {key}", without
+            for change, inner in json_mutants(body[key], (*path, key)):
+                yield change, {**body, key: inner}
+    elif isinstance(body, list) and body:
+        yield f"{name} shortened", body[:-1]
+        yield f"{name} extended", body + body[-1:]
+        yield f"{name} reversed", body[::-1]
+        for place in sorted({0, len(body) // 2, len(body) - 1}):
+            for change, inner in json_mutants(body[place], (*path, place)):
+                yield change, [*body[:place], inner, *body[place + 1 :]]
+    elif isinstance(body, str):
+        yield from (
+            (f"{name} = {other[:20]!r}", other)
+            for other in (body + "1", body[1:], "-" + body, "0x1p+1023", "inf")
+        )
+    elif isinstance(body, int | float) and not isinstance(body, bool):
+        yield from ((f"{name} = {other}", other) for other in (body + 1, -body - 1, 2 * body + 7, body + 0.5))

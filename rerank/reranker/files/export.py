@@ -16,8 +16,8 @@ from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
+from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.own_rows import check_program, check_rows
-from rerank.reranker.files.usable import usable
 from rerank.reranker.result import message_of, status_of
 from rerank.reranker.solve.by_program import seconds_to_state
 from rerank.reranker.solve.program import check_formulation, normalised
@@ -86,30 +86,32 @@ def imported(
     from formulations import mps
     from formulations.errors import FormulationError
 
-    try:
-        program = mps.read(model, sidecar=True)
-        data = mps.read_sidecar(model).get("data")
-    except FormulationError as error:
-        raise InputError(str(error)) from error
     where = f"the sidecar of {model}"
     with usable(where):
-        state, formulation, problem, constant = _contents(data, where, str(model))
+        try:
+            program = mps.read(model, sidecar=True)
+            data = mps.read_sidecar(model).get("data")
+        except FormulationError as error:
+            raise InputError(str(error)) from error
+        state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
-        if seconds_to_state(problem, formulation) <= MOST_SECONDS:
-            stated = stated_program(problem, formulation, **data["choices"])
-            check_program(program, stated.program, str(model))
-            if abs(stated.constant - constant) > 1e-9 * max(1.0, abs(constant)):
+        if seconds_to_state(problem, stated["formulation"]) <= MOST_SECONDS:
+            own = stated_program(problem, stated["formulation"], **stated["choices"])
+            check_program(program, own.program, str(model))
+            if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
-    return _solved_by_file(state, formulation, problem, program, constant, solution, dialect)
+        return _solved_by_file(
+            state, stated["formulation"], problem, program, stated["constant"], solution, dialect
+        )
 
 
-def _contents(data: Any, where: str, model: str) -> tuple[FittedState, str, Problem, float]:
-    """State, formulation, problem and constant of a sidecar."""
+def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
+    """State and problem of a sidecar, and how the program was stated."""
     if not isinstance(data, dict) or not {"model", "problem", "constant", "formulation", "choices"} <= set(
         data
     ):
         raise InputError(
-            f"The sidecar of {model} holds no estimator; export it with Reranker.export_mps or rerank export."
+            f"{where} holds no estimator; export the program with Reranker.export_mps or rerank export."
         )
     state = state_of(model_file.from_dict(data["model"], where), where=where)
     problem = problem_from_json(data["problem"], where)
@@ -120,7 +122,7 @@ def _contents(data: Any, where: str, model: str) -> tuple[FittedState, str, Prob
     check_formulation(data["formulation"], state.settings.statistic)
     if not isinstance(data["choices"], dict):
         raise InputError(f"{where} does not say how its program was stated; export it again.")
-    return state, data["formulation"], problem, constant
+    return state, problem, {**data, "constant": constant}
 
 
 def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
@@ -132,7 +134,7 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     """
     doc = document(state)
     sides = (
-        (doc.data_sha256, digest(problem)), (doc.epsilon, problem.epsilon), (doc.C, problem.C),
+        (doc.data_sha256, digest(problem)), (doc.epsilon.hex(), problem.epsilon.hex()), (doc.C.hex(), problem.C.hex()),
         (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
         (None if doc.signs is None else doc.signs.tolist(), problem.signs.tolist()),
     )  # fmt: skip
@@ -178,7 +180,9 @@ def _solved_by_file(
         status, old.statistic_name, result.gap, source,
         bound_solver=result.bound_solver,
     )  # fmt: skip
+    # "auto" stays what was asked for where it stands for this program.
+    asked = {} if formulation == state.settings.formulation else {"formulation": formulation}
     return replace(
-        state, options={**state.options, "formulation": formulation}, weights=best.weights, reranks=True,
+        state, options=state.options | asked, weights=best.weights, reranks=True,
         result=replace(result, status=status, message=message),
     )  # fmt: skip

@@ -5,7 +5,8 @@ mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ KINDS = {
     "random_state": "integer?",
 }
 
+# What numbers and texts of a file may provoke in the code that uses them.
+_FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 _HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -49,6 +52,26 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def refuse(where: str, found: str, advice: str) -> InputError:
     """The error for a file that is not a model: what was found and what to do."""
     return InputError(f"{where} is not a model file that can be used: {found}; {advice}.")
+
+
+@contextmanager
+def usable(where: str) -> Iterator[None]:
+    """Turn an error that values of a file cause in the code that reads them into one sentence.
+
+    Raises
+    ------
+    InputError
+        Naming ``where``.
+    """
+    try:
+        yield
+    except _FOREIGN as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
+        raise InputError(
+            f"{where} holds a number or a text that cannot be used ({reason}); take an undamaged copy, or fit again."
+        ) from error
 
 
 def encode(name: str, value: Any) -> Any:

@@ -6,8 +6,6 @@ shortlist, and the certificate from the problem and the weights.  The fields tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import InputError
@@ -15,6 +13,7 @@ from rerank.reranker.data import Weights
 from rerank.reranker.files.data_checks import DataChecks
 from rerank.reranker.files.document import statistic_of
 from rerank.reranker.files.file_checks import check_file
+from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import refit
 from rerank.reranker.files.report import Check, Checks, Report, Unchecked
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.problem import Proof
 
-__all__ = ["Check", "Report", "Unchecked", "usable", "verify"]
+__all__ = ["Check", "Report", "Unchecked", "verify"]
 
 
 def verify(
@@ -92,31 +91,3 @@ def _report(
     if proof is not None:
         checks.remark("The proof was not looked at.")
     return checks.report(missing)
-
-
-@contextmanager
-def usable(where: str) -> Iterator[None]:
-    """Turn an error that values of a file cause in the code that reads them into one sentence.
-
-    Raises
-    ------
-    InputError
-        Naming ``where``.
-    """
-    try:
-        yield
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
-        raise InputError(
-            f"{where} holds a number or a text that cannot be used ({reason}); take an undamaged copy, or fit again."
-        ) from error
