@@ -1,6 +1,6 @@
 """Search, certificate and programs against exact oracles that share no code with them.
 
-The large numbers run by ``python -m benchmarks.agreement --search 20000 --programs 1000``.
+The large numbers run by ``python -m benchmarks.trust --agreement 10000``.
 """
 
 from __future__ import annotations

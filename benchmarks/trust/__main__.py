@@ -28,7 +28,10 @@ class Check:
     help: str
 
 
-CHECKS: dict[str, Check] = {}
+CHECKS: dict[str, Check] = {
+    "agreement": Check("benchmarks.trust.agreement:agreement", 10_000, "instances against exact enumeration"),
+    "coverage": Check("benchmarks.trust.covered:coverage", ("all",), "lines and branches that tests run"),
+}
 # A check is one line here and one file beside this one.
 
 
