@@ -5,7 +5,7 @@ The whole branch and bound, with the names of the functions that do it::
     run.begin(start)                                        # first weights: LineSearch.climb, or forward
     while True:                                             # loop.BranchAndBound.run
         while boxes.drop_fathomed():                        # some bound is above the best value
-            if the time is up: stop; the bound is boxes.open_bound()
+            if a limit is reached or Ctrl-C came: stop; the bound is boxes.open_bound()
             if _own_axes_are_slow(): boxes.restart(whitened=True)       # correlated features
             if many supports wait: screen_supports(...)     # coarse boxes in 16 bits: supports.screening_kernel
             else:                                           # in parallel, in as many jobs as a round has
@@ -34,15 +34,19 @@ The whole branch and bound, with the names of the functions that do it::
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors.stops import limited, protected
 from rerank.problem import Problem
 from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult
-from rerank.search.run import Run
+from rerank.search.run import Run, without_search
+from rerank.search.sizes import OutOfTimeError
 from rerank.search.warm import compile_kernels, ready
+from rerank.search.workers import Workers
 
 __all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve"]
 
@@ -55,6 +59,7 @@ def solve(
     random_state: int = 0,
     proof: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    node_limit: int | None = None,
 ) -> SearchResult:
     """Maximise ``V(w) - C |w|_0`` over weights in scaled space, with a bound.
 
@@ -73,23 +78,55 @@ def solve(
     proof : bool
         Keep the record of splits.
     progress : callable, optional
-        Called with a :class:`Progress` after each round.
+        Called with a :class:`Progress` after each round, in the thread that called this function.
+    node_limit : int, optional
+        Boxes after which the search stops.  They are counted at the end of each round, so some more are explored.
 
     Returns
     -------
     SearchResult
-        Ctrl-C ends the search early and keeps what it found.
+        Ctrl-C ends the search early and keeps what it found.  Without a time limit, or long before it is reached, the
+        result has the same bits for the same seed, whatever ``n_jobs`` is.  A search that a time limit cuts stops
+        where the machine's speed lets it: its value and its bound hold, but differ from run to run.
+
+    Raises
+    ------
+    InputError
+        If there are more pairs of rows than fit into memory.
     """
+    workers = Workers(n_jobs)
+    found, interrupted = protected(
+        lambda: _solved(problem, time_limit, start, workers, random_state, proof, progress, node_limit)
+    )
+    return replace(found, interrupted=True) if interrupted else found
+
+
+def _solved(
+    problem: Problem,
+    time_limit: float | None,
+    start: ArrayLike | None,
+    workers: Workers,
+    random_state: int,
+    proof: bool,
+    progress: Callable[[Progress], None] | None,
+    node_limit: int | None,
+) -> SearchResult:
     ready()
-    run = Run(problem, time_limit, random_state, proof)
-    loop = BranchAndBound(run.boxes, run.exact, run.offer, n_jobs, run.lines, run.states, run.share)
     closed = interrupted = False
-    try:
-        run.begin(start)
-        closed = loop.run(run.deadline, None if progress is None else run.progress(progress))
-    except KeyboardInterrupt:
-        interrupted = True
-    return run.result(closed, interrupted)
+    with limited(time_limit):
+        try:
+            run = Run(problem, random_state, proof, workers.count)
+        except OutOfTimeError as late:
+            return without_search(problem, start, str(late))
+        loop = BranchAndBound(
+            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share
+        )
+        try:
+            run.begin(start)
+            closed = loop.run(None if progress is None else run.progress(progress))
+        except KeyboardInterrupt:  # raised by ``progress``
+            interrupted = True
+        return run.result(closed, interrupted)
 
 
 def line_search(
@@ -113,11 +150,25 @@ def line_search(
     value : float
         ``V(w) - C |w|_0``, every pair decided exactly.
     """
+    found, interrupted = protected(lambda: _line_searched(problem, start, time_limit, random_state))
+    if interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def _line_searched(
+    problem: Problem, start: ArrayLike | None, time_limit: float, random_state: int
+) -> tuple[NDArray[np.float64], float]:
     ready()
-    run = Run(problem, time_limit, random_state)
-    run.begin(start)
-    if not run.limited:
-        run.lines.restarts(run.boxes.best)
-        if run.lines.state.found is not None:
-            run.offer(run.lines.state.found)
-    return run.weights(), run.tables.to_value(run.boxes.value)
+    with limited(time_limit):
+        try:
+            run = Run(problem, random_state)
+        except OutOfTimeError as late:
+            found = without_search(problem, start, str(late))
+            return found.weights, found.value
+        run.begin(start)
+        if not run.limited:
+            run.lines.restarts(run.boxes.best)
+            if run.lines.state.found is not None:
+                run.offer(run.lines.state.found)
+        return run.weights(), run.tables.to_value(run.boxes.value)

@@ -3,7 +3,7 @@
 A round consists of a fixed number of jobs, whatever the number of workers: most explore boxes, some follow lines.
 Every job begins with what was known when the round began, and the results are merged in the order of the jobs.  Jobs
 are sized by the work they do and not by the clock, so until the time runs out the search takes the same steps with
-any number of workers and on any joblib backend.
+any number of workers and on any joblib backend.  Jobs that are not begun by then are given back.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors.stops import Stop, current
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
-from rerank.search.workers import Job, Workers
+from rerank.search.workers import Job
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.boxes.vertices import Exact
     from rerank.search.lines.search import LineSearch, State
+    from rerank.search.workers import Workers
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +39,7 @@ OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a white
 LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
 LINE_ITSELF = 5e3  # and for any number of pairs
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
+A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
 
 @dataclass(eq=False)
@@ -49,8 +53,9 @@ class BranchAndBound:
         Exact arithmetic for the boxes that are too small to split.
     offer : callable
         Called with the points found by lines and by exact arithmetic.
-    n_jobs : int or None
-        As joblib counts workers.
+    workers : Workers
+    node_limit : int or None
+        Boxes after which to stop, at the end of a round.
     lines : LineSearch, optional
         Where the lines are searched.
     states : list of State
@@ -62,7 +67,8 @@ class BranchAndBound:
     boxes: OpenBoxes
     exact: Exact
     offer: Callable[[Floats], None]
-    n_jobs: int | None = None
+    workers: Workers
+    node_limit: int | None = None
     lines: LineSearch | None = None
     states: list[State] = field(default_factory=list)
     share: float = 1 / 15
@@ -73,26 +79,31 @@ class BranchAndBound:
     _speed: float = 5e7
     _owed: float = 0.0
 
-    def run(self, deadline: float, progress: Callable[[OpenBoxes], None] | None = None) -> bool:
-        """Explore until every box is fathomed (True), or no more can be done before ``deadline`` (False)."""
-        boxes = self.boxes
-        with Workers(self.n_jobs) as workers:
+    def run(self, progress: Callable[[OpenBoxes], None] | None = None) -> bool:
+        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False)."""
+        boxes, stop = self.boxes, current()
+        with self.workers:
             while True:
                 while boxes.drop_fathomed():
-                    left = deadline - time.perf_counter()
-                    if left <= 0:
+                    if self._over(stop):
                         return False
                     if self._own_axes_are_slow():
                         boxes.restart(whitened=True)
-                    if not self._screen(workers):
-                        self._explore(workers, left)
+                    if not self._screen():
+                        self._explore(stop.left)
                     if progress is not None:
                         progress(boxes)
-                if fathom_unresolved(boxes, self.exact, deadline, self.offer):
+                if fathom_unresolved(boxes, self.exact, self.offer):
                     return True
                 if not boxes.whitened:
                     return False
                 boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
+
+    def _over(self, stop: Stop) -> bool:
+        """Whether a limit is reached; some of the time is kept for the proof."""
+        if self.node_limit is not None and self.boxes.boxes >= self.node_limit:
+            return True
+        return stop.now or stop.left < A_SPLIT * self.boxes.n_splits
 
     def _own_axes_are_slow(self) -> bool:
         """Whether to go on in a whitened basis: one support, features correlated, no proof asked for; asked once.
@@ -107,16 +118,17 @@ class BranchAndBound:
             return False
         return whitened_basis(boxes.covariance, boxes.tables.epsilon) is not None
 
-    def _screen(self, workers: Workers) -> bool:
+    def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""
         began = time.perf_counter()
         jobs = [(screen_supports, given) for given in self.boxes.screening_shares(JOBS)]
         if jobs:
-            self.boxes.merge_screened(workers.run(jobs, alone=self._busy < ALONE))
+            results = self.workers.run(jobs, alone=self._busy < ALONE)
+            self.boxes.merge_screened(takewhile(lambda found: found is not None, results))
             self._busy += time.perf_counter() - began
         return bool(jobs)
 
-    def _explore(self, workers: Workers, left: float) -> None:
+    def _explore(self, left: float) -> None:
         """One round: explore the batches of largest bound, and follow lines beside them."""
         boxes, count = self.boxes, JOBS - len(self.states)
         pairs = boxes.tables.pairs.shape[1]
@@ -126,11 +138,14 @@ class BranchAndBound:
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            results = workers.run([*jobs, *self._line_jobs(left)], alone=self._busy < ALONE)
+            results = self.workers.run([*jobs, *self._line_jobs(left)], alone=self._busy < ALONE)
         except BaseException:
             boxes.put_back(picked)
             raise
-        explored = boxes.merge(found for job in results[: len(jobs)] for found in job)
+        for i, job in enumerate(results[: len(jobs)]):
+            if job is None:
+                boxes.put_back(picked[i::count])
+        explored = boxes.merge(found for job in results[: len(jobs)] for found in job or ())
         self._merge_lines(results[len(jobs) :])
         spent = time.perf_counter() - began
         self._done += explored
@@ -150,10 +165,11 @@ class BranchAndBound:
         given = (self.lines.tables, self.lines.signed)
         return [(follow_lines, (*given, state, self.boxes.best, count, left)) for state in self.states]
 
-    def _merge_lines(self, states: Sequence[State]) -> None:
+    def _merge_lines(self, results: Sequence[State | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""
+        states = [new or old for new, old in zip(results, self.states, strict=False)]
         if states:
-            self.states = list(states)
+            self.states = states
         best = [point for state in states for point in state.elite]
         for state in states:
             if state.found is not None:

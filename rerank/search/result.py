@@ -37,6 +37,8 @@ class SearchResult:
         With ``proof=True``: the record of splits, a :class:`rerank.problem.Proof`.
     box : tuple of float64 (d,) or None
         Lower and upper ends of a box that holds every point that could still beat ``value``.
+    note : str
+        Why the search did not begin, or ``""``.
     """
 
     value: float
@@ -50,6 +52,7 @@ class SearchResult:
     interrupted: bool = False
     proof: object | None = None
     box: tuple[Floats, Floats] | None = None
+    note: str = ""
 
     @property
     def nodes(self) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
@@ -17,8 +17,9 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
+from rerank.search.sizes import affordable_pairs, value_without_pairs
 from rerank.search.supports.subsets import supports
-from rerank.search.tables import Tables, tables
+from rerank.search.tables import tables
 
 Floats = NDArray[np.float64]
 MANY = 12  # features beyond which boxes prove nothing in practice
@@ -30,23 +31,30 @@ class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
 
     Weights are held in flipped space, in which a weight with a sign must be >= 0.
+
+    Raises
+    ------
+    InputError
+        If the search would not fit into memory.
+    OutOfTimeError
+        If the time is over before the search can begin.
     """
 
     def __init__(
-        self, problem: Problem, time_limit: float | None, random_state: int = 0, proof: bool = False
+        self, problem: Problem, random_state: int = 0, proof: bool = False, workers: int = 1
     ) -> None:
         d = problem.n_features
         self.problem = problem
         self.began = time.perf_counter()
-        self.deadline = self.began + (np.inf if time_limit is None else float(time_limit))
         self.flip = np.where(problem.signs < 0, -1.0, 1.0)
-        plain = tables(problem)
-        self.tables: Tables = plain if not (problem.signs < 0).any() else _flipped(plain, self.flip)
+        self.tables = tables(problem, affordable_pairs(problem, workers))
+        if (problem.signs < 0).any():
+            np.multiply(self.tables.pairs, self.flip[:, None], out=self.tables.pairs)
         self.exact = Exact(problem, self.tables, self.flip)
         self.signed = problem.signs != 0
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        self.lines = LineSearch(self.tables, self.signed, random_state, self.deadline)
+        self.lines = LineSearch(self.tables, self.signed, random_state)
         columns, self.left_out = supports(d, problem.max_features, problem.C > 0)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         zero = np.zeros(d)
@@ -79,13 +87,7 @@ class Run:
         """First points: the start that was given, then line searches."""
         d = self.problem.n_features
         if start is not None:
-            w = np.asarray(start, dtype=np.float64)
-            if w.shape != (d,) or not np.isfinite(w).all():
-                raise InputError(
-                    f"The start holds {w.size} weights; it must hold {d} finite numbers, one a feature."
-                )
-            w = w * self.flip
-            self.offer(np.where(self.signed, np.maximum(w, 0.0), w))
+            self.offer(_allowed(self.problem, start) * self.flip)
         if self.limited:
             sizes = d if self.problem.max_features is None else self.problem.max_features
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
@@ -105,15 +107,19 @@ class Run:
 
     def progress(self, report: Callable[[Progress], None]) -> Callable[[OpenBoxes], None]:
         """What to call after a round, so that ``report`` is called with a :class:`Progress`."""
-        return lambda boxes: report(
-            Progress(
+        stop = current()
+
+        def after(boxes: OpenBoxes) -> None:
+            now = Progress(
                 time.perf_counter() - self.began,
                 self.tables.to_value(boxes.value),
                 self._bound(boxes.open_bound()),
                 boxes.boxes,
                 len(boxes.heap) + boxes.waiting,
             )
-        )
+            stop.ask(lambda: report(now))
+
+        return after
 
     def result(self, closed: bool, interrupted: bool) -> SearchResult:
         """What the search found; ``closed`` says whether every box is fathomed."""
@@ -166,5 +172,25 @@ class Run:
         return np.where(self.flip < 0, -high, low) + 0.0, np.where(self.flip < 0, -low, high) + 0.0
 
 
-def _flipped(t: Tables, flip: Floats) -> Tables:
-    return replace(t, pairs=np.ascontiguousarray(t.pairs * flip[:, None]))
+def without_search(problem: Problem, start: ArrayLike | None, note: str) -> SearchResult:
+    """The result of a search that could not begin: the start, or zero weights, and the value of the ideal lists."""
+    w = np.zeros(problem.n_features)
+    if start is not None:
+        given = _allowed(problem, start)
+        if problem.max_features is None or np.count_nonzero(given) <= problem.max_features:
+            w = given / max(float(np.abs(given).max()), 1e-300)
+    value = value_without_pairs(problem, w)
+    return SearchResult(
+        value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,
+        box=(np.where(problem.signs > 0, 0.0, -1.0), np.where(problem.signs < 0, 0.0, 1.0)),
+    )  # fmt: skip
+
+
+def _allowed(problem: Problem, start: ArrayLike) -> Floats:
+    """The start with weights of a wrong sign set to 0."""
+    w = np.asarray(start, dtype=np.float64)
+    if w.shape != (problem.n_features,) or not np.isfinite(w).all():
+        raise InputError(
+            f"The start holds {w.size} weights; it must hold {problem.n_features} finite numbers, one a feature."
+        )
+    return np.where(w * problem.signs < 0, 0.0, w)

@@ -7,13 +7,17 @@ between the two gains.  Equal pairs of the same item are merged and weighted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.problem import Problem, RankedList
+from rerank.errors.stops import current
+from rerank.problem import Problem
+from rerank.search.sizes import ListPairs, check_time, pairs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -134,26 +138,28 @@ def tolerance(n_features: int) -> float:
     return 2.0 * d * (d + 11) * 2.0**-53 + 2.0**-52
 
 
-def tables(problem: Problem) -> Tables:
-    """Flatten a problem; pairs of one item with equal rows are merged."""
-    X = problem.scaled
-    parts = [_list_pairs(problem.X, X, q) for q in problem.lists]
+def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
+    """Flatten a problem; pairs of one item with equal rows are merged.  ``parts`` are those of :func:`pairs_of`."""
+    parts = pairs_of(problem) if parts is None else parts
     thresholds = [q.thresholds() for q in problem.lists]
     # Slots: item by item, thresholds of one item in a row.
     offset = 0
-    pairs, slot, span, multiplicity, rows = [], [], [], [], []
+    slot, span, multiplicity, uppers, lowers = [], [], [], [], []
     members: list[list[NDArray[np.intp]]] = []
-    for q, steps, (upper, lower, D, first, last, count) in zip(problem.lists, thresholds, parts, strict=True):
-        items = np.flatnonzero(q.gains > 0)
-        depth = np.searchsorted(steps, q.gains[items], side="right")  # thresholds reached by each item
+    for q, steps, part in zip(problem.lists, thresholds, parts, strict=True):
+        items, level = part.items, part.level
+        upper = np.repeat(items, part.ends[items])
+        take = np.concatenate([np.arange(0), *(np.arange(part.ends[i]) for i in items)])
+        lower = part.below[take]
+        depth = level[items]
         begin = offset + np.cumsum(depth) - depth
         where = np.full(q.gains.size, -1, np.int64)
         where[items] = begin
-        pairs.append(D)
-        slot.append(where[upper] + first)
-        span.append(last - first)
-        multiplicity.append(count)
-        rows.append((q.rows[upper], q.rows[lower]))
+        slot.append((where[upper] + level[lower]).astype(np.int32))
+        span.append((level[upper] - level[lower]).astype(np.int32))
+        multiplicity.append(part.count[take].astype(np.int32))
+        uppers.append(q.rows[upper].astype(np.int32))
+        lowers.append(q.rows[lower].astype(np.int32))
         members.append([begin[depth > t] + t for t in range(steps.size)])
         offset += int(depth.sum())
     units = problem.units
@@ -162,19 +168,18 @@ def tables(problem: Problem) -> Tables:
     for u, s in enumerate(slots):
         unit_of[s] = u
     places = [_places(unit.factor, unit.coefficients) for unit in units]
+    above, beneath = np.concatenate(uppers), np.concatenate(lowers)
     flat = Tables(
-        pairs=np.ascontiguousarray(np.concatenate(pairs).T),
-        slot=np.concatenate(slot).astype(np.int32),
-        span=np.concatenate(span).astype(np.int32),
-        multiplicity=np.concatenate(multiplicity).astype(np.int32),
-        upper=np.concatenate([r[0] for r in rows]).astype(np.int32),
-        lower=np.concatenate([r[1] for r in rows]).astype(np.int32),
-        unit_start=np.concatenate([[0], np.cumsum([s.size for s in slots], dtype=np.int64)]).astype(np.int32),
+        pairs=_differences(problem.scaled, above, beneath),
+        slot=np.concatenate(slot),
+        span=np.concatenate(span),
+        multiplicity=np.concatenate(multiplicity),
+        upper=above,
+        lower=beneath,
+        unit_start=_starts(slots),
         unit_slots=np.concatenate([np.empty(0), *slots]).astype(np.int32),
         unit_of=unit_of,
-        coef_start=np.concatenate([[0], np.cumsum([p.size for p in places], dtype=np.int64)]).astype(
-            np.int32
-        ),
+        coef_start=_starts(places),
         coef=np.concatenate([np.empty(0), *places]),
         linear=False,
         loss=np.empty(0),
@@ -187,22 +192,19 @@ def tables(problem: Problem) -> Tables:
     return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
 
 
-def _list_pairs(raw: Floats, X: Floats, q: RankedList) -> tuple[NDArray, ...]:
-    """Pairs of one list: upper and lower item, difference, first and last threshold, multiplicity."""
-    level = np.searchsorted(q.thresholds(), q.gains, side="right")  # 0 for gain 0
-    rows = X[q.rows]
-    # Equal rows of one gain stand in the same pairs: keep the first, with their count.
-    _, first_of, count = np.unique(
-        np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True
-    )
-    order = np.argsort(level[first_of], kind="stable")
-    below, count = first_of[order], count[order]
-    ends = np.searchsorted(level[below], level)  # below[: ends[i]] have a lower gain than i
-    items = np.flatnonzero(level > 0)
-    upper = np.repeat(items, ends[items])
-    take = np.concatenate([np.arange(0), *(np.arange(ends[i]) for i in items)])
-    lower = below[take]
-    return upper, lower, rows[upper] - rows[lower], level[lower], level[upper], count[take]
+def _starts(parts: Sequence[NDArray[Any]]) -> Ints:
+    """Where each of the arrays begins once they stand one after the other, and where the last ends."""
+    return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)
+
+
+def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
+    """Differences of pairs of rows, one column a pair; feature by feature, so that nothing is held twice."""
+    stop, pairs = current(), np.empty((X.shape[1], upper.size))
+    for x, out in zip(np.ascontiguousarray(X.T), pairs, strict=True):
+        check_time(stop)
+        np.take(x, upper, out=out, mode="clip")  # this mode needs no buffer
+        out -= x[lower]
+    return pairs
 
 
 def _places(factor: float, coefficients: Floats) -> Floats:

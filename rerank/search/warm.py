@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.jobs import explore_batches, screen_supports
@@ -126,17 +127,35 @@ def compile_kernels(verbose: bool = False) -> float:
     verbose : bool
         Announce compiling on standard error even if that is no terminal.
     """
+    seconds, interrupted = protected(lambda: _compiled(verbose))
+    if interrupted:
+        raise KeyboardInterrupt
+    return seconds
+
+
+def _compiled(verbose: bool) -> float:
     global _asked
-    _asked = True
     began = time.perf_counter()
     helper = _helper() if announce(verbose) else None
     try:
         _compile_boxes()
+        while helper is not None and helper.poll() is None:
+            _unless_asked()
+            time.sleep(0.01)
     finally:
         if helper is not None:
+            helper.kill()  # it has ended, but for an error here
             helper.wait()
+    _unless_asked()
     _compile_lines_and_screening()  # from the helper's cache, or here if there was no helper
+    _asked = True
     return time.perf_counter() - began
+
+
+def _unless_asked() -> None:
+    """Raise KeyboardInterrupt after Ctrl-C."""
+    if current().asked.is_set():
+        raise KeyboardInterrupt
 
 
 def _compile_boxes() -> None:
@@ -194,5 +213,8 @@ def ready() -> float:
     global _asked
     if _asked:
         return 0.0
+    seconds, interrupted = protected(lambda: 0.0 if is_compiled() else _compiled(False))
+    if interrupted:
+        raise KeyboardInterrupt
     _asked = True
-    return 0.0 if is_compiled() else compile_kernels()
+    return seconds

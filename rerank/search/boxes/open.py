@@ -28,6 +28,7 @@ BATCHES = 4  # of a job, so that jobs do the same work though batches differ;
 BATCHES_OF_MANY = 24  # where there are many supports, so that many of them are explored early,
 EVALUATIONS = 120.0  # with so many evaluations of every pair at least
 PARTS = 4  # batches into which the boxes left by one job are divided, by their bounds
+MOST_NUMBERS = 10_000_000  # that a covariance is computed from
 MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth first
 
 
@@ -66,6 +67,7 @@ class OpenBoxes:
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
     unresolved: list[NodeBatch] = field(init=False)  # boxes too small to split
     splits: list[Names] = field(init=False)
+    n_splits: int = field(init=False)
     listed: set[int] = field(default_factory=set, init=False)  # names of boxes fathomed by listing vertices
     antiparallel: dict[int, AntiparallelPairs] = field(default_factory=dict, init=False)
     bases: dict[int, Floats | None] = field(init=False)
@@ -77,6 +79,7 @@ class OpenBoxes:
         """Begin again from the root with the best point met, in whitened bases or on the features' own axes."""
         self.whitened = whitened
         self.heap, self.unresolved, self.splits, self.bases = [], [], [], {}
+        self.n_splits = 0
         self._pushed, self._named, self._job = 0, 0, 1  # counters of batches, of faces named, and of jobs
         # A proof holds the splits of every support, and a single one needs no screening.
         screened = len(self.columns) > 1 and not self.record
@@ -199,6 +202,7 @@ class OpenBoxes:
                 self.offer(found.value - float(self.prices[found.support]), found.weights)
             if self.record and found.splits.size:
                 self.splits.append(found.splits)
+                self.n_splits += len(found.splits)
             if found.unresolved is not None:
                 self.unresolved.append(found.unresolved)
             if found.open is not None:
@@ -231,5 +235,6 @@ class OpenBoxes:
 
     @cached_property
     def covariance(self) -> Floats:
-        """Covariance of the differences of pairs."""
-        return np.atleast_2d(np.cov(self.tables.pairs))
+        """Covariance of the differences of pairs, of every so many where there are very many."""
+        pairs = self.tables.pairs
+        return np.atleast_2d(np.cov(pairs[:, :: 1 + pairs.size // MOST_NUMBERS]))

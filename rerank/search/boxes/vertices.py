@@ -7,7 +7,6 @@ box of width 2^-29 few pairs are undecided, and the vertices can be listed in ra
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rerank.errors.stops import current
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
@@ -74,7 +75,7 @@ class Exact:
     def largest(
         self, features: NDArray[np.intp], centre: Floats, half: Floats
     ) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None where there are too many vertices to list."""
+        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up."""
         t = self.tables
         D = t.pairs[features]
         middle, radius = centre @ D - t.epsilon, half @ np.abs(D) + t.tolerance
@@ -87,11 +88,16 @@ class Exact:
             alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
         if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
+        stop = current()
         points = _vertices(list(alike), centre, half, free, Fraction(t.epsilon))
+        if stop.now:
+            return None
         best = -np.inf
         at: list[Floats] = []
         seen: dict[bytes, float] = {}
         for x in points:
+            if stop.now:
+                return None
             won = middle > radius
             for row, same in alike.items():
                 won[same] = sum((a * b for a, b in zip(x, row, strict=True)), Fraction(0)) >= Fraction(
@@ -132,7 +138,10 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
 def _vertices(
     rows: list[tuple[Fraction, ...]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
 ) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box."""
+    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box.
+
+    When it is time to stop, only some of them.
+    """
     base = [Fraction(float(c)) for c in centre]
     ends = [
         (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
@@ -145,7 +154,10 @@ def _vertices(
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
         planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
     out: dict[tuple[Fraction, ...], list[Fraction]] = {}
+    stop = current()
     for chosen in combinations(planes, free.size):
+        if stop.now:
+            break
         x = _solved([[*row, rhs] for row, rhs in chosen])
         if x is not None and all(ends[j][0] <= v <= ends[j][1] for j, v in zip(free, x, strict=True)):
             point = list(base)
@@ -171,9 +183,7 @@ def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
     return [row[-1] for row in rows]
 
 
-def fathom_unresolved(
-    boxes: OpenBoxes, exact: Exact, deadline: float, offer: Callable[[Floats], None]
-) -> bool:
+def fathom_unresolved(boxes: OpenBoxes, exact: Exact, offer: Callable[[Floats], None]) -> bool:
     """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
 
     ``offer`` is called with the points that are better than the best.  The boxes for which this worked are named in
@@ -188,7 +198,7 @@ def fathom_unresolved(
             best = box.bound - price
             if best <= boxes.value + boxes.slack:
                 continue
-            if not whitened and time.perf_counter() <= deadline:
+            if not whitened:
                 found = exact.largest(boxes.columns[batch.support], box.centres[0], box.halves[0])
                 if found is not None:
                     best = min(best, found[0] - price)

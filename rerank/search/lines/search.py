@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors.stops import current
+
 if TYPE_CHECKING:
     from rerank.search.tables import Tables
 
@@ -89,7 +91,7 @@ class LineSearch:
     @property
     def late(self) -> bool:
         """Whether it is time to stop."""
-        return time.perf_counter() > self.deadline
+        return time.perf_counter() > self.deadline or current().now
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
         """Best value on ``w + tau u`` and its point, scaled to the cube's surface; on ``features`` if given."""

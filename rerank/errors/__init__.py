@@ -1,4 +1,4 @@
-"""Exceptions of the toolkit: one sentence each, raised at the edge, with what to do."""
+"""How a call ends early: exceptions of ours, one sentence each with what to do, and stops."""
 
 from __future__ import annotations
 
