@@ -1,0 +1,137 @@
+"""How large a search would be: pairs are counted before their differences are made, and too many are refused."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.errors.stops import Stop, current
+from rerank.problem import Problem, RankedList
+
+Floats = NDArray[np.float64]
+
+NUMBERS_A_SECOND = 5e7
+"""Differences of features, over all pairs, that are made in a second; a low estimate."""
+
+BESIDE = 12
+"""Numbers that are held for a pair beside its differences."""
+
+COPIES = 2
+"""Times that a worker holds the pairs: those of a box, and of the boxes inside it that leave some of them undecided."""
+
+MOST_PAIRS = 2**31 - 1
+"""Pairs are numbered in 32 bits."""
+
+
+class OutOfTimeError(Exception):
+    """The time was over before the search could begin."""
+
+
+def check_time(stop: Stop) -> None:
+    """Raise KeyboardInterrupt after Ctrl-C, and :class:`OutOfTimeError` after the deadline."""
+    if stop.asked.is_set():
+        raise KeyboardInterrupt
+    if stop.now:
+        raise OutOfTimeError("The time was over before the search could begin.")
+
+
+@dataclass(frozen=True, eq=False)
+class ListPairs:
+    """The pairs of one list before their differences are made.
+
+    ``level`` (m,) counts the thresholds that an item reaches, 0 for gain 0; the rows ``below`` stand for all different
+    ones, ``count`` times each, by level; ``below[: ends[i]]`` have a lower gain than item ``i``.
+    """
+
+    level: NDArray[np.intp]
+    below: NDArray[np.intp]
+    count: NDArray[np.intp]
+    ends: NDArray[np.intp]
+
+    @property
+    def items(self) -> NDArray[np.intp]:
+        """Items that stand above others."""
+        return np.flatnonzero(self.level > 0)
+
+    @property
+    def number(self) -> int:
+        """How many pairs there are."""
+        return int(self.ends[self.items].sum())
+
+
+def pairs_of(problem: Problem) -> list[ListPairs]:
+    """The pairs of each list; ``n log n`` time and ``n`` numbers."""
+    return [_list_pairs(problem.X, q) for q in problem.lists]
+
+
+def _list_pairs(raw: Floats, q: RankedList) -> ListPairs:
+    """Equal rows of one gain stand in the same pairs: the first is kept, with their count."""
+    level = np.searchsorted(q.thresholds(), q.gains, side="right")
+    _, first_of, count = np.unique(
+        np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True
+    )
+    order = np.argsort(level[first_of], kind="stable")
+    below, count = first_of[order], count[order]
+    return ListPairs(level, below, count, np.searchsorted(level[below], level))
+
+
+def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
+    """The pairs of each list, if there is memory and time for a search of them.
+
+    Raises
+    ------
+    InputError
+        If the search would not fit into the memory of this machine.
+    OutOfTimeError
+        If the time that is left does not even allow to make the differences.
+    """
+    stop, d = current(), problem.n_features
+    check_time(stop)
+    parts = pairs_of(problem)
+    number = sum(part.number for part in parts)
+    needed = 8 * number * (d + BESIDE + COPIES * workers * d)
+    most = memory() * 0.75
+    if needed > most or number > MOST_PAIRS:
+        longest = max(q.rows.size for q in problem.lists)
+        fits = int(longest * min(most / needed, MOST_PAIRS / number) ** 0.5)
+        raise InputError(
+            f"The search would hold {number:,} pairs of {d} features, {needed / 1e9:.3g} GB; lower n_candidates to "
+            f"{fits} or less, or give fewer features."
+        )
+    seconds = number * d / NUMBERS_A_SECOND
+    if seconds > stop.left:
+        raise OutOfTimeError(
+            f"The search did not begin: to prepare {number:,} pairs of {d} features takes about {seconds:.1f} s, and "
+            f"{stop.left:.1f} s were left; raise time_limit or lower n_candidates."
+        )
+    return parts
+
+
+def memory() -> float:
+    """Bytes of memory that this process may use; infinite where that is not known."""
+    found = [np.inf]
+    with suppress(AttributeError, ValueError, OSError):
+        found.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(ValueError, OSError):
+            found.append(float(Path(name).read_text(encoding="ascii")))
+    return float(min(found))
+
+
+def value_without_pairs(problem: Problem, w: Floats) -> float:
+    """``V(w) - C |w|_0`` or a little less, in ``n log n`` time: pairs within rounding of the margin count as lost."""
+    scores = problem.scaled @ w
+    reach = problem.epsilon + 1e-12 * (1.0 + problem.n_features) ** 2
+    value = problem.constant - problem.C * float(np.count_nonzero(w))
+    for unit in problem.units:
+        others = np.sort(scores[unit.negative])
+        lost = others.size - np.searchsorted(others, scores[unit.positive] - reach, side="right")
+        places = np.sort(lost) + np.arange(lost.size)
+        value += unit.factor * float(unit.coefficients[::-1][places].sum())
+    return float(value - 1e-13 * (abs(value) + problem.ideal))
