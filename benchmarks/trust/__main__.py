@@ -30,6 +30,9 @@ class Check:
 
 CHECKS: dict[str, Check] = {
     "agreement": Check("benchmarks.trust.agreement:agreement", 10_000, "instances against exact enumeration"),
+    "proofs": Check("benchmarks.trust.proofs:proofs", 1_000, "proofs of the search, verified"),
+    "mutants": Check("benchmarks.trust.proofs:mutants", 20_000, "altered proofs, each to be refused"),
+    "models": Check("benchmarks.trust.proofs:models", 1, "altered model files, every SIZE-th"),
     "coverage": Check("benchmarks.trust.covered:coverage", ("all",), "lines and branches that tests run"),
 }
 # A check is one line here and one file beside this one.

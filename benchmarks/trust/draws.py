@@ -46,7 +46,8 @@ def extreme(seed: int) -> Instance:
 
 
 def _changed(rng: np.random.Generator, kind: str, p: Problem) -> Problem:
-    X, lists, epsilon = p.X, p.lists, p.epsilon
+    X: Floats = p.X
+    lists, epsilon = p.lists, p.epsilon
     if kind.startswith("weights"):
         lists = tuple(replace(q, weight=float(10.0 ** rng.integers(-12, 13))) for q in lists)
     elif kind.startswith("gains"):
@@ -72,7 +73,7 @@ def _named(rng: np.random.Generator, seed: int, kind: str) -> Instance:
     p = cases[sorted(cases)[int(rng.integers(len(cases)))]]
     n, d = p.X.shape
     graded = bool(rng.random() < 0.5)
-    gains = rng.choice([0.0, 1.0, 3.0], size=n) if graded else (rng.random(n) < 0.4).astype(np.float64)
+    gains = rng.choice([0.0, 1.0, 3.0], size=n) if graded else np.where(rng.random(n) < 0.4, 1.0, 0.0)
     name = str(rng.choice(STATISTICS))
     lists = [ranked_list(parse(name), q.rows, gains[q.rows], weight=q.weight) for q in p.lists]
     problem = Problem.build(
