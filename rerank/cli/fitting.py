@@ -45,8 +45,8 @@ def fit(
         str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")
     ] = "auto",
     formulation: Annotated[
-        str, typer.Option(help="subrank, resolved_rank, mixed, auc or pairwise.")
-    ] = "subrank",
+        str, typer.Option(help="auto, subrank, resolved_rank, mixed, auc or pairwise.")
+    ] = "auto",
     solver: Annotated[str, typer.Option(help="highs, search, none, cbc, scip, glpk, gurobi, ...")] = "highs",
     presolve: Annotated[bool, typer.Option(help="Let the search in weight space go first.")] = True,
     time_limit: Annotated[float, typer.Option(help="Seconds for everything.")] = 60.0,

@@ -59,7 +59,7 @@ def export(
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.export import export as write_program
     from rerank.reranker.files.refit import refitted
-    from rerank.reranker.solve.program import check_formulation
+    from rerank.reranker.solve.program import chosen_formulation
 
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
@@ -72,8 +72,7 @@ def export(
         need_label=True,
     )  # fmt: skip
     state = refitted(doc, table, str(model))
-    name = formulation or state.settings.formulation
-    check_formulation(name, state.settings.statistic)
+    name = chosen_formulation(formulation or state.settings.formulation, state.settings.statistic)
     with working(f"Stating the {name} program ..."):
         choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise", "mixed") else {
             "big_m": big_m, "linking": linking,
@@ -89,6 +88,12 @@ def solve(
     program: Program,
     solver: Annotated[str, typer.Option(help="highs, cbc, scip, glpk, gurobi, ...")] = "highs",
     time_limit: Annotated[float | None, typer.Option(help="Seconds.", show_default=False)] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            help="Solution file to start from; a claim that denies it is refused.", show_default=False
+        ),
+    ] = None,
     solution: Annotated[
         Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.", show_default=False)
     ] = None,
@@ -101,7 +106,7 @@ def solve(
     target = solution or program.with_suffix(".sol")
     check_outputs([program, program.with_suffix(".json")], {"the solution": target})
     with working(f"{solver} solves {program.name} ..."):
-        outcome = gateway.solve_file(program, solver, time_limit=time_limit, solution=target)
+        outcome = gateway.solve_file(program, solver, time_limit=time_limit, start=start, solution=target)
     body = {
         "solver": outcome.solver, "version": outcome.version, "stop": str(outcome.stop), "holds": str(outcome.holds),
         "objective": outcome.objective, "bound": outcome.bound, "seconds": outcome.seconds,
@@ -110,7 +115,7 @@ def solve(
     if as_json:
         answer(body)
     else:
-        bound = "no bound" if not math.isfinite(outcome.bound) else f"bound {outcome.bound:.9g}"
+        bound = "no bound" if not math.isfinite(outcome.bound) else f"bound {outcome.bound:.9g} on its word"
         held = "no solution" if outcome.objective is None else f"objective {outcome.objective:.9g}, {bound}"
         typer.echo(
             f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s"

@@ -51,8 +51,9 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         K, the number of rows of each list that are reranked; rows that share the score at the cut are reranked too.
         None is all rows. "auto" is all rows of lists of up to 2,000 rows, and of lists of any length if every place
         counts in the statistic; else ``max(2 N, 50)`` for a statistic of N places.
-    formulation : {"subrank", "resolved_rank", "mixed", "auc", "pairwise"}
-        The mathematical program for the solver.
+    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise"}
+        The mathematical program for the solver. "auto" is "auc" for AUC and "mixed" for any other statistic: the
+        programs whose optimum is the problem's, so that the solver's bound counts.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
         (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,
@@ -113,7 +114,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         *,
         first_stage: Any = "logistic",
         n_candidates: int | str | None = "auto",
-        formulation: str = "subrank",
+        formulation: str = "auto",
         solver: str = "highs",
         presolve: bool = True,
         time_limit: float | None = 60.0,

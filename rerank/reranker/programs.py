@@ -22,7 +22,7 @@ class ProgramsMixin:
         """
         from rerank.reranker.solve.program import build_model
 
-        return build_model(self._fitted().known_problem(), self.formulation, **choices)
+        return build_model(self._fitted().known_problem(), self._program(), **choices)
 
     def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
@@ -30,7 +30,7 @@ class ProgramsMixin:
         """
         from rerank.reranker.files.export import export
 
-        return export(self._fitted(), self.formulation, path, choices)
+        return export(self._fitted(), self._program(), path, choices)
 
     def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Any:
         """Use the weights of another solver's solution file, polished and recomputed exactly.
@@ -49,13 +49,19 @@ class ProgramsMixin:
         """
         from rerank.reranker.files.export import load_solution
 
-        return self._adopt(load_solution(self._fitted(), self.formulation, path, dialect, choices))
+        return self._adopt(load_solution(self._fitted(), self._program(), path, dialect, choices))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
         from rerank.reranker.files.document import save
 
         save(self._fitted(), path)
+
+    def _program(self) -> str:
+        """Name of the program that ``formulation`` asks for."""
+        from rerank.reranker.solve.program import chosen_formulation
+
+        return chosen_formulation(self.formulation, self._fitted().settings.statistic)
 
     def _fitted(self) -> FittedState:
         check_is_fitted(self, "result_")

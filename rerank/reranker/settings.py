@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.io.options import real, seed, whole
 from rerank.ranks.row_gains import Gain
-from rerank.reranker.solve.program import check_formulation
+from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.registry import names
 from rerank.statistics import RankStatistic, parse
 from rerank.statistics.thinned import Thinned
@@ -84,7 +84,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
     if options["thinning"] is not None:
         statistic = Thinned(statistic, options["thinning"])
     check_solver(options["solver"])
-    check_formulation(options["formulation"], statistic)
+    formulation = chosen_formulation(options["formulation"], statistic)
     if options["gain"] not in ("exponential", "linear"):
         raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
     epsilon = options["epsilon"]
@@ -97,7 +97,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
     return Settings(
         statistic=statistic,
         n_candidates=_candidates(options["n_candidates"]),
-        formulation=options["formulation"],
+        formulation=formulation,
         solver=options["solver"],
         presolve=bool(options["presolve"]),
         epsilon=epsilon,

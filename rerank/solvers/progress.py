@@ -55,7 +55,7 @@ def live(label: str, stream: IO[str] | None = None) -> Iterator[Report | None]:
     with Live(console=Console(file=out), auto_refresh=False, transient=True) as display:
 
         def show(now: Progress) -> None:
-            display.update(Text(f"{label}  {line(now)}"), refresh=True)
+            display.update(Text(f"{label}  {line(now)}", no_wrap=True, overflow="ellipsis"), refresh=True)
 
         yield show
 

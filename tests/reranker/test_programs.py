@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rerank
 from rerank import Reranker, search
 from rerank.errors import CertificateError, InputError
 from rerank.reranker.result import CLOSED
+from rerank.reranker.solve.program import chosen_formulation, shares_optimum
 from rerank.solvers import gateway, highs
 from rerank.solvers.external import Claim
 from rerank.solvers.outcome import Stop
@@ -182,12 +184,45 @@ def test_the_automatic_margin_grows_with_the_rows_of_the_program():
     )
 
 
+@pytest.mark.parametrize(("stat", "program"), [("auc", "auc"), ("dcg@3", "mixed"), ("mrr", "mixed")])
+def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program, tmp_path):
+    X, y = small(3)
+    est = Reranker(stat, solver="highs", presolve=False, **SMALL).fit(X, y)
+    assert est.formulation == "auto" and est.result_.formulation == program
+    assert (est.result_.bound_source, est.result_.status) == ("solver", "optimal_by_solver")
+    assert shares_optimum(
+        chosen_formulation("auto", est.state_.settings.statistic), est.state_.settings.statistic
+    )
+    assert est.build_model().rerank_info.kind == program
+    path, _ = est.export_mps(tmp_path / "p.mps")
+    highs_says = gateway.solve_file(path, solution=tmp_path / "p.sol")
+    assert highs_says.objective is not None and highs_says.holds == "optimal"
+    est.save(tmp_path / "m.json")
+    assert rerank.load(tmp_path / "m.json").formulation == "auto"
+    assert est.load_solution(tmp_path / "p.sol").state_.options["formulation"] == "auto"
+
+
 @pytest.mark.parametrize("formulation", ["auc", "pairwise"])
 def test_formulation_and_statistic_must_fit(formulation):
     with pytest.raises(InputError, match="counts pairs"):
         Reranker("dcg@3", formulation=formulation).fit(*small(0))
     with pytest.raises(InputError, match="did you mean 'subrank'"):
         Reranker("dcg@3", formulation="subrnk").fit(*small(0))
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+def test_what_a_search_prints(capfd, verbose):
+    """Nothing without a terminal, but lines where they were asked for; the last one is what the result says."""
+    X, y = table(3, n=40, d=4)
+    result = (
+        Reranker("auc", first_stage=None, solver="search", time_limit=20, verbose=verbose).fit(X, y).result_
+    )
+    printed = capfd.readouterr()
+    lines = [line for line in printed.err.splitlines() if line.startswith("search")]
+    assert printed.out == "" and bool(lines) == (verbose == 2)
+    if verbose == 2:
+        assert lines[-1].startswith("search ends") and f"incumbent {result.value:.6g}  bound" in lines[-1]
+        assert len(lines) > 1 and all("gap" in line and "nodes" in line for line in lines)
 
 
 def test_the_search_alone_builds_no_model_and_loads_no_solver():

@@ -23,10 +23,27 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FORMULATIONS = ("subrank", "resolved_rank", "mixed", "auc", "pairwise")
+FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
 FEASIBILITY_TOLERANCE = 1e-6
 """Amount by which solvers may violate a row of the program they get."""
+
+
+def chosen_formulation(name: str, statistic: RankStatistic) -> str:
+    """The program for a formulation asked for: "auto" is ``auc`` for AUC and ``mixed`` for any other statistic.
+
+    The optimum of both is that of the problem itself, so the solver's bound is one on the value. They also measured
+    best (``docs/solvers.md``).
+
+    Raises
+    ------
+    InputError
+        As :func:`check_formulation`.
+    """
+    check_formulation(name, statistic)
+    if name != "auto":
+        return name
+    return "auc" if statistic.counts_pairs else "mixed"
 
 
 def check_formulation(name: str, statistic: RankStatistic) -> None:
@@ -44,7 +61,7 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
     if name in ("auc", "pairwise") and not statistic.counts_pairs:
         raise InputError(
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
-            "formulation='subrank' or 'mixed'."
+            "formulation='auto'."
         )
 
 
