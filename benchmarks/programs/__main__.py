@@ -48,7 +48,9 @@ def line(data: Data, entry: Entry, time_limit: float) -> str:
     )
 
 
-def table(n: int, d: int, statistic: RankStatistic, time_limit: float, seed: int) -> None:
+def table(
+    n: int, d: int, statistic: RankStatistic, time_limit: float, seed: int, only: Sequence[str] | None = None
+) -> None:
     """Print the table of one number of items."""
     data = drawn(n, d, seed, statistic)
     # The search counts in the unit of evaluate; raw values need the affine map back.
@@ -64,7 +66,7 @@ def table(n: int, d: int, statistic: RankStatistic, time_limit: float, seed: int
         flush=True,
     )
     for entry in ENTRIES:
-        if not entry.auc_only or statistic.counts_pairs:
+        if (not entry.auc_only or statistic.counts_pairs) and (only is None or entry.name in only):
             print(line(data, entry, time_limit), flush=True)
 
 
@@ -77,6 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--features", type=int, default=3, help="number of features")
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for one solve")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", help="names of the lines to measure, such as subrank mixed auc")
     parser.add_argument(
         "--handover", action="store_true", help="measure building and handing over at n = 200"
     )
@@ -86,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     for n in asked.sizes[:2] if asked.quick else asked.sizes:
         for statistic in asked.statistics:
-            table(n, asked.features, parse(statistic), asked.time_limit, asked.seed)
+            table(n, asked.features, parse(statistic), asked.time_limit, asked.seed, asked.only)
     return 0
 
 
