@@ -197,6 +197,19 @@ def test_fractions_too_long_for_a_file_are_compared_by_their_digest(monkeypatch)
         assert not verify(replace(doc, result=changed), given).holds
 
 
+def test_a_statistic_whose_name_is_too_long_for_a_file():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 1))
+    y = (X[:, 0] + rng.normal(size=700) > 1.5).astype(float)
+    est = Reranker(np.sort(rng.random(700)), solver="search", n_candidates=8).fit(X, y)
+    doc, given = document(est.state_), Table(X, y, None, None, est.state_.feature_names)
+    assert len(est.result_.message) > 10_000 and doc.result["message"].startswith("sha256:")
+    assert state_of(doc).result.message == est.result_.message
+    assert verify(model_file.from_dict(model_file.to_dict(doc)), given).holds
+    changed = {**doc.result, "message": doc.result["message"][:-4] + "0000"}
+    assert not verify(replace(doc, result=changed), given).holds
+
+
 def test_columns_and_labels_have_to_be_those_of_the_fit():
     est, given = fitted("labels")
     doc = document(est.state_)

@@ -19,11 +19,10 @@ from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.affine import thawed
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
 from rerank.reranker.files.document import statistic_of
-from rerank.reranker.files.file_checks import UNFITTED
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, same_scaling
 from rerank.reranker.files.report import Checks
-from rerank.reranker.files.result_json import certificate_entries, gathered
+from rerank.reranker.files.result_json import UNFITTED, certificate_entries, gathered
 from rerank.reranker.fit import fitted_scores
 
 if TYPE_CHECKING:

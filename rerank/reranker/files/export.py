@@ -183,6 +183,6 @@ def _solved_by_file(
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if formulation == state.settings.formulation else {"formulation": formulation}
     return replace(
-        state, options=state.options | asked, weights=best.weights, reranks=True,
+        state, options={**state.options, **asked}, weights=best.weights, reranks=True,
         result=replace(result, status=status, message=message),
     )  # fmt: skip

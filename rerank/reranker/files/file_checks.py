@@ -11,11 +11,8 @@ from rerank.ranks.rationals import is_closed, value_down
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.report import Checks
-from rerank.reranker.files.result_json import gathered
-from rerank.reranker.result import Result, message_of, status_of
-
-UNFITTED = ("already_ideal", "nothing_to_find", "nothing_to_reorder")
-"""Statuses of a fit that ended with the first stage."""
+from rerank.reranker.files.result_json import UNFITTED, gathered, own_message
+from rerank.reranker.result import Result, status_of
 
 
 def check_file(checks: Checks, doc: ModelDocument, result: Result, first_stage: Any, where: str) -> None:
@@ -43,7 +40,9 @@ def check_file(checks: Checks, doc: ModelDocument, result: Result, first_stage: 
     named = (result.bound_solver is not None) == word
     checks.compare("bound on the word of", result.bound_solver, "a solver" if word else None, named,
                    *(() if word else ("result.bound_solver",)))  # fmt: skip
-    _message(checks, result)
+    message = own_message(result)
+    same = result.message == message
+    checks.compare("message", result.message, "the same" if same else message, same, "result.message")
     _solver(checks, doc, result)
     _form(checks, doc, first_stage, where)
 
@@ -115,20 +114,6 @@ def _bound(checks: Checks, result: Result) -> None:
     own = result.program_bound
     wanted = None if own is None else max(own, result.value)
     checks.compare("bound is the program's", result.bound, wanted, result.bound == wanted)
-
-
-def _message(checks: Checks, result: Result) -> None:
-    name = result.statistic_name
-    if result.status in UNFITTED:
-        message = message_of(result.status, name, needed=result.shortlist.least_candidates)
-    else:
-        message = message_of(
-            status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver
-        )
-    if result.status == "first_stage_kept":
-        message = f"{message_of('first_stage_kept', name)} {message}"
-    holds = result.message == message
-    checks.compare("message", result.message, "the same" if holds else message, holds, "result.message")
 
 
 def _solver(checks: Checks, doc: ModelDocument, result: Result) -> None:

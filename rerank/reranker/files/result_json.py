@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.reranker.files.model_fields import MAX_TEXT
-from rerank.reranker.result import STATUSES, Result, ShortlistInfo
+from rerank.reranker.result import STATUSES, Result, ShortlistInfo, message_of, status_of
 
 SOURCES = ("ideal", "search", "solver")
 """Who may say that nothing exceeds a bound."""
+
+UNFITTED = ("already_ideal", "nothing_to_find", "nothing_to_reorder")
+"""Statuses of a fit that ended with the first stage."""
 
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "gain", "epsilon", "C"}
@@ -37,19 +40,31 @@ def result_to_flat(result: Result) -> dict[str, Any]:
             body[field.name] = float(body[field.name])
     if result.certificate is not None:
         body["certificate"] = certificate_entries(result.certificate)
-    return _flattened(body)
+    return _flattened({**body, "message": _shortened(result.message)})
+
+
+def own_message(result: Result) -> str:
+    """The message that follows from status, bound and gap."""
+    name = result.statistic_name
+    if result.status in UNFITTED:
+        return message_of(result.status, name, needed=result.shortlist.least_candidates)
+    message = message_of(
+        status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver
+    )
+    kept = result.status == "first_stage_kept"
+    return f"{message_of('first_stage_kept', name)} {message}" if kept else message
+
+
+def _shortened(text: Any) -> Any:
+    """A text that the file can hold: its SHA-256 where it is too long, enough to compare it with a recomputed one."""
+    if len(str(text)) <= MAX_TEXT:
+        return text
+    return "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
 
 
 def certificate_entries(certificate: Any) -> dict[str, Any]:
-    """Every entry of a certificate by dotted name.
-
-    With hundreds of lists the exact fractions are too long for a text of the file. Then the file holds their SHA-256,
-    which is enough to compare them with recomputed fractions.
-    """
-    return {
-        key: value if len(str(value)) <= MAX_TEXT else "sha256:" + hashlib.sha256(value.encode()).hexdigest()
-        for key, value in _flattened(certificate.to_dict()).items()
-    }
+    """Every entry of a certificate by dotted name; with hundreds of lists its fractions are too long for a file."""
+    return {key: _shortened(value) for key, value in _flattened(certificate.to_dict()).items()}
 
 
 def _certificate(entries: Mapping[str, Any]) -> Any:
@@ -138,7 +153,9 @@ def result_from_flat(
     for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
         if plain[name] not in known:
             raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")
-    return result
+    # A statistic of many coefficients has a name too long for a file, and stands in the message.
+    message = own_message(result) if result.message.startswith("sha256:") else ""
+    return replace(result, message=message) if _shortened(message) == result.message else result
 
 
 def _check_kinds(kind: type, values: Mapping[str, Any], prefix: str) -> None:
