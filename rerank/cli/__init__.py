@@ -2,11 +2,12 @@
 
 Results go to standard output, as text or with ``--json`` as one JSON object; progress and errors go to standard error.
 Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 no solution, 5 the certificate failed,
-2 bad input.
+2 bad input, 130 stopped by Ctrl-C or SIGTERM before there was a result.
 """
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
@@ -17,7 +18,8 @@ from rerank.cli.common import guarded
 app = typer.Typer(
     name="rerank",
     help="Fit the top of a ranked list exactly, with a proved bound. Exit codes: 0 proved optimal or done, "
-    "3 a solution within the limit, 4 no solution, 5 the certificate failed, 2 bad input.",
+    "3 a solution within the limit, 4 no solution, 5 the certificate failed, 2 bad input, "
+    "130 stopped before there was a result.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,5 +60,6 @@ for name, command in (
 
 
 def main() -> None:
-    """Entry point of the ``rerank`` command."""
+    """Entry point of the ``rerank`` command.  SIGTERM does what Ctrl-C does: a fit keeps what it found."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

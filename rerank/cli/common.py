@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rerank.reranker.result import Result
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
+STOPPED = 130  # as shells have it for Ctrl-C
 
 Answer = TypeVar("Answer")
 
@@ -73,6 +74,9 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
             raise typer.Exit(
                 next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)
             ) from None
+        except KeyboardInterrupt:
+            say("rerank: Stopped before there was a result; nothing was written.")
+            raise typer.Exit(STOPPED) from None
         except MemoryError:
             say("rerank: There is not enough memory for this; pass a smaller table or fewer candidates.")
             raise typer.Exit(BAD_INPUT) from None

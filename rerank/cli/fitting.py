@@ -50,6 +50,12 @@ def fit(
     solver: Annotated[str, typer.Option(help="highs, search, none, cbc, scip, glpk, gurobi, ...")] = "highs",
     presolve: Annotated[bool, typer.Option(help="Let the search in weight space go first.")] = True,
     time_limit: Annotated[float, typer.Option(help="Seconds for everything.")] = 60.0,
+    node_limit: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop the search after so many boxes, at the same place on every run.", show_default=False
+        ),
+    ] = None,
     epsilon: Annotated[str, typer.Option(help="Margin in units of the scaled score, or auto.")] = "auto",
     price: Annotated[
         float, typer.Option("--C", help="Price of one feature, in the unit of the statistic.")
@@ -97,8 +103,8 @@ def fit(
     est = Reranker(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
-        epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive, gain=gain,
-        thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
+        node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
+        gain=gain, thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")

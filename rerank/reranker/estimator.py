@@ -24,7 +24,7 @@ from rerank.io.arrays import check_matrix
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, checked
-from rerank.reranker.fit import fit
+from rerank.reranker.fit import enough_memory, fit
 from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.ranking import RankingMixin
 from rerank.reranker.settings import check
@@ -61,7 +61,9 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     presolve : bool
         Run the search first; with False the solver gets the plain program.
     time_limit : float or None
-        Seconds for the whole ``fit``.
+        Seconds for the whole ``fit``. A first stage that is not of this package runs to its end.
+    node_limit : int or None
+        Boxes of the search, and nodes of a solver, after which each stops: at the same place on every run.
     epsilon : float or "auto"
         Margin by which a relevant row has to beat another, in units of the scaled score.
     C : float
@@ -82,7 +84,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     n_jobs : int or None
         Cores of the search and threads of HiGHS; None for 1, -1 for all.
     random_state : int, RandomState or None
-        Seed; None is 0, so that two fits give the same result.
+        Seed; None is 0. Two fits give the same result, unless ``time_limit`` ends them.
     verbose : int
         1 for a live line while HiGHS works, 2 for its log.
 
@@ -104,8 +106,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         False if the first stage is kept as it is.
     state_ : FittedState
         The whole fitted state as one frozen object, which files store.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         solver: str = "highs",
         presolve: bool = True,
         time_limit: float | None = 60.0,
+        node_limit: int | None = None,
         epsilon: float | str = "auto",
         C: float = 0.0,
         max_features: int | None = None,
@@ -137,6 +139,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.solver = solver
         self.presolve = presolve
         self.time_limit = time_limit
+        self.node_limit = node_limit
         self.epsilon = epsilon
         self.C = C
         self.max_features = max_features
@@ -186,6 +189,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         """
         return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
 
+    @enough_memory()
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
         names: tuple[str, ...] = (),
@@ -197,9 +201,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         frame = hasattr(self, "feature_names_in_")
         known = tuple(map(str, self.feature_names_in_)) if frame else names
         columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
-        data, weights = checked(
-            table, y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains
-        )
+        given = (y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains)
+        data, weights = checked(table, *given)
         options = self.get_params(deep=False)
         fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
         return self._adopt(replace(fitted, frame=frame, named=bool(known)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InputError
+from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.theorem import theorem_applies
@@ -28,6 +31,9 @@ from rerank.reranker.training import Training, prepare
 
 Floats = NDArray[np.float64]
 
+FIRST_STAGE_SHARE = 0.4
+"""Share of the time for a first stage of this package; others run to their end."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Staged:
@@ -40,6 +46,7 @@ class _Staged:
     stage: FirstStage | None
     scores: Floats | None
     training: Training
+    late: str = ""
 
     @cached_property
     def before(self) -> float | None:
@@ -51,7 +58,7 @@ class _Staged:
         training, settings = self.training, self.settings
         problem = training.problem
         return Result.of(
-            solution,
+            solution.noting(self.late) if self.late else solution,
             statistic=statistic, status=status, message=message,
             statistic_name=settings.statistic.name, gain=settings.gain, C=settings.C, solver=settings.solver,
             epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
@@ -89,9 +96,10 @@ def fit(
         For the first stage.
     """
     with clock.phase("first_stage"):
-        stage = fit_first_stage(
-            settings.first_stage, data.X, data.y, data.qid, sample_weight, random_state=settings.seed
-        )
+        with limited(clock.share(FIRST_STAGE_SHARE)):
+            stage = fit_first_stage(
+                settings.first_stage, data.X, data.y, data.qid, sample_weight, random_state=settings.seed
+            )
         scores = None if stage is None else stage.scores(data.X)
         n_candidates = None if stage is None else settings.candidates(data.longest_list)
         settings = replace(settings, n_candidates=n_candidates)
@@ -100,7 +108,7 @@ def fit(
             epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
-    staged = _Staged(data, settings, options, clock, stage, scores, training)
+    staged = _Staged(data, settings, options, clock, stage, scores, training, _late(clock))
     problem, before = training.problem, staged.before
     if problem is None or training.nothing or _is_ideal(before, problem):
         return _nothing_to_do(staged)
@@ -111,6 +119,28 @@ def fit(
     if settings.solver == "none":
         return _compared(staged, problem, _unsolved(problem, start))
     return _compared(staged, problem, solve(problem, settings, clock, start))
+
+
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """Turn a MemoryError of the block into an :class:`InputError` with advice."""
+    try:
+        yield
+    except MemoryError as error:
+        raise InputError(
+            f"There is not enough memory for this fit ({str(error) or 'of an unknown size'}); lower n_candidates or "
+            "n_jobs, or give fewer rows or features."
+        ) from error
+
+
+def _late(clock: Clock) -> str:
+    """A note if the first stage used up the time, or ``""``."""
+    if clock.remaining > 0:
+        return ""
+    return (
+        f"The first stage and the shortlist took {clock.seconds['first_stage']:.1f} s, which is all of the time_limit "
+        "or more: nothing was left for the search."
+    )
 
 
 def _is_ideal(before: float | None, problem: Problem) -> bool:

@@ -60,6 +60,7 @@ class Settings:
     first_stage: Any = None
     proof: bool = False
     verbose: int = 0
+    node_limit: int | None = None
 
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
@@ -110,6 +111,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         first_stage=options["first_stage"],
         proof=bool(options.get("proof", False)),
         verbose=int(options["verbose"]),
+        node_limit=_count("node_limit", options.get("node_limit")),
     )
 
 

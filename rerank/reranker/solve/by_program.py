@@ -1,4 +1,4 @@
-"""Solves mathematical programs: to confirm a proof, to go on where the search stopped, or to give the whole answer.
+"""Solves mathematical programs after a search: to confirm its proof, or to go on where it stopped.
 
 HiGHS takes the program's arrays, any other solver its file.
 """
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import CertificateError, NoSolutionError, SolverError
+from rerank.errors import CertificateError, SolverError
+from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
-from rerank.reranker.solve.program import Stated, estimated_size, normalised, shares_optimum, state
+from rerank.reranker.solve.program import Stated, estimated_size, state
 from rerank.reranker.solve.verified import Verified, polished, summed, verified
 from rerank.solvers.answers import beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-START_SECONDS = 0.5
-"""Most seconds of line search before a program alone."""
-
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """Most seconds, and largest share of the time left, for a program that confirms a proof."""
+
+CLAIM_SECONDS = 0.5
+"""Seconds for polishing a solver's weights if it left no time; without polishing its claim may not hold."""
 
 NONZEROS_A_SECOND = 60_000
 """Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
@@ -68,10 +69,10 @@ def confirm(
             "cannot confirm them."
         )
     try:
-        outcome = _run(stated, settings, clock, budget, x)
+        outcome = run(stated, settings, clock, budget, x)
     except SolverError as error:
         return solution.noting(f"The proof stands without a second opinion: {error}")
-    return _compared(problem, _with_outcome(solution, stated, outcome), stated, outcome)
+    return _compared(problem, with_outcome(solution, stated, outcome), stated, outcome)
 
 
 def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
@@ -108,76 +109,30 @@ def proceed(
     solution = replace(solution, formulation="mixed", model_size=stated.size)
     try:
         limit = clock.share(1.0, reserve=0.3)
-        outcome = _run(stated, settings, clock, limit, x, cutoff=solution.value)
+        outcome = run(stated, settings, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
-    claim = _claimed(stated, outcome)
-    if claim is not None and outcome.x is not None and not is_closed(claim - solution.value, claim, summed(problem)):
+    claim = claimed(stated, outcome)
+    if (
+        claim is not None
+        and outcome.x is not None
+        and not is_closed(claim - solution.value, claim, summed(problem))
+    ):
         with clock.phase("certificate"):
-            solution = _holding(solution, polished(problem, stated.weights(outcome.x), claim))
-    outcome = _checked(stated, outcome, solution.weights)
-    solution = _with_outcome(solution, stated, outcome)
+            with limited(clock.remaining + CLAIM_SECONDS):
+                solution = _holding(solution, polished(problem, stated.weights(outcome.x), claim))
+    outcome = checked(stated, outcome, solution.weights)
+    solution = with_outcome(solution, stated, outcome)
     # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
     program_bound = max(outcome.bound + stated.constant, solution.value)
     if not is_closed(searched - program_bound, searched, summed(problem)):
-        return replace(
-            solution, bound=program_bound, bound_source="solver", bound_solver=outcome.who
-        ).noting(f"The search had proved {searched:.9g} as a bound; the smaller one is on the word of {outcome.who}.")
-    return solution
-
-
-def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
-    """Solve the plain program of ``settings.formulation``, with a start from a short line search."""
-    name = settings.formulation
-    with clock.phase("start"):
-        w, start_value = _improved(problem, settings, clock, start)
-    with clock.phase("build"):
-        stated = state(problem, name)
-        x, violated = stated.point(w)
-        # No weights at all are feasible in every program, and so a value that is known.
-        known = x if x is not None else stated.point(np.zeros_like(w))[0]
-    unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
-    outcome = _run(stated, settings, clock, clock.share(1.0, reserve=0.3), known)
-    with clock.phase("certificate"):
-        best = verified(problem, w)
-        if outcome.x is not None:
-            claim = _claimed(stated, outcome)
-            best = max(best, polished(problem, stated.weights(outcome.x), claim), key=lambda one: one.value)
-            outcome = _checked(stated, outcome, best.weights)
-        elif known is None and not w.any():
-            raise NoSolutionError(
-                f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use "
-                "presolve=True."
-            )
-    solution = Solution(
-        weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
-        start_value=start_value, formulation=name, model_size=stated.size, notes=() if x is not None else (unused,),
-    )  # fmt: skip
-    solution = _with_outcome(solution, stated, outcome)
-    if shares_optimum(name, settings.statistic):
-        bound = max(outcome.bound + stated.constant, best.value)
-        return replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
-    if outcome.holds == "optimal":
-        return solution.noting(
-            f"{outcome.solver} closed the {name} program at {solution.program_value:.9g}; that program asks more than "
-            "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
+        return replace(solution, bound=program_bound, bound_source="solver", bound_solver=outcome.who).noting(
+            f"The search had proved {searched:.9g} as a bound; the smaller one is on the word of {outcome.who}."
         )
     return solution
 
 
-def _improved(
-    problem: Problem, settings: Settings, clock: Clock, start: Floats | None
-) -> tuple[Floats, float]:
-    """Start weights after exact line search, and their value."""
-    from rerank import search
-
-    clock.excuse("compile", search.ready())
-    limit = min(START_SECONDS, clock.remaining * 0.1)
-    w, value = search.line_search(problem, start=start, time_limit=limit, random_state=settings.seed)
-    return normalised(np.asarray(w, dtype=np.float64)), float(value)
-
-
-def _run(
+def run(
     stated: Stated, settings: Settings, clock: Clock, limit: float | None, start: Floats | None,
     cutoff: float | None = None,
 ) -> Outcome:  # fmt: skip
@@ -188,6 +143,7 @@ def _run(
         options = Options(
             time_limit=limit,
             threads=effective_n_jobs(settings.n_jobs),
+            node_limit=settings.node_limit,
             seed=settings.seed % 2**31,
             cutoff=None if cutoff is None else cutoff - stated.constant,
             verbose=settings.verbose,
@@ -195,7 +151,10 @@ def _run(
         if settings.solver == "highs":
             from rerank.solvers import highs
 
-            return highs.solve(stated.program, options, start=start)
+            # Nor do HiGHS's callbacks survive a KeyboardInterrupt.
+            return protected(
+                lambda: highs.solve(stated.program, options, start=start, cancel=current().asked)
+            )[0]
         return _through_file(stated, settings.solver, options, start)
 
 
@@ -211,7 +170,7 @@ def _through_file(stated: Stated, solver: str, options: Options, start: Floats |
         return gateway.solve_file(path, solver, options=options, start=start)
 
 
-def _claimed(stated: Stated, outcome: Outcome) -> float | None:
+def claimed(stated: Stated, outcome: Outcome) -> float | None:
     """Value that a solver claims for its point, without what it owes to binaries that are not quite whole."""
     if outcome.x is None or outcome.objective is None:
         return None
@@ -220,13 +179,13 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
     return outcome.objective - float(p.cost @ missed) + stated.constant
 
 
-def _checked(stated: Stated, outcome: Outcome, w: Floats) -> Outcome:
+def checked(stated: Stated, outcome: Outcome, w: Floats) -> Outcome:
     """The outcome, refused where it denies weights that were verified and are feasible in the program."""
     x, _ = stated.point(w)
     return outcome if x is None else beside(outcome, Point.of(stated.program, x))
 
 
-def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
+def with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
     """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,

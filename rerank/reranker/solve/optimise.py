@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import CertificateError
+from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
-from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
+from rerank.reranker.solve.alone import alone
+from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin
 from rerank.reranker.solve.verified import polished, summed
 from rerank.solvers.outcome import Progress
@@ -34,6 +36,11 @@ Floats = NDArray[np.float64]
 
 SEARCH_SHARE = 0.7
 """The search's share of the time when a program may follow."""
+
+POLISH_SHARE = 0.5
+"""Share of the time that is left for polishing what the search found."""
+
+INTERRUPTED = "Stopped by Ctrl-C."
 
 
 def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | None = None) -> Solution:
@@ -75,7 +82,10 @@ def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
     if problem.ideal <= bound:
         bound, source = max(problem.ideal, solution.value), "ideal"
     return replace(
-        solution, bound=bound, bound_source=source, bound_solver=solution.bound_solver if source == "solver" else None
+        solution,
+        bound=bound,
+        bound_source=source,
+        bound_solver=solution.bound_solver if source == "solver" else None,
     )
 
 
@@ -87,13 +97,18 @@ def _search_then_program(
     solution, found = _searched(problem, settings, clock, start, limit)
     if found.interrupted:
         return solution
-    if any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)):
-        return confirm(problem, settings, clock, solution, found)
-    if not fits:
-        return solution.noting(
-            "The mixed program would be too large to help in the time, so the search had all of it."
-        )
-    return proceed(problem, settings, clock, solution, found)
+    try:
+        if any(
+            is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)
+        ):
+            return confirm(problem, settings, clock, solution, found)
+        if not fits:
+            return solution.noting(
+                "The mixed program would be too large to help in the time, so the search had all of it."
+            )
+        return proceed(problem, settings, clock, solution, found)
+    except KeyboardInterrupt:
+        return solution.noting(INTERRUPTED)
 
 
 def _searched(
@@ -111,11 +126,13 @@ def _searched(
             random_state=settings.seed,
             proof=settings.proof,
             progress=show,
+            node_limit=settings.node_limit,
         )
     if settings.verbose > 1:
         printed("search ends")(Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes)))
     with clock.phase("certificate"):
-        best = polished(problem, np.asarray(found.weights, dtype=np.float64))
+        with limited(clock.share(POLISH_SHARE)):
+            best = polished(problem, np.asarray(found.weights, dtype=np.float64))
     if not is_closed(found.value - best.value, found.value, summed(problem)):
         raise CertificateError(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
@@ -125,13 +142,16 @@ def _searched(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=found.bound, bound_source="search",
         start_value=found.start_value, nodes=int(found.nodes), proof=found.proof,
     )  # fmt: skip
-    return (solution.noting("Stopped by Ctrl-C.") if found.interrupted else solution), found
+    notes = [note for note in (found.note, INTERRUPTED if found.interrupted else "") if note]
+    return solution.noting(*notes), found
 
 
 @contextmanager
 def _shown(verbose: int) -> Iterator[Callable[[Any], None] | None]:
     """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on."""
-    with live("search") if verbose == 1 else nullcontext(printed("search") if verbose > 1 else None) as report:
+    with (
+        live("search") if verbose == 1 else nullcontext(printed("search") if verbose > 1 else None) as report
+    ):
 
         def show(now: Any) -> None:
             assert report is not None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.errors.stops import current
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -30,7 +31,8 @@ def polish(
 ) -> Floats:
     """Weights with the widest smallest margin over the pairs won.
 
-    Only violated rows are added to the linear program, so 20,000 pairs cost about as much as 200.
+    Only violated rows are added to the linear program, so 20,000 pairs cost about as much as 200. Inside
+    :func:`rerank.errors.stops.limited` no linear program is begun after the deadline.
 
     Parameters
     ----------
@@ -95,6 +97,8 @@ def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats) -> Fl
     best, best_margin = w, -np.inf
     active = _lowest(_margins(X, pairs, w), 4 * w.size + 20)
     for _ in range(MOST_ROUNDS):
+        if current().now:
+            break
         solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high)
         if solved is None:
             break
