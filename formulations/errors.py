@@ -15,3 +15,8 @@ class FileFormatError(FormulationError):
 
 class FormulationWarning(UserWarning):
     """A program that can be stated but probably says something else than was meant."""
+
+
+def shortened(text: str) -> str:
+    """A text for a sentence, without the middle of a long one: names in a file may be of any length."""
+    return text if len(text) <= 300 else f"{text[:180]} ... {text[-100:]}"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from formulations.errors import FileFormatError, FormulationError
+from formulations.errors import FileFormatError, FormulationError, shortened
 from formulations.files import file_bytes, parsed_json, replace_all
 from formulations.mps_lines import check, fresh_names, lines, portable
 from formulations.mps_parser import parse
@@ -199,7 +199,7 @@ def _restored(program: Program, card: Mapping[str, Any]) -> Program:
         old_row = _renamed(card["renamed_rows"], row)
     except (KeyError, TypeError) as error:
         raise FileFormatError(
-            f"The sidecar names {error}, which the model file does not have; export both again."
+            f"The sidecar names {shortened(str(error))}, which the model file does not have; export both again."
         ) from error
     return replace(
         program,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from formulations.errors import FileFormatError
+from formulations.errors import FileFormatError, shortened
 from formulations.program import Program
 
 
@@ -63,7 +63,7 @@ class Contents:
 
     def error(self, what: str) -> FileFormatError:
         """An error at the line being looked at."""
-        return FileFormatError(f"{self.source}, line {self.number}: {what}.")
+        return FileFormatError(f"{self.source}, line {self.number}: {shortened(what)}.")
 
     def program(self) -> Program:
         """The program, once the file is read to its end."""

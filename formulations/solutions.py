@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from formulations.dialects import DIALECTS
 from formulations.dialects.raw import PointlessError, Raw, UnreadableError
-from formulations.errors import FileFormatError
+from formulations.errors import FileFormatError, shortened
 from formulations.files import file_bytes
 from formulations.mps_lines import portable
 from formulations.program import Program
@@ -90,9 +90,9 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     try:
         raw = found.read(lines)
     except PointlessError as error:
-        raise NoPointError(f"{source}, line {error.line}: {error}.", error.status) from None
+        raise NoPointError(f"{source}, line {error.line}: {shortened(str(error))}.", error.status) from None
     except UnreadableError as error:
-        raise FileFormatError(f"{source}, line {error.line}: {error} ({found.solver}).") from None
+        raise FileFormatError(f"{source}, line {error.line}: {shortened(str(error))} ({found.solver}).") from None
     return Solution(_by_column(raw, program, source), raw.status, found.solver)
 
 
@@ -126,7 +126,7 @@ def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:
     unknown = named.keys() - set(written)
     if unknown:
         raise FileFormatError(
-            f"{source} names {min(unknown)!r}, which is no column of the program: it is of another model."
+            f"{source} names {shortened(min(unknown))!r}, which is no column of the program: it is of another model."
         )
     missing = [name for name in written if name not in named]
     if missing and not raw.omits_zeros:

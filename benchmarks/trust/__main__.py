@@ -20,19 +20,23 @@ from benchmarks.trust.summary import Summary
 class Check:
     """Where a check's function stands (``module:function``), its standard size and what it does.
 
-    A size that is a tuple is a list of words, such as the rooms to mutate.
+    A size that is a tuple is a list of words, such as the rooms to mutate. The function of a `timed` check takes
+    ``minutes`` too.
     """
 
     home: str
     standard: int | float | tuple[str, ...]
     help: str
+    timed: bool = False
 
 
 CHECKS: dict[str, Check] = {
     "agreement": Check("benchmarks.trust.agreement:agreement", 10_000, "instances against exact enumeration"),
+    "invariance": Check("benchmarks.trust.invariance:invariance", 1_000, "problems moved, permuted, parted"),
     "proofs": Check("benchmarks.trust.proofs:proofs", 1_000, "proofs of the search, verified"),
     "mutants": Check("benchmarks.trust.proofs:mutants", 20_000, "altered proofs, each to be refused"),
     "models": Check("benchmarks.trust.proofs:models", 1, "altered model files, every SIZE-th"),
+    "fuzz": Check("benchmarks.trust.fuzz:fuzz", 20_000, "damaged files for each reader", timed=True),
     "coverage": Check("benchmarks.trust.covered:coverage", ("all",), "lines and branches that tests run"),
 }
 # A check is one line here and one file beside this one.
@@ -53,19 +57,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--minutes", type=float, help="end of --fuzz, if it comes before the size")
     asked = vars(parser.parse_args(arguments))
     chosen = {name: asked[name] for name in CHECKS if asked[name] is not None}
     wrong = 0
     for name, size in (chosen or {name: check.standard for name, check in CHECKS.items()}).items():
-        wrong += len(run(name, size or CHECKS[name].standard, asked["first"], asked["jobs"]).failures)
+        wrong += len(
+            run(name, size or CHECKS[name].standard, asked["first"], asked["jobs"], asked["minutes"]).failures
+        )
     return 1 if wrong else 0
 
 
-def run(name: str, size: int | float | Sequence[str], first: int, jobs: int) -> Summary:
+def run(
+    name: str, size: int | float | Sequence[str], first: int, jobs: int, minutes: float | None = None
+) -> Summary:
     """Run one check and print its line."""
     module, _, function = CHECKS[name].home.partition(":")
+    limit = {"minutes": minutes} if CHECKS[name].timed and minutes is not None else {}
     begun = time.perf_counter()
-    summary: Summary = getattr(importlib.import_module(module), function)(size, first, jobs)
+    summary: Summary = getattr(importlib.import_module(module), function)(size, first, jobs, **limit)
     print(f"{name}: {summary}; {time.perf_counter() - begun:.0f} s in all, {jobs} processes", flush=True)
     return summary
 

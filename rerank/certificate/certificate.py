@@ -109,8 +109,8 @@ class Certificate:
                 data_sha256=str(plain["data_sha256"]),
                 **counts,
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"This is not a certificate ({error!r}); write one with to_dict().") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"This is not a certificate ({repr(error)[:120]}); write one with to_dict().") from None
 
 
 def certify(problem: Problem, w: ArrayLike) -> Certificate:

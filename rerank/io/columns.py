@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rerank.errors import InputError, similar
-from rerank.io.lines import Path
+from rerank.io.lines import Path, named
 
 LIST_NAMES = frozenset({
     "qid", "query", "queryid", "querynumber", "qnum", "qno", "listid", "groupid", "session", "sessionid",
@@ -22,7 +22,7 @@ def distinct(path: Path, names: Sequence[str]) -> None:
         if first.setdefault(name, place) != place:
             places = f"columns {first[name] + 1} and {place + 1}"
             raise InputError(
-                f"{path}: the name {name!r} stands over {places}; give every column its own name."
+                f"{path}: the name {named(name)} stands over {places}; give every column its own name."
             )
 
 
@@ -38,14 +38,14 @@ def _found(path: Path, places: dict[str, int], wanted: str) -> int:
     lower = {name.lower(): name for name in names[:_MOST_COMPARED]}
     close = [lower[name] for name in similar(wanted.lower()[:100], lower)]
     advice = f"nearest: {some(close)}" if close else f"its columns are {some(names)}"
-    raise InputError(f"{path} has no column {wanted!r}; {advice}.")
+    raise InputError(f"{path} has no column {named(wanted)}; {advice}.")
 
 
 def roles_of(path: Path, names: Sequence[str], roles: dict[str, str | None]) -> dict[str, int]:
     """The column of each role that is given, no column in two roles."""
     place = {role: find(path, names, name) for role, name in roles.items() if name is not None}
     if len(set(place.values())) < len(place):
-        given = ", ".join(f"{role}={names[column]!r}" for role, column in place.items())
+        given = ", ".join(f"{role}={named(names[column])}" for role, column in place.items())
         raise InputError(f"{path}: one column is given two roles ({given}); name a column for each.")
     return place
 
@@ -59,7 +59,9 @@ def named_features(
     taken = set(place.values())
     for column in chosen:
         if column in taken:
-            raise InputError(f"{path}: the column {names[column]!r} is named twice; name each column once.")
+            raise InputError(
+                f"{path}: the column {named(names[column])} is named twice; name each column once."
+            )
         taken.add(column)
     return chosen
 
@@ -77,12 +79,12 @@ def refuse_forgotten_list(
         name = names[column]
         if name.lower().translate(_MARKS) in LIST_NAMES:
             raise InputError(
-                f"{path}: the column {name!r} is called like the id of a list, and no column was named as such; "
-                f"pass qid={name!r} (--qid {name}), or name the columns to use with features (--features)."
+                f"{path}: the column {named(name)} is called like the id of a list, and no column was named as such; "
+                f"pass qid={named(name)} (--qid {named(name)}), or name the columns to use with features (--features)."
             )
 
 
 def some(names: Sequence[str], most: int = 8) -> str:
     """The first few distinct names, for a sentence."""
     different = list(dict.fromkeys(names))
-    return ", ".join(repr(name) for name in different[:most]) + (" ..." if len(different) > most else "")
+    return ", ".join(named(name) for name in different[:most]) + (" ..." if len(different) > most else "")

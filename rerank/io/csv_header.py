@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rerank.errors import InputError
 from rerank.io.columns import distinct, named_features, refuse_forgotten_list
-from rerank.io.lines import MISSING, Path, no_number, number, wrong
+from rerank.io.lines import MISSING, Path, named, no_number, number, wrong
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
@@ -22,7 +22,7 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
         raise wrong(path, first[0], found, "name the column or drop it")
     other = next((mark for mark in ",;\t|" if mark != delimiter and mark in names[0]), None)
     if len(names) == 1 and other:
-        found = f"there is one column, {names[0][:40]!r}, that holds {other!r}"
+        found = f"there is one column, {named(names[0][:40])}, that holds {other!r}"
         option = "tab" if other == "\t" else repr(other)
         raise wrong(path, first[0], found, f"pass delimiter={other!r} (--delimiter {option})")
     distinct(path, names)
@@ -49,7 +49,7 @@ def choose_features(
         # Whether the column is a number or a text cannot be told from a missing first cell, and guessing
         # would drop a feature without a word.
         if cells[column].strip().lower() in MISSING:
-            raise no_number(path, line, repr(names[column]), cells[column])
+            raise no_number(path, line, named(names[column]), cells[column])
         (numeric if _reads_as_number(cells[column]) else text).append(column)
     return numeric, text
 

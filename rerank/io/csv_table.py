@@ -12,7 +12,7 @@ from rerank.io.atomic import together, writing
 from rerank.io.bounded import within_memory
 from rerank.io.columns import distinct, roles_of, some
 from rerank.io.csv_header import choose_features, is_number, read_header, value_of
-from rerank.io.lines import MISSING, Path, first_bad, no_number, numbered_lines, spelled, wrong
+from rerank.io.lines import MISSING, Path, first_bad, named, no_number, numbered_lines, spelled, wrong
 from rerank.io.table import Floats, Table, Words, words
 
 
@@ -100,9 +100,7 @@ class _Columns:
                 raise self._no_number(line, column, cells[column]) from None
         for column in self.text:
             if is_number(cells[column]):
-                found = (
-                    f"column {self.names[column]!r} holds the number {cells[column].strip()[:40]} after text"
-                )
+                found = f"column {named(self.names[column])} holds the number {cells[column].strip()[:40]} after text"
                 raise wrong(
                     self.path, line, found, "correct the column, or name the columns to use as features"
                 )
@@ -110,7 +108,7 @@ class _Columns:
             word = cells[self.place[role]].strip()
             if not word:
                 raise wrong(
-                    self.path, line, f"column {self.names[self.place[role]]!r} is empty", "fill it in"
+                    self.path, line, f"column {named(self.names[self.place[role]])} is empty", "fill it in"
                 )
             # Equal words share one object: a list id stands in many rows.
             taken.append(self.known.setdefault(word, word))
@@ -119,8 +117,8 @@ class _Columns:
     def _no_number(self, line: int, column: int, cell: str) -> InputError:
         word = cell.strip()
         if column != self.place.get("label") or word.lower() in MISSING:
-            return no_number(self.path, line, repr(self.names[column]), cell)
-        found = f"column {self.names[column]!r} holds {word[:40]!r} where a number is expected"
+            return no_number(self.path, line, named(self.names[column]), cell)
+        found = f"column {named(self.names[column])} holds {word[:40]!r} where a number is expected"
         advice = f"if labels are words, name the one to find: positive={word[:40]!r} (--positive-label)"
         return wrong(self.path, line, found, advice)
 
@@ -130,13 +128,13 @@ class _Columns:
         block = np.frombuffer(self.values, dtype=np.float64).reshape(len(lines), len(self.numeric))
         if bad := first_bad(np.any(~np.isfinite(block), axis=1), lines):
             j = int(np.argmin(np.isfinite(block[bad[0]])))
-            raise no_number(self.path, bad[1], repr(self.names[self.numeric[j]]), str(block[bad[0], j]))
+            raise no_number(self.path, bad[1], named(self.names[self.numeric[j]]), str(block[bad[0], j]))
         d = len(self.chosen)
         rest = dict(zip(self.rest, block.T[d:]))
         for role, values in rest.items():
             if bad := first_bad(values < 0, lines):
                 name = self.names[self.place[role]]
-                found = f"column {name!r} holds {values[bad[0]]:g}, but a {role} is 0 or more"
+                found = f"column {named(name)} holds {values[bad[0]]:g}, but a {role} is 0 or more"
                 raise wrong(self.path, bad[1], found, "correct it")
         notes: tuple[str, ...] = ()
         if self.text:
@@ -159,7 +157,7 @@ class _Columns:
         if self.positive not in seen:
             column = self.names[self.place["label"]]
             raise InputError(
-                f"{self.path}: no row has {self.positive!r} in column {column!r}; it holds {some(seen)}."
+                f"{self.path}: no row has {named(str(self.positive))} in column {named(column)}; it holds {some(seen)}."
             )
         return np.array([word == self.positive for word in seen], dtype=np.float64)
 

@@ -89,6 +89,11 @@ def no_number(path: Path, line: int, column: str, text: str) -> InputError:
     )
 
 
+def named(name: str) -> str:
+    """A name from a file in quotes, for a sentence; only the beginning of a long one."""
+    return repr(name if len(name) <= 60 else name[:57] + "...")
+
+
 def first_bad(bad: NDArray[np.bool_], lines: NDArray[np.int64]) -> tuple[int, int] | None:
     """Return (row, line in the file) of the first True, or None."""
     rows = np.flatnonzero(bad)

@@ -11,7 +11,7 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
 from rerank.io.columns import distinct, named_features, refuse_forgotten_list, roles_of, some
-from rerank.io.lines import Path
+from rerank.io.lines import Path, named
 from rerank.io.svmlight import MAX_CELLS
 from rerank.io.table import Floats, Table, Words
 
@@ -110,7 +110,9 @@ def _features(
         chosen, others = [j for j in free if numeric[j]], [j for j in free if not numeric[j]]
     for j in chosen:
         if not numeric[j]:
-            raise InputError(f"{path}: column {names[j]!r} holds no numbers; convert it, or leave it out.")
+            raise InputError(
+                f"{path}: column {named(names[j])} holds no numbers; convert it, or leave it out."
+            )
     if not chosen:
         raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
     return chosen, others
@@ -150,14 +152,14 @@ class _Reader:
         except (TypeError, ValueError):
             advice = "if labels are words, name the one to find: positive=... (--positive-label)"
             raise InputError(
-                f"{self.path}: column {self.names[column]!r} holds no numbers; {advice}."
+                f"{self.path}: column {named(self.names[column])} holds no numbers; {advice}."
             ) from None
         result = array.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(result))
         if bad.size:
             found = f"holds {result[bad[0]]} in row {self.rows + int(bad[0])}, which is not finite"
             raise InputError(
-                f"{self.path}: column {self.names[column]!r} {found}; fill it in or drop the row."
+                f"{self.path}: column {named(self.names[column])} {found}; fill it in or drop the row."
             )
         return result
 
@@ -166,14 +168,14 @@ class _Reader:
         texts = [str(value).strip() for value in values.to_pylist()]
         if "" in texts:
             found = f"is empty in row {self.rows + texts.index('')}"
-            raise InputError(f"{self.path}: column {self.names[column]!r} {found}; fill it in.")
+            raise InputError(f"{self.path}: column {named(self.names[column])} {found}; fill it in.")
         return [self.known.setdefault(text, text) for text in texts]
 
     def _complete(self, values: Any, column: int) -> None:
         if values.null_count:
             row = self.rows + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
             raise InputError(
-                f"{self.path}: column {self.names[column]!r} has no value in row {row}; fill it in or drop the row."
+                f"{self.path}: column {named(self.names[column])} has no value in row {row}; fill it in or drop the row."
             )
 
     def table(self, others: list[int]) -> Table:
@@ -205,7 +207,7 @@ class _Reader:
         if self.positive not in seen:
             name = self.names[self.place["label"]]
             raise InputError(
-                f"{self.path}: no row has {self.positive!r} in column {name!r}; it holds {some(seen)}."
+                f"{self.path}: no row has {named(str(self.positive))} in column {named(name)}; it holds {some(seen)}."
             )
         return np.array([word == self.positive for word in seen], dtype=np.float64)
 
@@ -216,5 +218,7 @@ class _Reader:
         bad = np.flatnonzero(values < 0)
         if bad.size:
             found = f"holds {values[bad[0]]:g} in row {bad[0]}, but a {role} is 0 or more"
-            raise InputError(f"{self.path}: column {self.names[self.place[role]]!r} {found}; correct it.")
+            raise InputError(
+                f"{self.path}: column {named(self.names[self.place[role]])} {found}; correct it."
+            )
         return values

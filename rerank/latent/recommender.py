@@ -132,7 +132,7 @@ class Recommender:
             model.n_epochs_, model.stopped_ = int(state["n_epochs"]), str(state["stopped"])
             model.alpha_ = float(state["alpha"])
             model.history_ = list(fields["history"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise InputError(f"{folder} holds a model that lacks a field; save it again.") from None
         model._set_public_factors()
         return model

@@ -465,7 +465,7 @@ def test_a_forgotten_list_is_refused(folder):
     names = np.array([name.removeprefix("q") for name in qid], dtype=object)
     write_csv("lists.csv", Table(X, y, names, None, ("a", "b")), label="hit")
     said = unchanged(folder, "fit", "lists.csv", "--label", "hit", "--model", "x.json")
-    assert "'qid'" in said and "--qid qid" in said and "--features" in said
+    assert "'qid'" in said and "--qid 'qid'" in said and "--features" in said
 
 
 def test_the_version(folder):

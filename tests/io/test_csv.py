@@ -106,7 +106,7 @@ BAD = [
     (b"a,b\n1,\xff\n", {}, "line 2: the text is not UTF-8"),
     (b"a,b\n1,\x00\n", {}, "line 2: there is a NUL byte"),
     ("a\tb\n1\t2\n", {}, r"pass delimiter='\\t' \(--delimiter tab\)"),
-    ("a,qid\n1,2\n", {}, r"the column 'qid' is called like the id of a list.*pass qid='qid' \(--qid qid\)"),
+    ("a,qid\n1,2\n", {}, r"the column 'qid' is called like the id of a list.*pass qid='qid' \(--qid 'qid'\)"),
     ("a,Query_ID\n1,2\n", {}, "the column 'Query_ID' is called like"),
     ("a,session\n1,x\n", {}, "the column 'session' is called like"),  # its lists would be merged
     (
