@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
+from rerank.errors.stops import current
 from rerank.io.options import real, whole
 from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
 
@@ -54,6 +55,9 @@ class LinearRanker(BaseEstimator):
     A subclass names its parameters in ``__init__`` (among them ``alpha``, ``tol``, ``max_iter`` and
     ``warm_start``) and implements :meth:`_solve`.  ``takes_grades`` says whether grades and real utilities mean
     something to it; the others take the rows above the smallest label as relevant.
+
+    Methods with iterations of their own end after the one in which :func:`rerank.errors.stops.current` says stop, as if
+    that were their last.
     """
 
     takes_grades: ClassVar[bool] = False
@@ -175,6 +179,7 @@ class LinearRanker(BaseEstimator):
         self.gap_ = found.gap
         if not found.converged:
             advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
+            advice = "The time was over; raise time_limit." if current().now else advice
             warnings.warn(
                 f"{type(self).__name__} stopped after {found.n_iter} iterations before "
                 f"tol={self.tol} was reached. {advice}",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from rerank.errors.stops import current
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
 from rerank.scorers.linalg.products import Products
@@ -41,7 +42,11 @@ def minimise(
         Whether ``loss`` is convex.  ``J`` is then ``alpha``-strongly convex and ``J(w) - min J`` is at most
         ``|grad J(w)|^2 / (2 alpha)`` [Nesterov2004, th. 2.1.10]; the solution's gap says so.
     """
-    products = Products(X)
+    products, stop = Products(X), current()
+
+    def unless_over(_: Floats) -> None:
+        if stop.now:
+            raise StopIteration
 
     def value(w: Floats) -> tuple[float, Floats]:
         at, slope = loss(products.scores(w))
@@ -56,6 +61,7 @@ def minimise(
             w,
             jac=True,
             method="L-BFGS-B",
+            callback=unless_over,
             options={
                 "gtol": tol * scale,
                 "ftol": ROUNDING,
@@ -69,7 +75,7 @@ def minimise(
         # A failed line search (status 2) is tried once more without the old steps.  If that does not move either,
         # only rounding is left.
         still = found.status == 0 or (found.status == 2 and found.nit == 0)
-        if small or still or used >= max_iter or found.status == 1:
+        if small or still or used >= max_iter or found.status == 1 or stop.now:
             break
     gap = _gap(float(found.fun), found.jac, alpha) if convex else float("nan")
     return Solution(w, float(found.fun), used, bool(small or still), gap, advice=ADVICE)

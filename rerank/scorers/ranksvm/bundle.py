@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rerank.errors.stops import current
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
 from rerank.scorers.ranksvm.design_matrix import DesignMatrix
@@ -87,12 +88,12 @@ def bundle(
         value = there.hinge[0] + alpha * float(start @ start)
         if value < J:
             w, here, J = start, there, value
-    first = FIRST
+    first, stop = FIRST, current()
     for step in range(1, max_iter + 1):
         target, found = planes.solve(CLOSE * max(tol * J, min(J - lower, J)))
         lower = max(lower, found)
         gap = _gap(J, lower)
-        if gap <= tol or step == max_iter or not np.isfinite(found):
+        if gap <= tol or step == max_iter or stop.now or not np.isfinite(found):
             break
         s, p = target - w, X.scores(target)
         t, there = _search(pairs, here, w, s, p - here.p, alpha, first)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rerank.errors.stops import current
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
 from rerank.scorers.ranksvm.design_matrix import DesignMatrix
@@ -34,11 +35,11 @@ def newton(
         if np.inf > J and not value < J:
             break
         w, active, J, slope = start, there, value, gradient
-    gap = np.inf
+    gap, stop = np.inf, current()
     for step in range(max_iter + 1):
         gradient = X.back(slope) + 2 * alpha * w
         gap = float(gradient @ gradient) / (4 * alpha * J)
-        if gap <= tol or step == max_iter:
+        if gap <= tol or step == max_iter or stop.now:
             break
         enough = np.sqrt(tol * 4 * alpha * J) / 2
         s = _direction(X, pairs.recorded(active), gradient, alpha, enough)
@@ -68,10 +69,10 @@ def _direction(X: DesignMatrix, record: Record, gradient: Floats, alpha: float, 
     scale = 1 / diagonal
     s, r, d = np.zeros_like(gradient), -gradient, -gradient * scale
     rz = float(r @ d)
-    goal = max(enough, FORCING * float(np.linalg.norm(gradient))) ** 2
+    goal, stop = max(enough, FORCING * float(np.linalg.norm(gradient))) ** 2, current()
     for _ in range(gradient.size):
         left, rz = _conjugate_step(s, r, d, X.back(record.hessian(X.scores(d))), scale, 2 * alpha, rz)
-        if left <= goal:
+        if left <= goal or stop.now:
             break
     return s
 

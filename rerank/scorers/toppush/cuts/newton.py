@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors.stops import current
 from rerank.scorers.data import Floats
 from rerank.scorers.toppush.answer import MANY_ACTIVE, Answer, no_answer
 from rerank.scorers.toppush.cuts import qp
@@ -82,7 +83,7 @@ def minimise(
     pool, active = _pool_of(problem, start)
     here = _Point(start.w, problem.positives @ start.w, problem.negatives @ start.w)
     bound, dual = -np.inf, (np.zeros(here.up.size), np.zeros(here.down.size))
-    gap, stalled, n_iter = np.inf, 0, 0
+    gap, stalled, n_iter, stop = np.inf, 0, 0, current()
     while n_iter < max_iter and stalled < STALLED and active.sum() <= MANY_ACTIVE:
         n_iter += 1
         step, active = _model_step(problem, alpha, here, metric, pool, active)
@@ -100,6 +101,8 @@ def minimise(
                 break
         metric.learn(step.w, step.up)
         active = _prune(pool, active, metric)
+        if stop.now:
+            break
     problem.workspace["pool"] = pool
     return Answer(here.w, *dual, n_iter, gap <= tol, gap, pool.vertices, active)
 

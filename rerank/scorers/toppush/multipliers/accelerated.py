@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rerank.errors.stops import current
 from rerank.scorers.data import Floats
 from rerank.scorers.toppush.answer import Answer
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
@@ -72,7 +73,7 @@ def descend(
         a, b = dual.project(start.a * dual.v, start.beta * dual.m)
     moved_a, moved_b = np.zeros_like(a), np.zeros_like(b)
     before, t, L = 0.0, 1.0, 1 / dual.m
-    nu, last, gap, met = dual.nu(a, b), np.inf, float("nan"), False
+    nu, last, gap, met, over = dual.nu(a, b), np.inf, float("nan"), False, current()
     for n_iter in range(1, max_iter + 1):
         s_a, s_b = a + (before - 1) / t * moved_a, b + (before - 1) / t * moved_b
         new_a, new_b, nu, value, L, length = _step(dual, s_a, s_b, L)
@@ -84,7 +85,7 @@ def descend(
         elif n_iter % CHECKED == 0 or length == 0 or n_iter == max_iter:
             gap = relative_gap(problem.primal(nu * dual.scale, alpha), -value / dual.m)
             met = gap <= tol
-        if met:
+        if met or over.now:
             break
         last = value
     return Answer(nu * dual.scale, a / dual.v, b / dual.m, n_iter, bool(met), gap)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from rerank.errors.stops import current
 from rerank.scorers.data import Floats
 from rerank.scorers.toppush.answer import Answer
 from rerank.scorers.toppush.multipliers.envelope import Envelope, Smoothed
@@ -59,7 +60,7 @@ class Augmented:
         """Newton steps until the gap is at most ``tol``; the best weights and the best dual point."""
         bound, value, last = -np.inf, np.inf, np.inf
         point, dual = self.w, (np.zeros(self.up.size), np.zeros(self.down.size))
-        n_iter, gap, steps, stuck = 0, np.inf, 0, 0
+        n_iter, gap, steps, stuck, stop = 0, np.inf, 0, 0, current()
         while n_iter < max_iter and stuck <= IDLE:
             gradient = self._gradient()
             primal = self.problem.value(self.w, self.up, self.down, self.alpha)
@@ -78,6 +79,8 @@ class Augmented:
                 if gap <= tol:
                     break
                 self.up, self.down = self.problem.positives @ self.w, self.problem.negatives @ self.w
+            if stop.now:
+                break
             if missing <= ROUND * (primal - proved) or stuck > 0:
                 # Most of the gap is from the smoothing, not from the gradient: take new multipliers.
                 self.beta = self.here.b
