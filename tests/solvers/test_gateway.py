@@ -143,12 +143,13 @@ def test_the_page_says_which_options_a_solver_takes(solver):
     table = [
         [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")
     ]
-    head = next(row for row in table if row[1:] == list(CHANGED))
+    head = next(row for row in table if row[1:] == [*CHANGED, "start"])
     said = next((row for row in table if row[0] == solver and len(row) == len(head)), None)
     assert said is not None, f"docs/solvers.md says nothing of the options that {solver} takes"
     arguments = SOLVERS[solver].arguments
     plain = arguments(Options())
     taken = [name for name, change in CHANGED.items() if arguments(Options(**change)) != plain]
+    taken += ["start"] if SOLVERS[solver].starting else []
     assert [name for name, cell in zip(head[1:], said[1:], strict=True) if cell] == taken
 
 
