@@ -24,8 +24,8 @@ from rerank.statistics import Custom, RankStatistic, Thinned, parse
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
 # Parameters without a field of their own, and their values if a file does not hold them.
 KEPT: dict[str, Any] = {
-    "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "thinning": None, "n_jobs": None,
-    "verbose": 0,
+    "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "node_limit": None,
+    "thinning": None, "n_jobs": None, "verbose": 0,
 }  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from rerank.ranks.rationals import is_closed, value_down
-from rerank.reranker.files.document import document, state_of
+from rerank.reranker.files.document import KEPT, document, state_of
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.report import Checks
 from rerank.reranker.files.result_json import UNFITTED, gathered, own_message
@@ -148,12 +148,23 @@ _RUN = (
 
 
 def _form(checks: Checks, doc: ModelDocument, first_stage: Any, where: str) -> None:
-    """The document as it would be saved again: no entry more, none less, each in its own spelling."""
+    """The document as it would be saved again: no entry more, none less, each in its own spelling.
+
+    An entry that is missing may have its usual value: files of earlier versions know fewer of them.
+    """
     again = document(state_of(doc, first_stage, where))
-    left, right = ({**_entries(one)} for one in (doc, again))
-    checks.same(
-        "the file as save writes it", left, right, *(("settings.positive",) if doc.features.size else ())
-    )
+    usual = {f"settings.{name}": value for name, value in KEPT.items()}
+    usual |= {
+        f"result.{field.name}": field.default for field in fields(Result) if field.default is not MISSING
+    }
+    stated = _entries(doc)
+    saved = {
+        name: value
+        for name, value in _entries(again).items()
+        if name in stated or name not in usual or value != usual[name]
+    }
+    positive = ("settings.positive",) if doc.features.size else ()
+    checks.same("the file as save writes it", stated, saved, *positive)
 
 
 def _entries(doc: ModelDocument) -> dict[str, Any]:
