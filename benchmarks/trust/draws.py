@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +47,14 @@ def extreme(seed: int) -> Instance:
 
 
 def _changed(rng: np.random.Generator, kind: str, p: Problem) -> Problem:
-    X: Floats = p.X
+    X: NDArray[Any] = p.X
     lists, epsilon = p.lists, p.epsilon
     if kind.startswith("weights"):
         lists = tuple(replace(q, weight=float(10.0 ** rng.integers(-12, 13))) for q in lists)
     elif kind.startswith("gains"):
         lists = tuple(_regained(q, q.gains * 10.0 ** rng.integers(-12, 13, size=q.gains.size)) for q in lists)
     elif kind.startswith("subnormal"):
-        X = rng.integers(0, 6, size=X.shape) * 5e-324
+        X = rng.integers(0, 6, size=X.shape) * np.float64(5e-324)
     elif kind.startswith("columns"):
         X = rng.uniform(-1, 1, size=X.shape).round(int(rng.integers(1, 4))) * 1.7e308
     else:

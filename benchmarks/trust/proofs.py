@@ -102,7 +102,7 @@ def _mutants(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterat
     ):
         yield what, problem, mutant
     for what, other in (
-        ("another margin", replace(problem, epsilon=float(np.nextafter(problem.epsilon, 1)))),
+        ("another margin", replace(problem, epsilon=float(np.nextafter(problem.epsilon, np.inf)))),
         ("another price", replace(problem, C=problem.C + 2.0**-30)),
         ("another row", replace(problem, X=_nudged(rng, problem))),
     ):

@@ -37,8 +37,10 @@ LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}
 
 def is_compiled() -> bool:
     """Whether every kernel is compiled, in this process or in the cache on disk; takes a few milliseconds."""
+    from numba import config
+
     entries = _entries()
-    if all(kernel.signatures for kernel in entries):
+    if config.DISABLE_JIT or all(kernel.signatures for kernel in entries):
         return True
     cached = {(index.parent, index.name.partition("-")[0]) for index in _indices()}
     return all((_cache_of(kernel), _name(kernel)) in cached for kernel in entries)

@@ -166,3 +166,22 @@ def test_without_a_folder_of_its_own_the_cache_is_kept_below_the_search(
     before, after, said, where, kept, _ = run(FRESH)
     assert (before, after, said, kept) == (True, True, "", True)
     assert Path(where) == Path(str(warm.__file__)).parent
+
+
+def test_without_a_compiler_the_kernels_run_as_python() -> None:
+    """``NUMBA_DISABLE_JIT=1`` is how kernels are debugged and how their coverage is measured."""
+    code = (
+        "from rerank.problem import problem_of\n"
+        "from rerank.search import compile_kernels, solve\n"
+        "from rerank.statistics import parse\n"
+        "compile_kernels()\n"
+        "print(solve(problem_of([[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1, 2, 0], parse('dcg'))).closed)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "True\n"

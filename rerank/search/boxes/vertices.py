@@ -187,8 +187,10 @@ def fathom_unresolved(boxes: OpenBoxes, exact: Exact, offer: Callable[[Floats], 
     """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
 
     ``offer`` is called with the points that are better than the best.  The boxes for which this worked are named in
-    ``boxes.listed``.  Boxes in a whitened basis stay open: vertices are listed for boxes of weights only.
+    ``boxes.listed``.  Boxes in a whitened basis stay open: vertices are listed for boxes of weights only.  Those that
+    are left when time is up stay open, too.
     """
+    stop = current()
     left: list[tuple[float, NodeBatch]] = []
     for batch in boxes.unresolved:
         price = float(boxes.prices[batch.support])
@@ -198,7 +200,7 @@ def fathom_unresolved(boxes: OpenBoxes, exact: Exact, offer: Callable[[Floats], 
             best = box.bound - price
             if best <= boxes.value + boxes.slack:
                 continue
-            if not whitened:
+            if not whitened and not stop.now:
                 found = exact.largest(boxes.columns[batch.support], box.centres[0], box.halves[0])
                 if found is not None:
                     best = min(best, found[0] - price)
