@@ -82,7 +82,8 @@ class DataChecks:
         checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
         labels, pair = self.found.state.labels, ("settings.label_negative", "settings.label_positive")
         if labels is not None and not isinstance(labels.positive, str):
-            checks.compare("labels", labels, data.labels, labels == data.labels, *pair)
+            alike = type(labels.negative) is type(labels.positive)  # True is not 1 in a file
+            checks.compare("labels", labels, data.labels, labels == data.labels and alike, *pair)
         checks.given("the table holds grades, not words", *pair)
 
     def _shortlist(self) -> None:
