@@ -175,7 +175,8 @@ class _Reader:
         if values.null_count:
             row = self.rows + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
             raise InputError(
-                f"{self.path}: column {named(self.names[column])} has no value in row {row}; fill it in or drop the row."
+                f"{self.path}: column {named(self.names[column])} has no value in row {row}; "
+                "fill it in or drop the row."
             )
 
     def table(self, others: list[int]) -> Table:

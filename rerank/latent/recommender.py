@@ -132,8 +132,11 @@ class Recommender:
             model.n_epochs_, model.stopped_ = int(state["n_epochs"]), str(state["stopped"])
             model.alpha_ = float(state["alpha"])
             model.history_ = list(fields["history"])
+            _check_shapes(model._factors, model._seen, model._held_out)
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise InputError(f"{folder} holds a model that lacks a field; save it again.") from None
+            raise InputError(
+                f"{folder} holds a model that lacks a field, or one does not fit the others; save it again."
+            ) from None
         model._set_public_factors()
         return model
 
@@ -166,3 +169,32 @@ class Recommender:
                 f"{n - 1}; train it with a log that has them."
             )
         return found
+
+
+def _check_shapes(factors: Factors, log: Log, held_out: Ints) -> None:
+    """Whether arrays fit each other: compiled code reads them without looking at their ends.
+
+    Raises
+    ------
+    ValueError
+        They do not.
+    """
+    n_users, n_items, ends = log.n_users, log.n_items, log.indptr
+    kinds: list[tuple[Any, Any]] = [(M, np.float32) for M in vars(factors).values()]
+    kinds += [(ends, np.int64), (log.items, np.int32), (held_out, np.int64)]
+    d = factors.U.shape[1]
+    shapes = (factors.U.shape, factors.V.shape, factors.GU.shape, factors.GV.shape)
+    sound = (
+        all(array.dtype == kind for array, kind in kinds)
+        and all(array.ndim == 1 for array in (ends, log.items, held_out))
+        and shapes == ((n_users, d), (n_items, d), (n_users,), (n_items,))
+        and ends[0] == 0
+        and ends[-1] == log.items.size
+        and bool((np.diff(ends) >= 0).all())
+        and all(
+            not a.size or (a.min() >= 0 and a.max() < n)
+            for a, n in ((log.items, n_items), (held_out, n_users))
+        )
+    )
+    if not sound:
+        raise ValueError("arrays of different shapes")

@@ -110,9 +110,13 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         seed=seed(options["random_state"]),
         first_stage=options["first_stage"],
         proof=bool(options.get("proof", False)),
-        verbose=int(options["verbose"]),
+        verbose=_verbosity(options["verbose"]),
         node_limit=_count("node_limit", options.get("node_limit")),
     )
+
+
+def _verbosity(value: Any) -> int:
+    return int(value) if isinstance(value, bool | np.bool_) else whole("verbose", value, 0)
 
 
 def check_solver(name: Any) -> None:

@@ -190,3 +190,34 @@ def test_the_order_of_an_array_in_memory_does_not_matter(tmp_path):
     array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     files.write(tmp_path, {}, {"U": array})
     assert (files.read(tmp_path)[1]["U"] == array).all()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"n_items": 3},
+        {"n_items": 10**6},
+        {"n_items": -1},
+        {"n_shards": 1e999},
+        {"n_epochs": "x"},
+        {"seed": None},
+    ],
+)
+def test_numbers_that_do_not_fit_the_arrays_are_refused(fitted, tmp_path, state):
+    """Compiled code would have read behind the end of an array."""
+    fitted.save(tmp_path)
+    path = tmp_path / "model.json"
+    fields = json.loads(path.read_text())
+    fields["state"] |= state
+    path.write_text(json.dumps(fields))
+    with pytest.raises(InputError, match="does not fit"):
+        LatentRoBiRank.load(tmp_path)
+
+
+def test_arrays_that_do_not_fit_each_other_are_refused(fitted, tmp_path):
+    for name, array in [("U", np.zeros((3, 4), np.float32)), ("log_items", np.full(400, 99, np.int32))]:
+        fitted.save(tmp_path)
+        fields, arrays = files.read(tmp_path)
+        files.write(tmp_path, fields, arrays | {name: array})
+        with pytest.raises(InputError, match="does not fit"):
+            LatentRoBiRank.load(tmp_path)

@@ -200,7 +200,7 @@ def read(
 
 def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any]:
     # Use the last part alone: a name read from a file could lead out of the folder.
-    path = home / Path(entry["file"]).name
+    path = home / Path(entry["file"]).name[:100]
     try:
         shape, dtype = entry["shape"], np.dtype(str(entry["dtype"]))
         if dtype.hasobject or not all(type(length) is int and 0 <= length < 2**48 for length in shape):
