@@ -104,7 +104,8 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
+        gain=gain, thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed,
+        verbose=2 if verbose else 1,
     )  # fmt: skip
     check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")

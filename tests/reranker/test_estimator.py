@@ -30,7 +30,7 @@ EXPECTED = {
 
 
 @parametrize_with_checks(
-    [Reranker(solver="search", time_limit=0.1)], expected_failed_checks=lambda estimator: EXPECTED
+    [Reranker(solver="search", node_limit=1, time_limit=None)], expected_failed_checks=lambda estimator: EXPECTED
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
