@@ -9,21 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import NoSolutionError
-from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
-from rerank.reranker.solve.by_program import (
-    CLAIM_SECONDS,
-    checked,
-    claimed,
-    run,
-    seconds_to_state,
-    with_outcome,
-)
+from rerank.reranker.solve.by_program import checked, restored, run, seconds_to_state, with_outcome
 from rerank.reranker.solve.program import normalised, shares_optimum, state
-from rerank.reranker.solve.verified import polished, verified
+from rerank.reranker.solve.verified import verified
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +39,8 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     outcome = run(stated, settings, clock, clock.share(1.0, reserve=0.3), known)
     with clock.phase("certificate"):
         best = verified(problem, w)
-        if outcome.x is not None:
-            claim = claimed(stated, outcome)
-            with limited(clock.remaining + CLAIM_SECONDS):
-                other = polished(problem, stated.weights(outcome.x), claim)
+        other, remarks = restored(problem, stated, outcome, clock)
+        if other is not None:
             best = max(best, other, key=lambda one: one.value)
             outcome = checked(stated, outcome, best.weights)
         elif known is None and not w.any():
@@ -60,7 +50,8 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
             )
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
-        start_value=start_value, formulation=name, model_size=stated.size, notes=() if x is not None else (unused,),
+        start_value=start_value, formulation=name, model_size=stated.size,
+        notes=remarks if x is not None else (unused, *remarks),
     )  # fmt: skip
     solution = with_outcome(solution, stated, outcome)
     if shares_optimum(name, settings.statistic):

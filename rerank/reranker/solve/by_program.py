@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.program import Stated, estimated_size, state
-from rerank.reranker.solve.verified import Verified, polished, summed, verified
+from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
 from rerank.solvers.answers import beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
 
@@ -112,15 +112,13 @@ def proceed(
         outcome = run(stated, settings, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
-    claim = claimed(stated, outcome)
-    if (
-        claim is not None
-        and outcome.x is not None
-        and not is_closed(claim - solution.value, claim, summed(problem))
-    ):
+    claim = _claimed(stated, outcome)
+    if claim is not None and not is_closed(claim - solution.value, claim, summed(problem)):
         with clock.phase("certificate"):
-            with limited(clock.remaining + CLAIM_SECONDS):
-                solution = _holding(solution, polished(problem, stated.weights(outcome.x), claim))
+            best, remarks = restored(problem, stated, outcome, clock)
+        if best is not None and best.value > solution.value:
+            solution = replace(solution, weights=best.weights, value=best.value, certificate=best.certificate)
+        solution = solution.noting(*remarks)
     outcome = checked(stated, outcome, solution.weights)
     solution = with_outcome(solution, stated, outcome)
     # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
@@ -167,10 +165,37 @@ def _through_file(stated: Stated, solver: str, options: Options, start: Floats |
 
     with tempfile.TemporaryDirectory() as folder:
         path, _ = mps.write(stated.program, Path(folder) / "program.mps")
-        return gateway.solve_file(path, solver, options=options, start=start)
+        return gateway.solve_file(path, solver, options=options, start=start, cancel=current().asked)
 
 
-def claimed(stated: Stated, outcome: Outcome) -> float | None:
+def restored(
+    problem: Problem, stated: Stated, outcome: Outcome, clock: Clock
+) -> tuple[Verified | None, tuple[str, ...]]:
+    """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only.
+
+    Raises
+    ------
+    CertificateError
+        If they do not reach it even then.
+    """
+    claim = _claimed(stated, outcome)
+    if claim is None or outcome.x is None:
+        return None, ()
+    w = stated.weights(outcome.x)
+    with limited(clock.remaining + CLAIM_SECONDS):
+        try:
+            return polished(problem, w, claim), ()
+        except CertificateError:
+            if not within_tolerance(problem, w, claim):
+                raise
+        best = polished(problem, w)
+    return best, (
+        f"{outcome.who} claims {claim:.9g} for weights whose value is {best.value:.9g}: they win some pairs by the "
+        "margin only within the solver's tolerance.",
+    )
+
+
+def _claimed(stated: Stated, outcome: Outcome) -> float | None:
     """Value that a solver claims for its point, without what it owes to binaries that are not quite whole."""
     if outcome.x is None or outcome.objective is None:
         return None
@@ -194,7 +219,3 @@ def with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Soluti
         start_accepted=outcome.start_accepted,
         nodes=solution.nodes + max(0, int(outcome.nodes)),
     ).noting(*([outcome.message] if outcome.message else []))
-
-
-def _holding(solution: Solution, best: Verified) -> Solution:
-    return replace(solution, weights=best.weights, value=best.value, certificate=best.certificate)

@@ -1,0 +1,77 @@
+"""Honest claims of solvers that an exact check cannot confirm at once: thin optima and extreme weights."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank import Reranker
+from rerank.errors import CertificateError
+from rerank.problem import Problem, RankedList
+from rerank.ranks.rationals import is_closed
+from rerank.reranker.clock import Clock
+from rerank.reranker.settings import check
+from rerank.reranker.solve.optimise import solve
+from rerank.reranker.solve.verified import polished, summed, verified, within_tolerance
+from tests.cases.instances import draw
+
+TOLERANCE = "only within the solver's tolerance"
+
+
+def solved(problem, **options):
+    asked = Reranker("dcg", formulation="mixed").get_params() | options
+    settings = replace(check(asked, problem.n_features), C=problem.C, signs=problem.signs)
+    return solve(problem, settings, Clock(60.0))
+
+
+def test_weights_of_21_orders_of_magnitude_in_one_list():
+    """The best weights win a pair by exactly the margin, and no doubles do: HiGHS claims twice the exact value."""
+    X = np.array(
+        [[4, 2, 0], [3, 0, 2], [3, 0, 0], [0, 3, 4], [1, 1, 3], [4, 2, 0], [3, 4, 4], [0, 4, 3], [1, 3, 1]]
+    )
+    weights = np.array([1, 1e3, 1e-8, 1e-1, 1e11, 1, 1e8, 1e-10, 1])
+    y = np.array([0, 1, 1, 1, 1, 0, 1, 1, 0])
+    for presolve in (True, False):
+        options = {"C": 0.016, "epsilon": 0.125, "gain": "linear", "presolve": presolve, "time_limit": 60}
+        result = Reranker("mrr", first_stage=None, **options).fit(X, y, sample_weight=weights).result_
+        assert 5.0025e10 <= result.value <= result.bound <= 1.000501e11
+        assert result.status == "feasible" and any(TOLERANCE in note for note in result.notes)
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_a_margin_that_is_a_difference_of_rows(presolve):
+    """HiGHS wins by exactly the margin here; that is a remark and no error."""
+    problem = draw(187095245).problem
+    result = solved(problem, presolve=presolve)
+    assert result.value <= result.bound and result.value == verified(problem, result.weights).value
+
+
+def test_pairs_that_are_nearly_won_are_not_in_the_way_of_a_polish():
+    """A solver claims row 1 above row 0 and not row 2, which has 86 % of the margin; no weights win both."""
+    X = np.array([[0.0, 0.2], [0.2, 0.3], [0.3, 0.0]])
+    item = RankedList(np.arange(3), np.array([0.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0]))
+    problem = Problem.build(X, [item], epsilon=0.245 * (1 + 1e-8), low=np.zeros(2), high=np.ones(2))
+    claim = verified(problem, np.array([1.0, 1.0])).value
+    at_the_margin = np.array([1.0, 0.45])
+    assert verified(problem, at_the_margin).value < claim
+    assert polished(problem, at_the_margin, claim).value == claim
+
+
+def test_a_claim_beyond_the_tolerance_stays_an_error():
+    problem = draw(187095245).problem
+    w = np.zeros(problem.n_features)
+    w[0] = 1.0
+    value = verified(problem, w).value
+    assert within_tolerance(problem, w, value) and not within_tolerance(problem, w, value + 5)
+    with pytest.raises(CertificateError, match="recomputed exactly"):
+        polished(problem, w, value + 5)
+
+
+def test_closeness_is_relative_to_what_was_summed_up():
+    """Of terms of 1e12 that cancel, 1e-4 is left; without large terms the same gap is open."""
+    assert not is_closed(1e-4, 1e-12) and not is_closed(1e-4, 1e-12, 1e3)
+    assert is_closed(1e-4, 1e-12, 1e12) and not is_closed(10.0, 1e-12, 1e12)
+    problem = draw(187095245).problem
+    heavy = replace(problem, lists=tuple(replace(q, gains=q.gains * 1e12) for q in problem.lists))
+    assert summed(heavy) >= heavy.ideal - heavy.C * heavy.n_features > 1e11
+    assert summed(problem) < 1e4
