@@ -33,10 +33,17 @@ class Check:
 CHECKS: dict[str, Check] = {
     "agreement": Check("benchmarks.trust.agreement:agreement", 10_000, "instances against exact enumeration"),
     "invariance": Check("benchmarks.trust.invariance:invariance", 1_000, "problems moved, permuted, parted"),
+    "repeats": Check("benchmarks.trust.repeats:repeats", 20, "the same fits again, bit by bit"),
+    "soak": Check("benchmarks.trust.soak:soak", 120.0, "minutes of random jobs in one process"),
     "proofs": Check("benchmarks.trust.proofs:proofs", 1_000, "proofs of the search, verified"),
     "mutants": Check("benchmarks.trust.proofs:mutants", 20_000, "altered proofs, each to be refused"),
     "models": Check("benchmarks.trust.proofs:models", 1, "altered model files, every SIZE-th"),
     "fuzz": Check("benchmarks.trust.fuzz:fuzz", 20_000, "damaged files for each reader", timed=True),
+    "mutation": Check(
+        "benchmarks.trust.mutation:mutation",
+        ("ranks", "perturb", "certificate"),
+        "changed code that tests notice",
+    ),
     "coverage": Check("benchmarks.trust.covered:coverage", ("all",), "lines and branches that tests run"),
     "interrupts": Check("benchmarks.trust.interrupts:interrupts", 200, "fits that a signal reaches"),
     "limits": Check("benchmarks.trust.limits:limits", 40, "fits with a time limit, the worst excess"),
