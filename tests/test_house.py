@@ -262,7 +262,7 @@ def test_arrows_point_down(sources, forbidden):
     [
         ("pyomo", "formulations", False),
         ("highspy", "rerank.solvers.highs", True),
-        ("pulp", "rerank.solvers.gateway", True),
+        ("pulp", "rerank.solvers.finding", True),
     ],
 )
 def test_a_package_has_one_home(package, home, lazy):
