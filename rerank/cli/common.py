@@ -120,14 +120,13 @@ def plain(value: Any) -> Any:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """A spinner on standard error while the block runs; a plain line if that is not a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         say(what)
         yield
         return
-    with console.status(what):
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
         yield
 
 
