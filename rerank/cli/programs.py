@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,7 +75,7 @@ def export(
     state = refitted(doc, table, str(model))
     name = chosen_formulation(formulation or state.settings.formulation, state.settings.statistic)
     with working(f"Stating the {name} program ..."):
-        choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise", "mixed") else {
+        choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise") else {
             "big_m": big_m, "linking": linking,
         }  # fmt: skip
         program, sidecar = write_program(state, name, output, choices)
@@ -100,11 +101,15 @@ def solve(
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver and write its solution."""
+    began = time.monotonic()
     from rerank.io.paths import check_outputs
     from rerank.solvers import gateway
 
     target = solution or program.with_suffix(".sol")
     check_outputs([program, program.with_suffix(".json")], {"the solution": target})
+    if time_limit is not None and time_limit > 0:
+        # On a busy machine the imports above take seconds.
+        time_limit = max(0.1, time_limit - (time.monotonic() - began))
     with working(f"{solver} solves {program.name} ..."):
         outcome = gateway.solve_file(program, solver, time_limit=time_limit, start=start, solution=target)
     body = {
