@@ -11,6 +11,8 @@ import numpy as np
 
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError
+from rerank.io.atomic import together, writing_bytes
+from rerank.io.bounded import read_bytes
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
@@ -51,18 +53,21 @@ def export(
         "constant": stated.constant.hex(),
     }
     try:
-        written = mps.write(stated.program, path, data)
+        written = mps.contents(stated.program, path, data)
     except FormulationError as error:
         raise InputError(str(error)) from error
-    return str(written[0]), str(written[1])
+    with together():
+        for target, content in written:
+            with writing_bytes(target) as file:
+                file.write(content)
+    return str(written[0][0]), str(written[1][0])
 
 
 def _is_sidecar(path: Path) -> bool:
     """Whether a file is a sidecar, which an export may replace."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return '"exact-rerank program"' in file.read()
-    except (OSError, UnicodeDecodeError):
+        return b'"exact-rerank program"' in read_bytes(path, 2**28)
+    except InputError:
         return False
 
 

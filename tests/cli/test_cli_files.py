@@ -1,0 +1,189 @@
+"""The files of the commands: what may be written where, and what is read."""
+
+# ruff: noqa: F811 -- the fixture is imported.
+import os
+import resource
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rerank import load
+from rerank.io import Table, read_table, write_csv
+from tests.cli.test_cli import NAMES, answer, fit, folder, run  # noqa: F401
+from tests.reranker.test_reranker import lists
+
+
+def unchanged(folder, *arguments):
+    """The command is refused with one sentence, and no file changes."""
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    done = run(*arguments, code=2)
+    sentence = done.stderr.strip().splitlines()[-1]
+    assert sentence.startswith("rerank: ") and sentence.endswith(".")
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    return sentence
+
+
+def test_no_command_writes_over_what_it_reads(folder):
+    fit("--candidates", 8)
+    run("export", "m.json", "data.csv", "p.mps")
+    run("solve", "p.mps")
+    Path("link.csv").symlink_to("data.csv")
+    os.link("data.csv", "hard.json")
+    Path("data.run").write_text("q1 Q0 d1 1 1 s\n")
+    Path("data.qrels").write_text("q1 0 d1 1\n")
+    Path("grades.csv.ideal.json").write_text("{}")
+    for arguments in [
+        ("fit", "data.csv", "--label", "hit", "--model", "data.csv"),
+        ("fit", "data.csv", "--label", "hit", "--model", "hard.json"),
+        ("fit", "data.csv", "--label", "hit", "--model", "link.csv"),
+        ("fit", "data.csv", "--label", "hit", "--model", "x.json", "--proof", "./x.json"),
+        ("fit", "data.csv", "--label", "hit", "--model", "x.json", "--proof", "data.csv"),
+        ("rank", "m.json", "data.csv", "--output", "link.csv"),
+        ("convert", "data.csv", "link.csv", "--label", "hit"),
+        ("convert", "data.run", "--qrels", "data.qrels", "data.qrels"),
+        ("export", "m.json", "data.csv", "m.mps"),
+        ("solve", "p.mps", "--solution", "p.mps"),
+        ("solve", "p.mps", "--solution", "p.json"),
+        ("import", "p.mps", "p.sol", "--model", "p.sol"),
+        ("import", "p.mps", "p.sol", "--model", "p.json"),
+        ("import", "p.mps", "p.sol", "--model", "p.mps"),
+    ]:
+        assert "is both read and written" in (said := unchanged(folder, *arguments)) or "is given for" in said
+
+
+@pytest.mark.parametrize("special", ["/dev/null", "/dev/full", "/dev/stdout", "pipe", "sub"])
+def test_special_files_are_no_outputs(folder, special):
+    fit()
+    os.mkfifo("pipe")
+    Path("sub").mkdir()
+    mode = os.lstat(special).st_mode
+    for arguments in [
+        ("fit", "data.csv", "--label", "hit", "--model", special),
+        ("fit", "data.csv", "--label", "hit", "--model", "x.json", "--proof", special),
+        ("import", "p.mps", "p.sol", "--model", special),
+        ("solve", "p.mps", "--solution", special),
+    ]:
+        assert "give the path of a file" in unchanged(folder, *arguments)
+    assert os.lstat(special).st_mode == mode
+
+
+def test_a_private_model_stays_private_and_a_link_stays_a_link(folder):
+    Path("real.json").write_text("old")
+    Path("real.json").chmod(0o600)
+    Path("m.json").symlink_to("real.json")
+    fit()
+    assert Path("m.json").is_symlink() and os.stat("real.json").st_mode & 0o777 == 0o600
+    assert load("real.json").result_.proved
+
+
+@pytest.mark.parametrize("limit", [0, 100, 2000])
+def test_a_full_disk_is_one_sentence_and_the_old_files_stay(folder, limit):
+    fit("--proof", "p.proof")
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old[1]))
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        done = fit("--proof", "p.proof", code=2)
+        assert done.stderr.strip().splitlines()[-1].startswith("rerank: Cannot write m.json")
+        for arguments in [
+            ("rank", "m.json", "data.csv", "--output", "list.csv"),
+            ("rank", "m.json", "data.csv", "--output", "list.run"),
+            ("convert", "data.csv", "c.svm", "--label", "hit"),
+        ]:
+            if limit < 500:
+                assert "Cannot write" in unchanged(folder, *arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+# -- what is read ------------------------------------------------------------------------------------------------------
+
+
+def test_the_delimiter_can_be_stated_and_the_advice_names_the_option(folder):
+    text = Path("data.csv").read_text()
+    Path("semi.csv").write_text(text.replace(",", ";"))
+    assert "--delimiter ';'" in unchanged(folder, "fit", "semi.csv", "--label", "hit", "--model", "x.json")
+    fit("--delimiter", ";", data="semi.csv")
+    assert "--delimiter ';'" in unchanged(folder, "rank", "m.json", "semi.csv")
+    shown = answer(run("rank", "m.json", "semi.csv", "--delimiter", ";", "--json"))
+    assert shown == answer(run("rank", "m.json", "data.csv", "--json"))
+    run("score", "m.json", "semi.csv", "--delimiter", ";")
+    run("export", "m.json", "semi.csv", "p.mps", "--delimiter", ";")
+    Path("tabs.csv").write_text(text.replace(",", "\t"))
+    run("convert", "tabs.csv", "out.csv", "--label", "hit", "--delimiter", "tab")
+    assert read_table("out.csv", label="hit").X.tolist() == read_table("data.csv", label="hit").X.tolist()
+
+
+def test_parquet_goes_through_every_command(folder):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    data = read_table("data.csv", label="hit")
+    columns = dict(zip(NAMES, data.X.T)) | {"hit": data.y.astype(bool)}
+    parquet.write_table(pa.table(columns), "data.parquet")
+    one, two = answer(fit("--json")), answer(fit("--json", data="data.parquet"))
+    assert one["coef"] == two["coef"] and one["value"] == two["value"]
+    assert answer(run("score", "m.json", "data.parquet", "--json"))["value"] == one["statistic"]
+    run("rank", "m.json", "data.parquet")
+
+
+def test_documents_that_no_run_has_count_in_the_ideal(folder):
+    for name, scores in (("bm25", [3, 2, 1]), ("dense", [1, 3, 2])):
+        lines = [f"q{q} Q0 d{k} 1 {s + 0.1 * q} {name}" for q in (1, 2) for k, s in enumerate(scores)]
+        Path(f"{name}.run").write_text("\n".join(lines) + "\n")
+    Path("j.qrels").write_text("".join(f"q{q} 0 d1 2\nq{q} 0 d0 1\nq{q} 0 far 2\n" for q in (1, 2)))
+    values = {}
+    for form, choice in [("csv", "--judged"), ("svm", "--judged"), ("csv", "--no-judged")]:
+        target = f"f.{form}"
+        for name in ("bm25", "dense"):  # svmlight wants lists that are whole numbers
+            Path(f"{name}.run").write_text(
+                Path(f"{name}.run").read_text().replace("q1 ", "1 ").replace("q2 ", "2 ")
+            )
+        Path("j.qrels").write_text(Path("j.qrels").read_text().replace("q1 ", "1 ").replace("q2 ", "2 "))
+        said = run("convert", "bm25.run", "dense.run", target, "--qrels", "j.qrels", choice).stderr
+        assert "2 relevant documents are in no run" in said
+        roles = ["--label", "target", "--qid", "qid", "--id", "id"] if form == "csv" else []
+        body = answer(
+            run("fit", target, *roles, "--stat", "ndcg", "--first-stage", "none", "--solver", "search", "--model",
+                "f.json", "--json", code=None)
+        )  # fmt: skip
+        values[form, choice] = body["statistic"]
+        score = answer(run("score", "f.json", target, "--json"))
+        assert score["value"] == pytest.approx(body["statistic"])
+    discount = 1 / np.log2(np.arange(3) + 2)
+    ideal = (np.array([3, 3, 1]) * discount).sum() / (np.array([3, 1, 0]) * discount).sum()
+    assert values["csv", "--judged"] == values["svm", "--judged"]
+    assert values["csv", "--no-judged"] / values["csv", "--judged"] == pytest.approx(ideal)
+    run("convert", "bm25.run", "f.csv", "--qrels", "j.qrels")
+    assert "--no-judged" in unchanged(
+        folder, "convert", "f.csv", "g.qrels", "--label", "target", "--qid", "qid"
+    )
+
+
+def test_a_forgotten_list_is_refused(folder):
+    X, y, qid = lists(0)
+    names = np.array([name.removeprefix("q") for name in qid], dtype=object)
+    write_csv("lists.csv", Table(X, y, names, None, ("a", "b")), label="hit")
+    said = unchanged(folder, "fit", "lists.csv", "--label", "hit", "--model", "x.json")
+    assert "'qid'" in said and "--qid 'qid'" in said and "--features" in said
+
+
+def test_the_version(folder):
+    import rerank
+
+    assert run("--version").stdout.strip() == f"rerank {rerank.__version__}"
+
+
+def test_a_program_and_its_sidecar_are_written_together(folder):
+    fit("--candidates", 8)
+    run("export", "m.json", "data.csv", "p.mps")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before["p.json"]) + 1, old[1]))
+        assert "Cannot write p.mps" in unchanged(folder, "export", "m.json", "data.csv", "p.mps")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
