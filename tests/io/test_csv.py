@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.io import Table, csv_table, lines, read_csv, read_table, write_csv
+from rerank.io import Table, read_csv, read_table, write_csv
 
 GOOD = "id,q,age,name,year,w,died\np1,a,30,Ann,58.5,1,0\np2,a,31,Bob,1e2,2,1\n\np3,b,-3,Cy,0,0,2\n"
 
@@ -230,34 +230,3 @@ def test_the_time_is_linear_in_the_number_of_columns(file):
     with pytest.raises(InputError, match="has no column 'colum7'"):
         read_csv(text, label="colum7")
     assert time.perf_counter() - begun < 10
-
-
-def test_what_a_gzip_file_unpacks_to_is_bounded(file, monkeypatch):
-    monkeypatch.setattr(lines, "MAX_UNPACKED", 10_000)
-    small = gzip.compress(b"a,b\n" + b"1,2\n" * 2000)
-    assert len(read_csv(file(small, "t.csv.gz"))) == 2000
-    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * 10**6)
-    with pytest.raises(InputError, match="unpacks to more than 10000 bytes .* unpack the file"):
-        read_csv(file(bomb, "t.csv.gz"))
-    rng = np.random.default_rng(0)
-    honest = b"a,b\n" + b"".join(b"%d,%d\n" % tuple(pair) for pair in rng.integers(0, 10**6, (5000, 2)))
-    assert len(read_csv(file(gzip.compress(honest), "t.csv.gz"))) == 5000
-
-
-def test_special_files_are_not_read(tmp_path):
-    os.mkfifo(tmp_path / "pipe.csv")
-    (tmp_path / "zero.csv").symlink_to("/dev/zero")
-    for name in ("pipe.csv", "zero.csv"):
-        with pytest.raises(InputError, match="pass a regular file"):
-            read_csv(tmp_path / name)
-    with pytest.raises(InputError, match="NUL"):
-        read_csv("a\0b.csv")
-
-
-def test_a_shortage_of_memory_is_one_sentence(file, monkeypatch):
-    def short(*arguments):
-        raise MemoryError
-
-    monkeypatch.setattr(csv_table, "read_header", short)
-    with pytest.raises(InputError, match="needs more memory than there is"):
-        read_csv(file("a,b\n1,2\n"))

@@ -1,29 +1,15 @@
 """Output paths: links are followed, modes are kept, special files are refused, and nothing stays after a kill."""
 
-import errno
 import os
-import resource
-import signal
 import socket
 import subprocess
 import sys
-import time
 
-import numpy as np
 import pytest
 
 from rerank.errors import InputError
-from rerank.io import Table, atomic, write_csv, write_qrels, write_run, write_svmlight
 from rerank.io.atomic import writing, writing_bytes
 from rerank.io.paths import check_outputs
-
-TABLE = Table(np.eye(2), np.ones(2), None, None, ("a", "b"))
-WRITERS = [
-    lambda path: write_csv(path, TABLE),
-    lambda path: write_svmlight(path, TABLE),
-    lambda path: write_run(path, None, ["d1", "d2"], [2, 1]),
-    lambda path: write_qrels(path, None, ["d1", "d2"], [1, 0]),
-]
 
 
 def write(path, text="new"):
@@ -125,102 +111,6 @@ def test_names_as_long_as_the_system_allows(tmp_path):
         write(tmp_path / ("n" * 256))
 
 
-WAITING = "import sys, time\nfrom rerank.io.atomic import writing\nwith writing(sys.argv[1]) as f:\n" + (
-    "    f.write('half'); f.flush(); print('ready', flush=True); time.sleep(60)"
-)
-
-
-def started(path):
-    child = subprocess.Popen([sys.executable, "-c", WAITING, str(path)], stdout=subprocess.PIPE)
-    assert child.stdout.readline() == b"ready\n"
-    return child
-
-
-def test_what_a_killed_process_left_goes_with_the_next_write_and_what_lives_stays(tmp_path):
-    path = tmp_path / "file"
-    path.write_text("old")
-    for other in (".file.0123abcd.part.txt", ".file.part", ".other.0123abcd.part", "file.0123abcd.part"):
-        (tmp_path / other).write_text("not ours")
-    dead, alive = started(path), started(path)
-    try:
-        dead.send_signal(signal.SIGKILL)
-        dead.wait()
-        assert len(list(tmp_path.glob(".file.????????.part"))) == 2 and path.read_text() == "old"
-        write(path)
-        (left,) = tmp_path.glob(".file.????????.part")
-        assert left.read_text() == "half" and path.read_text() == "new" and len(os.listdir(tmp_path)) == 6
-    finally:
-        alive.kill()
-        alive.wait()
-    write(path, "newer")
-    assert len(os.listdir(tmp_path)) == 5 and path.read_text() == "newer"
-
-
-def test_many_writers_of_one_file_at_once(tmp_path):
-    """Each removes leftovers, and none removes what another one is writing."""
-    code = (
-        "import sys\nfrom rerank.io.atomic import writing\nfor k in range(60):\n"
-        "    with writing(sys.argv[1]) as f: f.write(sys.argv[2] * 1000)"
-    )
-    path = tmp_path / "file"
-    children = [subprocess.Popen([sys.executable, "-c", code, str(path), str(k)]) for k in range(4)]
-    assert [child.wait(timeout=60) for child in children] == [0] * 4
-    assert (
-        os.listdir(tmp_path) == ["file"] and len(set(path.read_text())) == 1 and path.stat().st_size == 1000
-    )
-
-
-def test_a_full_disk_is_one_sentence_at_every_write(tmp_path, monkeypatch):
-    """The n-th call of the system fails, for every n there is."""
-    path = tmp_path / "file"
-    calls = ["open", "fsync", "replace", "fchmod"]
-    path.write_text("old")
-    for name in calls:
-        real = getattr(os, name)
-
-        def fail(*arguments, real=real, **options):
-            if "part" in str(arguments) or isinstance(arguments[0], int):
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return real(*arguments, **options)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(atomic.os, name, fail)
-            with pytest.raises(InputError, match=r"Cannot write .*: No space left on device; .*\.$"):
-                write(path)
-        assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
-
-
-@pytest.mark.parametrize("limit", [0, 1, 5000, 8192, 40000])
-@pytest.mark.parametrize("open_new", [writing, writing_bytes])
-def test_a_file_that_cannot_grow_is_one_sentence(tmp_path, open_new, limit):
-    path = tmp_path / "file"
-    path.write_text("old")
-    part = "x" * 1000 if open_new is writing else b"x" * 1000
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old[1]))
-        with pytest.raises(InputError, match=r"Cannot write .*; make room .*\.$"), open_new(path) as file:
-            for _ in range(50):
-                file.write(part)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-    assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
-
-
-@pytest.mark.parametrize("number", range(len(WRITERS)))
-def test_every_writer_of_tables_keeps_the_old_file_when_the_disk_is_full(tmp_path, number):
-    path = tmp_path / "file"
-    path.write_text("old")
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
-        with pytest.raises(InputError, match="Cannot write"):
-            WRITERS[number](path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
-
-
 def test_outputs_are_no_inputs_and_differ(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data, hard, link = tmp_path / "data.csv", tmp_path / "hard.csv", tmp_path / "link.csv"
@@ -241,43 +131,3 @@ def test_outputs_are_no_inputs_and_differ(tmp_path, monkeypatch):
         check_outputs([], {"--model": tmp_path})
     check_outputs([data, None, "absent"], {"--model": "m", "--proof": None})
     assert sorted(os.listdir()) == ["data.csv", "hard.csv", "link.csv", "n"]
-
-
-def test_leftovers_do_not_slow_a_write_down(tmp_path):
-    begun = time.perf_counter()
-    for k in range(50):
-        write(tmp_path / f"{k}")
-    assert time.perf_counter() - begun < 5
-
-
-def test_files_that_belong_together_are_replaced_together_or_not_at_all(tmp_path):
-    paths = [tmp_path / name for name in ("a", "b")]
-    for path in paths:
-        path.write_text("old")
-    with pytest.raises(ZeroDivisionError), atomic.together():
-        for path in paths:
-            write(path)
-        assert [path.read_text() for path in paths] == ["old", "old"]
-        1 / 0  # noqa: B018
-    assert [path.read_text() for path in paths] == ["old", "old"] and len(os.listdir(tmp_path)) == 2
-    with atomic.together():
-        write(paths[0])
-        with pytest.raises(InputError), atomic.together():
-            write(tmp_path)
-        write(paths[1])
-        assert [path.read_text() for path in paths] == ["old", "old"]
-    assert [path.read_text() for path in paths] == ["new", "new"] and len(os.listdir(tmp_path)) == 2
-
-
-def test_a_model_and_its_proof_are_replaced_together(tmp_path, monkeypatch):
-    from rerank.certificate import proof_file
-    from tests.cli.test_cli import fit, noisy
-
-    monkeypatch.chdir(tmp_path)
-    X, y = noisy(0)
-    write_csv("data.csv", Table(X, y, None, None, ("age", "size", "year")), label="hit")
-    fit("--proof", "p.proof")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr(proof_file, "MOST_BYTES", 10)
-    assert "cannot be written" in fit("--C", "0.001", "--proof", "p.proof", code=2).stderr
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -1,0 +1,96 @@
+"""Limits on what is read: regular files only, and no more memory than the size of a file justifies."""
+
+import gzip
+import io
+import os
+
+import numpy as np
+import pytest
+
+from rerank.errors import InputError
+from rerank.io import csv_table, lines, read_csv
+from rerank.io.bounded import parsed_json, read_array, read_bytes
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return make
+
+
+def test_what_a_gzip_file_unpacks_to_is_bounded(file, monkeypatch):
+    monkeypatch.setattr(lines, "MAX_UNPACKED", 10_000)
+    small = gzip.compress(b"a,b\n" + b"1,2\n" * 2000)
+    assert len(read_csv(file(small, "t.csv.gz"))) == 2000
+    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * 10**6)
+    with pytest.raises(InputError, match="unpacks to more than 10000 bytes .* unpack the file"):
+        read_csv(file(bomb, "t.csv.gz"))
+    rng = np.random.default_rng(0)
+    honest = b"a,b\n" + b"".join(b"%d,%d\n" % tuple(pair) for pair in rng.integers(0, 10**6, (5000, 2)))
+    assert len(read_csv(file(gzip.compress(honest), "t.csv.gz"))) == 5000
+
+
+def test_special_files_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for name in ("pipe.csv", "zero.csv"):
+        with pytest.raises(InputError, match="pass a regular file"):
+            read_csv(tmp_path / name)
+    with pytest.raises(InputError, match="NUL"):
+        read_csv("a\0b.csv")
+
+
+def test_a_shortage_of_memory_is_one_sentence(file, monkeypatch):
+    def short(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(csv_table, "read_header", short)
+    with pytest.raises(InputError, match="needs more memory than there is"):
+        read_csv(file("a,b\n1,2\n"))
+
+
+def npy(array):
+    body = io.BytesIO()
+    np.save(body, array)
+    return body.getvalue()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(3.0),
+        np.zeros((2, 3), "<f4"),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.zeros((0, 2)),
+    ],
+)
+def test_arrays_are_read_as_numpy_writes_them(array):
+    raw = npy(array)
+    found = read_array(io.BytesIO(raw), array.dtype.str, array.shape, len(raw))
+    assert found.dtype == array.dtype and np.array_equal(found, array)
+
+
+def test_arrays_that_are_not_as_stated_take_no_memory():
+    raw = npy(np.zeros(3))
+    large = raw.replace(b"(3,), }", b"(" + b"9" * 12 + b",), }")
+    for body, kind, shape, size in [
+        (raw, "<f8", (4,), len(raw)), (raw, "<f4", (3,), len(raw)), (raw, "<f8", (3,), len(raw) + 8),
+        (raw[:-1], "<f8", (3,), len(raw)), (large, "<f8", (10**12 - 1,), len(large)), (b"", "<f8", (3,), 0),
+        (npy(np.array([None])), "|O", (1,), 200),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError):
+            read_array(io.BytesIO(body), kind, shape, size)
+
+
+def test_json_and_bytes_within_limits(file):
+    assert parsed_json(b'{"a": [1, 2]}') == {"a": [1, 2]}
+    for raw in (b"[" + b"[]," * 2**22, b"[" * 10**6, b"\xff", b"9" * 5000, b""):
+        with pytest.raises(ValueError):
+            parsed_json(raw)
+    assert read_bytes(file("four"), 4) == b"four"
+    with pytest.raises(InputError, match="larger than 3 bytes"):
+        read_bytes(file("four"), 3)
