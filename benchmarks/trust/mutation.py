@@ -68,10 +68,10 @@ def _room(room: str, count: int | None, first: int, summary: Summary) -> tuple[i
     ]
     every = [(path, mutant) for path in paths for mutant in mutants(path.read_text(encoding="utf-8"))]
     chosen = every if count is None else random.Random(first).sample(every, min(count, len(every)))
-    limits = {path: _limit(path, tests) for path in {path for path, _ in chosen}}
+    limit = _limit(chosen[0][0], tests)
     killed = 0
     for number, (path, mutant) in enumerate(chosen, start=1):
-        how = _outcome(path, mutant.tree, tests, limits[path])
+        how = _outcome(path, mutant.tree, tests, limit)
         killed += how != "survived"
         summary.add(Case(str(mutant), (), (f"{room} {how}",)))
         if how == "survived":
@@ -122,7 +122,9 @@ def _child(name: str, path: Path, tree: ast.Module, tests: list[str]) -> None:
     settings.load_profile("same")
     sys.meta_path.insert(0, _Finder(name, path, tree))
     os.chdir(ROOT)
-    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests])
+    # The mutant is in this process alone, so the tests must not be sent to others.
+    alone = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    code = pytest.main(["-x", "-q", *alone, *tests])
     os._exit(0 if code == 0 else 1)
 
 
