@@ -123,3 +123,88 @@ def test_ctrl_c_ends_a_running_search_at_once() -> None:
     assert early <= value <= bound and seconds < 30 and time.perf_counter() - began < 10
     whole = solve(noisy_problem(100, 6, "auc", 0.35, 0), time_limit=0.5, n_jobs=1)
     assert bound >= whole.value
+
+
+def same(one: SearchResult, other: SearchResult) -> bool:
+    """Whether two results have the same bits."""
+    return (one.value.hex(), one.bound.hex(), one.boxes) == (
+        other.value.hex(),
+        other.bound.hex(),
+        other.boxes,
+    ) and one.weights.tobytes() == other.weights.tobytes()
+
+
+@pytest.mark.parametrize("name", ["one list", "57 choose 3 supports", "67,000 pairs", "two values a feature"])
+def test_a_node_limit_stops_at_the_same_place_with_any_number_of_workers(name: str) -> None:
+    problem = SLOW[name]()
+    found = [solve(problem, time_limit=None, n_jobs=n, node_limit=3000) for n in (1, 2, None)]
+    assert found[0].boxes >= 3000 and not found[0].closed and not found[0].interrupted
+    assert same(found[0], found[1]) and same(found[0], found[2])
+
+
+def test_a_node_limit_that_is_not_reached_changes_nothing() -> None:
+    problem = noisy_problem(40, 3, "auc", 0.35, 0)
+    assert same(solve(problem, node_limit=10**9), solve(problem))
+    assert solve(problem, node_limit=1).value <= solve(problem).value
+
+
+def large(rows: int = 2000, d: int = 50) -> Problem:
+    """As many pairs as a shortlist of so many rows can have."""
+    from rerank.problem import problem_of
+    from rerank.statistics import parse
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, d))
+    return problem_of(X, (X[:, 0] + rng.normal(size=rows) > 0).astype(float), parse("dcg@10"))
+
+
+def test_a_search_whose_pairs_take_longer_than_its_limit_does_not_begin() -> None:
+    problem = large()
+    w = np.linspace(1.0, -0.5, 50)
+    began = time.process_time()
+    found = solve(problem, time_limit=0.5, start=w, n_jobs=1)
+    assert time.process_time() - began < 1.0
+    assert "pairs of 50 features takes about" in found.note
+    assert np.array_equal(found.weights, w) and not found.closed and found.bound == problem.ideal
+    from rerank.certificate import certify
+
+    exact = certify(problem, w).value_down
+    assert exact - 1e-9 * exact <= found.value <= exact
+
+
+def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from rerank.errors import InputError
+    from rerank.search import sizes
+
+    problem = large(400, 10)
+    solve(problem, time_limit=0.2)
+    monkeypatch.setattr(sizes, "memory", lambda: 2e6)
+    with pytest.raises(
+        InputError, match=r"would hold [\d,]+ pairs of 10 features, .* GB; lower n_candidates to"
+    ) as e:
+        solve(problem, time_limit=0.2)
+    fits = int(str(e.value).partition("n_candidates to ")[2].partition(" ")[0])
+    assert 10 < fits < 400 and solve(large(fits, 10), time_limit=0.2).boxes >= 0
+
+
+def test_value_without_pairs_is_never_above_the_value() -> None:
+    from rerank.search.sizes import value_without_pairs
+
+    for seed in range(20):
+        problem = drawn_lists(seed, 3, 8, 3, ("auc", "dcg@3", "mrr", "ndcg@5")[seed % 4], C=0.01 * (seed % 2))
+        w = np.random.default_rng(seed).integers(-4, 5, 3) / 4
+        exact = float(objective_at(problem, w))
+        assert exact - 1e-9 * (1 + abs(exact)) <= value_without_pairs(problem, w) <= exact
+
+
+def test_time_that_runs_out_among_the_vertices_leaves_the_box_open() -> None:
+    from rerank.errors.stops import limited
+
+    problem = noisy_problem(20, 3, "auc", 0.35, 0)
+    exact = Exact(problem, tables(problem), np.ones(3))
+    box = (np.arange(3), np.array([1.0, 0.1, 0.2]), np.array([0.0, 1e-3, 1e-3]))
+    with limited(0.0):
+        assert exact.largest(*box) is None
+    assert exact.largest(*box) is not None

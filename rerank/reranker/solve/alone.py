@@ -28,7 +28,7 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     name = settings.formulation
     with clock.phase("start"):
         w, start_value = _improved(problem, settings, clock, start)
-    if (seconds := seconds_to_state(problem, name)) > clock.remaining:
+    if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         return _not_built(problem, clock, name, seconds, normalised(w), start_value)
     with clock.phase("build"):
         stated = state(problem, name)
@@ -69,9 +69,10 @@ def _not_built(
     problem: Problem, clock: Clock, name: str, seconds: float, w: Floats, start_value: float
 ) -> Solution:
     """The start, where the program would be built for longer than the time allows."""
+    needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
     note = (
-        f"The {name} program was not built: that takes up to {seconds:.0f} s, and {clock.remaining:.1f} s were left; "
-        "raise time_limit, lower n_candidates, or use presolve=True."
+        f"The {name} program was not built: {needed}, and {clock.remaining:.1f} s were left; raise time_limit, lower "
+        "n_candidates, or use presolve=True."
     )
     with clock.phase("certificate"):
         best = verified(problem, w)

@@ -35,14 +35,22 @@ CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 CLAIM_SECONDS = 0.5
 """Seconds for polishing a solver's weights if it left no time; without polishing its claim may not hold."""
 
+ESTIMATED_A_SECOND = 6_000
+"""Relevant rows, once for each grade they reach, for which a program's size is estimated in a second."""
+
 NONZEROS_A_SECOND = 60_000
 """Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
 
 
-def seconds_to_state(problem: Problem, formulation: str) -> float:
-    """Seconds to build a program and pass it to the solver; infinite for one that is refused."""
+def seconds_to_state(problem: Problem, formulation: str, left: float = math.inf) -> float:
+    """Seconds to build a program and pass it to the solver; infinite for one that is refused.
+
+    Infinite also if to estimate them would take more than a tenth of the seconds that are ``left``.
+    """
     from formulations.errors import ModelTooLarge
 
+    if sum(unit.positive.size for unit in problem.units) > 0.1 * left * ESTIMATED_A_SECOND:
+        return math.inf
     try:
         return estimated_size(problem, formulation) / NONZEROS_A_SECOND
     except ModelTooLarge:
@@ -55,7 +63,7 @@ def confirm(
     """Solve the chosen program and compare its answer with that of the search."""
     name = settings.formulation
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
-    if seconds_to_state(problem, name) > budget / 2:
+    if seconds_to_state(problem, name, clock.remaining) > budget / 2:
         return solution.noting(
             f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out."
         )

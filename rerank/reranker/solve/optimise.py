@@ -37,6 +37,9 @@ Floats = NDArray[np.float64]
 SEARCH_SHARE = 0.7
 """The search's share of the time when a program may follow."""
 
+A_ROW = 4e-5
+"""Seconds to recompute a value exactly, for each row."""
+
 POLISH_SHARE = 0.5
 """Share of the time that is left for polishing what the search found."""
 
@@ -62,7 +65,9 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
         If a solver stops without a solution and there is no other.
     """
     if settings.solver == "search":
-        solution, _ = _searched(problem, settings, clock, start, clock.share(0.97))
+        solution, _ = _searched(
+            problem, settings, clock, start, clock.share(0.97, reserve=certificate_seconds(problem))
+        )
     else:
         check_margin(problem)
         if settings.presolve:
@@ -70,6 +75,11 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
         else:
             solution = alone(problem, settings, clock, start)
     return _bounded_by_ideal(problem, solution)
+
+
+def certificate_seconds(problem: Problem) -> float:
+    """Seconds to recompute a value exactly; a rough estimate."""
+    return A_ROW * problem.X.shape[0]
 
 
 def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
@@ -92,8 +102,8 @@ def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 def _search_then_program(
     problem: Problem, settings: Settings, clock: Clock, start: Floats | None
 ) -> Solution:
-    fits = seconds_to_state(problem, "mixed") < 0.2 * clock.remaining
-    limit = clock.share(SEARCH_SHARE if fits else 0.97)
+    fits = seconds_to_state(problem, "mixed", clock.remaining) < 0.2 * clock.remaining
+    limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
     solution, found = _searched(problem, settings, clock, start, limit)
     if found.interrupted:
         return solution

@@ -1,0 +1,103 @@
+"""Limits of a fit: time, nodes and memory, for each way to solve."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from benchmarks.trust.limits import excess, processor_clock, table
+from rerank import Reranker, RerankerCV
+from rerank.errors import InputError
+
+SHAPES = {
+    "many pairs": ({"rows": 1000, "features": 50}, {"solver": "search", "first_stage": None}),
+    "too many pairs": ({"rows": 2000, "features": 50}, {"solver": "search"}),
+    "a program too large to build": (
+        {"rows": 300, "features": 6},
+        {"solver": "highs", "presolve": False, "formulation": "resolved_rank", "first_stage": None},
+    ),
+    "many lists": ({"rows": 40_000, "features": 8, "lists": 2000}, {"solver": "highs"}),
+    "a first stage of ours": (
+        {"rows": 100_000, "features": 20},
+        {"first_stage": "toppush", "n_candidates": 50},
+    ),
+}
+
+
+def fitted(shape, options, **more):
+    X, y, qid = table(**shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Reranker(**{"stat": "dcg@10", "n_candidates": None, **options, **more}).fit(X, y, qid)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_fit_keeps_its_time_limit(name):
+    shape, options = SHAPES[name]
+    fitted({"rows": 40, "features": 3}, options, time_limit=5.0)  # loads what is loaded once
+    with processor_clock():
+        began = time.process_time()
+        est = fitted(shape, options, time_limit=1.0)
+        assert excess(time.process_time() - began, 1.0) <= 1
+    assert est.result_.value <= est.result_.bound
+
+
+@pytest.mark.parametrize("options", [{"solver": "search"}, {"solver": "search", "max_features": 2}])
+def test_a_node_limit_gives_the_same_bits_on_every_run_with_any_n_jobs(options):
+    X, y, _ = table(200, 7)
+    found = [
+        Reranker("auc", n_candidates=100, node_limit=500, time_limit=None, n_jobs=n, **options)
+        .fit(X, y)
+        .result_
+        for n in (1, 2, None)
+    ]
+    assert found[0].nodes >= 500 and found[0].status != "optimal"
+    for other in found[1:]:
+        assert (other.value.hex(), other.bound.hex(), other.nodes) == (
+            found[0].value.hex(), found[0].bound.hex(), found[0].nodes,
+        )  # fmt: skip
+        assert other.weights.tobytes() == found[0].weights.tobytes()
+
+
+@pytest.mark.parametrize("node_limit", [0, -1, 1.5, "x"])
+def test_a_node_limit_is_a_whole_number_from_1(node_limit):
+    with pytest.raises(InputError, match="node_limit"):
+        Reranker(node_limit=node_limit).fit(*table(20, 2)[:2])
+
+
+@pytest.mark.parametrize("module", ["rerank.reranker.fit.prepare", "rerank.reranker.fit.solve"])
+def test_a_lack_of_memory_is_an_error_with_advice(monkeypatch, module):
+    def lack(*args, **kwargs):
+        raise MemoryError("Unable to allocate 18 GiB")
+
+    monkeypatch.setattr(module, lack)
+    for est in (Reranker("auc", solver="search"), RerankerCV(Reranker("auc", solver="search"), cv=2)):
+        with pytest.raises(InputError, match="not enough memory.*18 GiB.*lower n_candidates"):
+            est.fit(*table(60, 3)[:2])
+
+
+class Slow(BaseEstimator):
+    """A first stage of somebody else's, which takes its time."""
+
+    def fit(self, X, y):
+        time.sleep(0.3)
+        self.coef_ = np.zeros((1, X.shape[1]))
+        return self
+
+    def predict(self, X):
+        return np.arange(len(X)) % 7
+
+
+def test_a_first_stage_that_uses_up_the_time_is_reported():
+    X, y, _ = table(60, 3)
+    est = Reranker("dcg@5", first_stage=Slow(), solver="search", time_limit=0.1).fit(X, y)
+    assert any("nothing was left for the search" in note for note in est.result_.notes)
+    assert est.result_.value <= est.result_.bound
+
+
+def test_a_program_that_takes_too_long_to_build_is_left_out():
+    est = fitted({"rows": 300, "features": 6}, SHAPES["a program too large to build"][1], time_limit=2.0)
+    assert any("was not built" in note for note in est.result_.notes)
+    assert est.result_.certificate is not None and est.result_.bound_source == "ideal"
