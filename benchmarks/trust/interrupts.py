@@ -20,7 +20,11 @@ ROOT = Path(__file__).parent.parent.parent
 LONGEST = 120.0
 """Seconds after which a process counts as one that does not end."""
 
-_DATA = """
+# A process that was started in the background ignores SIGINT, and so would its children.
+_HEARD = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+_DATA = (
+    _HEARD
+    + """
 import sys
 import numpy as np
 rng = np.random.default_rng(0)
@@ -33,6 +37,7 @@ try:
 except KeyboardInterrupt:
     print("clean", flush=True)
 """
+)
 
 
 def _script(fit: str, n: int = 300) -> str:
@@ -65,7 +70,7 @@ SCRIPTS = {
 _TABLE = "\n".join(
     f"{int(i % 3 == 0)},{i * 37 % 101},{i * 53 % 97},{i * i % 89},{i * 71 % 83}" for i in range(300)
 )
-COMMAND = "import sys; from rerank.cli import main; sys.argv[0] = 'rerank'; main()"
+COMMAND = _HEARD + "\nimport sys; from rerank.cli import main; sys.argv[0] = 'rerank'; main()"
 KINDS = (*SCRIPTS, "command")
 
 

@@ -189,23 +189,23 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         """
         return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
 
-    @enough_memory()
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
         names: tuple[str, ...] = (),
     ) -> Reranker:  # fmt: skip
         """Fit columns with these ``names``, unless X has names of its own."""
-        clock = Clock(self.time_limit)
-        table = check_matrix(X)
-        validate_data(self, X, y, reset=True, skip_check_array=True)
-        frame = hasattr(self, "feature_names_in_")
-        known = tuple(map(str, self.feature_names_in_)) if frame else names
-        columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
-        given = (y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains)
-        data, weights = checked(table, *given)
-        options = self.get_params(deep=False)
-        fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
-        return self._adopt(replace(fitted, frame=frame, named=bool(known)))
+        with enough_memory():
+            clock = Clock(self.time_limit)
+            table = check_matrix(X)
+            validate_data(self, X, y, reset=True, skip_check_array=True)
+            frame = hasattr(self, "feature_names_in_")
+            known = tuple(map(str, self.feature_names_in_)) if frame else names
+            columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
+            given = (y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains)
+            data, weights = checked(table, *given)
+            options = self.get_params(deep=False)
+            fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
+            return self._adopt(replace(fitted, frame=frame, named=bool(known)))
 
     def _adopt(self, state: FittedState) -> Reranker:
         """Take over a fitted state and set the public attributes."""
