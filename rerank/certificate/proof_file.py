@@ -27,8 +27,8 @@ HEADER = "header.json"
 MOST_HEADER = 1 << 16
 MOST_BYTES = 1 << 27
 """Size of all arrays together: 67 million codes. A search would need several gigabytes to put them in order."""
-MOST_SUPPORTS = 5_000_000
-"""As many as a search enumerates; each is an object of about a hundred bytes."""
+MOST_SUPPORTS = 2_000_000
+"""Each is an object of about 150 bytes."""
 MOST_DIRECTORY = 1 << 12
 ARRAYS = {
     "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4",
@@ -40,13 +40,17 @@ DAMAGES = (
 )  # fmt: skip
 
 
+class ProofTooLargeError(InputError):
+    """A proof is larger than what is read back, so it is not written."""
+
+
 def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
     """Write a proof, whole or not at all; equal proofs make equal bytes.
 
     Raises
     ------
     InputError
-        The file cannot be written, or the proof is larger than what is read back.
+        The file cannot be written, or the proof is larger than what is read back (`ProofTooLargeError`).
     """
     supports = [np.asarray(s) for s in proof.supports]
     arrays: dict[str, NDArray[Any]] = {
@@ -69,7 +73,9 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
     try:
         _check_lengths(header["lengths"])
     except ValueError as error:
-        raise InputError(f"The proof cannot be written to {path}: {error}; use a shorter search.") from None
+        raise ProofTooLargeError(
+            f"The proof cannot be written to {path}: {error}; use a shorter search."
+        ) from None
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as archive:
         _put(archive, HEADER, (json.dumps(header, indent=1) + "\n").encode())
@@ -194,4 +200,7 @@ def _cut(array: NDArray[Any], sizes: NDArray[np.int32]) -> list[NDArray[Any]]:
     stops = np.cumsum(sizes, dtype=np.int64)
     if (sizes < 0).any() or (int(stops[-1]) if stops.size else 0) != len(array):
         raise ValueError("its parts do not add up")
-    return [array[stop - size : stop] for stop, size in zip(stops.tolist(), sizes.tolist())]
+    nothing = array[:0]  # most supports have no lines, and can share one object
+    return [
+        array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())
+    ]

@@ -112,13 +112,17 @@ def fit(
     fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
-    record = est.result_.proof
+    lacking = "the search had no part in this result"
     with together():
         save(replace(est.state_, columns_read=read), model)
+        record = None if proof is None else est.result_.proof
         if proof is not None and record is not None:
-            from rerank.certificate import save_proof
+            from rerank.certificate.proof_file import ProofTooLargeError, save_proof
 
-            save_proof(record, proof)
+            try:
+                save_proof(record, proof)
+            except ProofTooLargeError as error:
+                record, lacking = None, str(error)  # the model of a long fit is not lost for it
     if as_json:
         written = {} if record is None else {"proof": str(proof)}
         answer({"model": str(model), **written, **est.result_.to_dict(), "coef": est.state_.named_weights()})
@@ -128,7 +132,7 @@ def fit(
         print_result(est.state_)
         say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")
     if proof is not None and record is None:
-        say(f"No proof was written to {proof}: the search had no part in this result.")
+        say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
     raise typer.Exit(exit_code(est.result_))
 
 

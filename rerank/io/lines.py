@@ -16,7 +16,7 @@ from rerank.io.bounded import open_regular
 Path = str | os.PathLike[str]
 
 MAX_LINE = 16 * 2**20
-MAX_UNPACKED = 2**28
+MAX_UNPACKED = 2**27
 """Bytes of text that a gzip file may hold, or ten times its own size if that is more."""
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
 

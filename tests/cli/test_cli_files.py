@@ -187,3 +187,28 @@ def test_a_program_and_its_sidecar_are_written_together(folder):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_model_and_its_proof_are_replaced_together(folder, monkeypatch):
+    from rerank.certificate import proof_file
+
+    fit("--proof", "p.proof")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(proof_file, "writing_bytes", full)
+        with pytest.raises(AssertionError):  # the model was written before the proof failed
+            fit("--C", "0.001", "--proof", "p.proof", code=0)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_proof_that_is_too_large_costs_no_model(folder, monkeypatch):
+    from rerank.certificate import proof_file
+
+    monkeypatch.setattr(proof_file, "MOST_BYTES", 10)
+    done = fit("--proof", "p.proof")
+    assert "No proof was written to p.proof: The proof cannot be written" in done.stderr
+    assert Path("m.json").exists() and not Path("p.proof").exists()

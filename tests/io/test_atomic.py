@@ -166,17 +166,3 @@ def test_files_that_belong_together_are_replaced_together_or_not_at_all(tmp_path
         write(paths[1])
         assert [path.read_text() for path in paths] == ["old", "old"]
     assert [path.read_text() for path in paths] == ["new", "new"] and len(os.listdir(tmp_path)) == 2
-
-
-def test_a_model_and_its_proof_are_replaced_together(tmp_path, monkeypatch):
-    from rerank.certificate import proof_file
-    from tests.cli.test_cli import fit, noisy
-
-    monkeypatch.chdir(tmp_path)
-    X, y = noisy(0)
-    write_csv("data.csv", Table(X, y, None, None, ("age", "size", "year")), label="hit")
-    fit("--proof", "p.proof")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr(proof_file, "MOST_BYTES", 10)
-    assert "cannot be written" in fit("--C", "0.001", "--proof", "p.proof", code=2).stderr
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
