@@ -86,7 +86,9 @@ class Listener:
         # Before the first node HiGHS's bound is infinite and may have either sign.
         bound = math.inf if math.isinf(out.mip_dual_bound) else constant - out.mip_dual_bound
         seconds = time.monotonic() - self.began
-        self.latest = Progress(seconds, constant - out.mip_primal_bound, bound, int(out.mip_node_count))
+        # HiGHS's own figure of the point differs from the recomputed one in the last digits.
+        incumbent = -math.inf if self.best is None else self.best.objective
+        self.latest = Progress(seconds, incumbent, bound, int(out.mip_node_count))
         self._asked(event)
 
     def _asked(self, event: Any) -> None:
