@@ -95,21 +95,22 @@ def certified_list(item: RankedList, scores: NDArray[Any], margin: int) -> Certi
         pairs += mine.size * others.size
         some = beaten > 0
         margins += (distinct[mine[some]] - distinct[others[beaten[some] - 1]]).tolist()
-    value, statistic = _raw(item, codes, with_margin), _raw(item, codes, codes)
+    value, statistic = _raw(item, codes, with_margin, codes)
     return CertifiedList(value, statistic, won, near, pairs, min(margins, default=None))
 
 
-def _raw(item: RankedList, codes: NDArray[np.intp], reached: NDArray[np.intp]) -> Fraction:
-    """Value of one list in the unit of ``evaluate``; ``codes`` and ``reached`` as in :func:`count_lost`."""
+def _raw(item: RankedList, codes: NDArray[np.intp], *reached: NDArray[np.intp]) -> list[Fraction]:
+    """Values of one list in the unit of ``evaluate``, one for each of ``reached``; see :func:`count_lost`."""
     levels, gain_unit = as_integers(item.thresholds())
     coefficients, coefficient_unit = as_integers(item.coefficients)
-    total = previous = 0
-    for gain, level in zip(item.thresholds(), levels.tolist()):
-        lost = count_lost(codes, reached, item.gains >= gain)
-        total += (level - previous) * value_of_lost(lost, coefficients)
-        previous = level
-    raw = Fraction(total, gain_unit * coefficient_unit)
-    return (raw + Fraction(item.constant)) / Fraction(item.scale)
+    steps = np.diff(levels, prepend=0).tolist()
+    found = []
+    for one in reached:
+        lost = [count_lost(codes, one, item.gains >= gain) for gain in item.thresholds()]
+        total = sum(step * value_of_lost(mine, coefficients) for step, mine in zip(steps, lost))
+        raw = Fraction(total, gain_unit * coefficient_unit)
+        found.append((raw + Fraction(item.constant)) / Fraction(item.scale))
+    return found
 
 
 def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
@@ -121,4 +122,4 @@ def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
 def ideal_value(problem: Problem) -> Fraction:
     """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
     orders = [dense_codes(item.gains)[1] for item in problem.lists]
-    return mean_of_lists(problem, [_raw(item, codes, codes) for item, codes in zip(problem.lists, orders)])
+    return mean_of_lists(problem, [_raw(item, codes, codes)[0] for item, codes in zip(problem.lists, orders)])

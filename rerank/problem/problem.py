@@ -58,9 +58,13 @@ class RankedList:
     constant: float = 0.0
     scale: float = 1.0
 
+    @cached_property
+    def _thresholds(self) -> Floats:
+        return np.unique(self.gains[self.gains > 0])
+
     def thresholds(self) -> Floats:
         """Distinct positive gains, ascending."""
-        return np.unique(self.gains[self.gains > 0])
+        return self._thresholds
 
 
 @dataclass(frozen=True, eq=False)

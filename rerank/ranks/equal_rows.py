@@ -11,9 +11,9 @@ from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.io.arrays import check_matrix
+from rerank.io.arrays import check_matrix, check_qid
 from rerank.io.options import real, source
-from rerank.ranks.lists import rows_by_list
+from rerank.ranks.lists import number_lists
 from rerank.ranks.positions import Indices
 from rerank.ranks.row_gains import Floats
 
@@ -41,24 +41,19 @@ def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | 
     """
     data = check_matrix(X)
     chosen = data if support is None else data[:, np.asarray(support, dtype=_index_type(support))]
-    groups = []
-    for _, rows in rows_by_list(qid, data.shape[0]):
-        if rows.size > 1:
-            groups += [rows[group] for group in _equal_rows(chosen[rows])]
+    lists = np.zeros(data.shape[0], np.intp)
+    if qid is not None:
+        lists = number_lists(check_qid(qid, data.shape[0]))[1]
+    order = np.lexsort((*chosen.T, lists))
+    differs = (lists[order[1:]] != lists[order[:-1]]) | np.any(chosen[order[1:]] != chosen[order[:-1]], axis=1)
+    starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [order.size]])
+    several = np.flatnonzero(np.diff(starts) > 1)
+    groups = [np.sort(order[starts[i] : starts[i + 1]]) for i in several]
     return sorted(groups, key=lambda group: int(group[0]))
 
 
 def _index_type(support: ArrayLike) -> type:
     return bool if np.asarray(support).dtype == bool else np.intp
-
-
-def _equal_rows(rows: Floats) -> list[Indices]:
-    if rows.shape[1] == 0:
-        return [np.arange(rows.shape[0])]
-    order = np.lexsort(rows.T)
-    differs = np.any(rows[order[1:]] != rows[order[:-1]], axis=1)
-    blocks = np.split(order, np.flatnonzero(differs) + 1)
-    return [np.sort(block) for block in blocks if block.size > 1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,8 @@ def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]
     if names.shape != (n,):
         raise InputError(f"There are {n} rows and qid has shape {names.shape}; give one list name per row.")
     known, codes = number_lists(names)
-    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    order, ends = np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes)).tolist()
+    rows = [order[start:end] for start, end in zip([0, *ends], ends)]
     yield from sorted(zip(known, rows), key=lambda pair: pair[0])  # type: ignore[arg-type, return-value]
 
 
