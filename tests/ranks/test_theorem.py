@@ -120,3 +120,15 @@ def test_where_it_applies_the_theorem_holds(rows, labels, name, C, max_features)
     assert sub <= resolved
     if theorem_applies(X, C, max_features, coefficients=a, y=y):
         assert keeps and sub == resolved
+
+
+def test_columns_without_a_repeated_value_need_no_more_than_that():
+    verdict = theorem_applies([[0, 3], [1, 1], [2, 0], [3, 2]], max_features=1)
+    assert verdict and "whatever the support" in verdict.reason
+
+
+def test_a_feature_that_pays_with_a_negative_weight_rules_out_zero_weights():
+    labels = [1, 1, 0, 0]
+    assert theorem_applies([[0], [1], [2], [3]], C=1.0, coefficients=A, y=labels)
+    assert theorem_applies([[3], [2], [1], [0]], C=1.0, coefficients=A, y=labels)
+    assert not theorem_applies([[0], [3], [1], [2]], C=3.0, coefficients=A, y=labels)
