@@ -3,7 +3,8 @@
 ``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--lists``,
-``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling`` and ``--compile`` are tables of their own.
+``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling``, ``--whole-lists`` and ``--compile`` are
+tables of their own.
 Lists and ``spambase`` need a folder of data (``--data``).
 """
 
@@ -73,6 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.exact.literal import report as literal
 
         return literal(asked.sizes, asked.statistics, asked.literal_limit)
+    if asked.whole_lists:
+        from benchmarks.exact.whole_list import report as whole_lists
+
+        return whole_lists()
     if asked.scaling:
         from benchmarks.exact.scaling import report as scaling
 
@@ -86,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
-    for part in ("boxes", "lists", "supports", "literal", "quality", "compile", "scaling"):
+    for part in ("boxes", "lists", "supports", "literal", "quality", "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
         "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from rerank.search.boxes.basis import whitened_tolerance
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
-from rerank.search.lines.search import LineSearch, State
+from rerank.search.rows.lines import lines_on
+from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
+    from rerank.search.lines.search import State
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -22,7 +24,7 @@ MOST_SIDES = 24  # sides of antiparallel pairs chosen on the way to one box
 
 
 def explore_batches(
-    t: Tables,
+    t: Tables | RowTables,
     supports: list[Support],
     batches: list[NodeBatch],
     incumbents: list[float],
@@ -37,10 +39,6 @@ def explore_batches(
     ``incumbents`` holds a value for each batch, in the tables' unit.  Every batch starts from the best value of
     those before it; batches that were not begun are returned as they are.
     """
-    from rerank.search.boxes.kernel import explore
-    from rerank.search.boxes.stack import Boxes
-    from rerank.search.boxes.workspace import workspace
-
     out: list[Findings] = []
     gain = 0.0
     for i, (support, batch) in enumerate(zip(supports, batches, strict=True)):
@@ -48,23 +46,16 @@ def explore_batches(
         if work <= 0:
             out.append(Findings(batch.support, at, None, batch, None, np.empty((0, 3), np.int64), 0, 0.0))
             continue
-        sides = batch.sides
-        if support.antiparallel.count and sides.shape[1] == 0:
-            sides = np.zeros((batch.bounds.size, MOST_SIDES), np.int32)
-        # The kernel writes into what it is given, and processes are given read-only maps.
-        parts = (batch.centres, batch.halves, batch.bounds, batch.names, sides)
-        todo = Boxes(*(np.array(x) for x in parts))
-        given = instance(t, support)
-        memory = workspace(given, batch.bounds.size, sides.shape[1], record)
         name = first_name + i * (NAMES // max(len(batches), 1))
-        found, best, left, unresolved, splits, boxes, done = explore(
-            given, memory, todo, at, slack, min(each, work), SMALLEST, record, name
+        explored = _by_rows if isinstance(t, RowTables) else _by_pairs
+        found, best, left, unresolved, splits, boxes, done = explored(
+            t, support, batch, at, slack, min(each, work), record, name
         )
         out.append(
             Findings(
                 batch.support,
                 found,
-                support.weights(best, t.pairs.shape[0]) if found > at else None,
+                support.weights(best, t.n_features) if found > at else None,
                 NodeBatch(batch.support, *left) if left.bound.size else None,
                 NodeBatch(batch.support, *unresolved) if unresolved.bound.size else None,
                 splits,
@@ -75,6 +66,42 @@ def explore_batches(
         gain += max(found - at, 0.0)
         work -= done
     return out
+
+
+def _by_pairs(
+    t: Any, support: Support, batch: NodeBatch, at: float, slack: float, work: float, record: bool, name: int
+) -> Any:
+    """What the kernel for pairs finds in a batch."""
+    from rerank.search.boxes.kernel import explore
+    from rerank.search.boxes.workspace import workspace
+
+    sides = batch.sides
+    if support.antiparallel.count and sides.shape[1] == 0:
+        sides = np.zeros((batch.bounds.size, MOST_SIDES), np.int32)
+    given = instance(t, support)
+    memory = workspace(given, batch.bounds.size, sides.shape[1], record)
+    return explore(given, memory, _boxes(batch, sides), at, slack, work, SMALLEST, record, name)
+
+
+def _by_rows(
+    t: Any, support: Support, batch: NodeBatch, at: float, slack: float, work: float, record: bool, name: int
+) -> Any:
+    """What the kernel for rows finds in a batch; it keeps no record of splits."""
+    from rerank.search.rows.kernel import explore
+
+    scratch = t.scratch(batch.bounds.size, t.n_features)
+    todo = _boxes(batch, batch.sides)
+    found, best, left, unresolved, boxes, done = explore(
+        t.instance(), t.levels(), scratch, todo, at, slack, work, SMALLEST, name
+    )
+    return found, best, left, unresolved, np.empty((0, 3), np.int64), boxes, done
+
+
+def _boxes(batch: NodeBatch, sides: NDArray[np.int32]) -> Any:
+    """A copy of the boxes: kernels write into what they are given, and processes are given read-only maps."""
+    from rerank.search.boxes.stack import Boxes
+
+    return Boxes(*(np.array(x) for x in (batch.centres, batch.halves, batch.bounds, batch.names, sides)))
 
 
 def instance(t: Tables, support: Support) -> Any:
@@ -112,10 +139,10 @@ def _writable(parts: tuple[Any, ...]) -> list[Any]:
 
 
 def follow_lines(
-    tables: Tables, signed: NDArray[np.bool_], state: State, w: Floats, count: float, seconds: float
+    tables: Tables | RowTables, signed: NDArray[np.bool_], state: State, w: Floats, count: float, seconds: float
 ) -> State:
     """Go on with a series of climbs for ``count`` lines or some seconds; returns its state."""
-    search = LineSearch(tables, signed, deadline=time.perf_counter() + seconds)
+    search = lines_on(tables, signed, deadline=time.perf_counter() + seconds)
     search.state = state
     search.restarts(w, count)
     return state

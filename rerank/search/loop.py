@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.boxes.vertices import Exact
     from rerank.search.lines.search import LineSearch, State
+    from rerank.search.rows.lines import RowValues
     from rerank.search.workers import Workers
 
 Floats = NDArray[np.float64]
@@ -36,8 +37,6 @@ ALONE = 0.02  # seconds of exploring before work is shared out; waking a thread 
 FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled from round to round
 MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a whitened basis is tried
-LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
-LINE_ITSELF = 5e3  # and for any number of pairs
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
@@ -49,8 +48,8 @@ class BranchAndBound:
     Parameters
     ----------
     boxes : OpenBoxes
-    exact : Exact
-        Exact arithmetic for the boxes that are too small to split.
+    exact : Exact or RowValues
+        What is known of the boxes that are too small to split.
     offer : callable
         Called with the points found by lines and by exact arithmetic.
     workers : Workers
@@ -65,7 +64,7 @@ class BranchAndBound:
     """
 
     boxes: OpenBoxes
-    exact: Exact
+    exact: Exact | RowValues
     offer: Callable[[Floats], None]
     workers: Workers
     node_limit: int | None = None
@@ -114,7 +113,7 @@ class BranchAndBound:
             return False
         self._tried = True
         boxes = self.boxes
-        if len(boxes.columns) > 1 or boxes.record or boxes.signed.any():
+        if len(boxes.columns) > 1 or boxes.record or boxes.signed.any() or boxes.by_rows:
             return False
         return whitened_basis(boxes.covariance, boxes.tables.epsilon) is not None
 
@@ -131,9 +130,9 @@ class BranchAndBound:
     def _explore(self, left: float) -> None:
         """One round: explore the batches of largest bound, and follow lines beside them."""
         boxes, count = self.boxes, JOBS - len(self.states)
-        pairs = boxes.tables.pairs.shape[1]
-        self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * pairs), max(MOST_WORK, 60.0 * pairs))
-        each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * pairs))
+        size = boxes.tables.size
+        self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
+        each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * size))
         began = time.perf_counter()
         picked = boxes.pick(count)
         try:
@@ -157,7 +156,7 @@ class BranchAndBound:
         """Lines for a share of the work done on boxes, once that is enough for one line."""
         if self.lines is None:
             return []
-        cost = LINE_ITSELF + LINE * self.lines.tables.pairs.shape[1]
+        cost = self.lines.cost
         count = int(self._owed / cost)
         if count == 0:
             return []

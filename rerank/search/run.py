@@ -17,14 +17,16 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
-from rerank.search.sizes import affordable_pairs, value_without_pairs
+from rerank.search.rows.lines import FEW_LISTS, RowLines, RowValues
+from rerank.search.rows.tables import RowTables, by_rows, row_tables
+from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
 from rerank.search.supports.subsets import supports
-from rerank.search.tables import tables
+from rerank.search.tables import Tables, tables
 
 Floats = NDArray[np.float64]
 MANY = 12  # features beyond which boxes prove nothing in practice
 LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
-LINES_OF_MANY = (2, 2.0)  # beyond MANY features: two climbs that get far, not many that do not
+LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
 
 
 class Run:
@@ -47,20 +49,29 @@ class Run:
         self.problem = problem
         self.began = time.perf_counter()
         self.flip = np.where(problem.signs < 0, -1.0, 1.0)
-        self.tables = tables(problem, affordable_pairs(problem, workers))
-        if (problem.signs < 0).any():
-            np.multiply(self.tables.pairs, self.flip[:, None], out=self.tables.pairs)
-        self.exact = Exact(problem, self.tables, self.flip)
         self.signed = problem.signs != 0
+        self.tables: Tables | RowTables
+        self.exact: Exact | RowValues
+        if not proof and not self.limited and by_rows(problem):
+            check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
+            self.tables = row_tables(problem, self.flip)
+            self.lines: LineSearch = RowLines(self.tables, self.signed, random_state)
+            self.exact = RowValues(self.lines)
+        else:
+            self.tables = tables(problem, affordable_pairs(problem, workers))
+            if (problem.signs < 0).any():
+                np.multiply(self.tables.pairs, self.flip[:, None], out=self.tables.pairs)
+            self.lines = LineSearch(self.tables, self.signed, random_state)
+            self.exact = Exact(problem, self.tables, self.flip)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        self.lines = LineSearch(self.tables, self.signed, random_state)
         columns, self.left_out = supports(d, problem.max_features, problem.C > 0)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         zero = np.zeros(d)
         self.boxes = OpenBoxes(self.tables, columns, prices, self.signed, self._inner(zero), zero, proof)
         self.start_value = self.boxes.value
-        series, self.share = LINES if d <= MANY else LINES_OF_MANY
+        hard = d > MANY or (self.boxes.by_rows and len(problem.lists) > FEW_LISTS)
+        series, self.share = LINES_OF_MANY if hard else LINES
         self.states = states(0 if self.limited else series, random_state)
 
     @property
@@ -94,7 +105,7 @@ class Run:
                 self.offer(w)
         else:
             # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
-            rounds = int(np.clip(4e5 / max(self.tables.pairs.shape[1] * d, 1), 1, 20))
+            rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
             self.offer(self.lines.climb(self.boxes.best, rounds=rounds)[1])
         self.start_value = self.boxes.value
 

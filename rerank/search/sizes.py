@@ -25,6 +25,9 @@ BESIDE = 12
 COPIES = 2
 """Times that a worker holds the pairs: those of a box, and of the boxes inside it that leave some of them undecided."""
 
+ROW_BYTES = 80
+"""Bytes that a worker holds for a row beside its features, in a search by rows."""
+
 MOST_PAIRS = 2**31 - 1
 """Pairs are numbered in 32 bits."""
 
@@ -111,6 +114,26 @@ def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
             f"{stop.left:.1f} s were left; raise time_limit or lower n_candidates."
         )
     return parts
+
+
+def check_rows(problem: Problem, entries: int, workers: int = 1) -> None:
+    """See that there is memory and time for a search by rows, ``entries`` of them.
+
+    Raises
+    ------
+    InputError
+        If the search would not fit into the memory of this machine.
+    OutOfTimeError
+        If the time is over.
+    """
+    check_time(current())
+    d = problem.n_features
+    needed = 8 * problem.X.size * 3 + entries * (4 + workers * (ROW_BYTES + 8 * d))
+    if needed > 0.75 * memory():
+        raise InputError(
+            f"The search would hold {entries:,} rows of {d} features, {needed / 1e9:.3g} GB; lower n_candidates, or "
+            "give fewer features."
+        )
 
 
 def memory() -> float:

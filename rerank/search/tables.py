@@ -73,6 +73,16 @@ class Tables:
     epsilon: float
     tolerance: float
 
+    @property
+    def size(self) -> int:
+        """What one evaluation of everything counts as: the number of pairs."""
+        return self.pairs.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.pairs.shape[0]
+
     @cached_property
     def integral(self) -> bool:
         """Whether values are whole multiples of ``grain``."""
@@ -167,7 +177,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
     unit_of = np.zeros(offset, np.int32)
     for u, s in enumerate(slots):
         unit_of[s] = u
-    places = [_places(unit.factor, unit.coefficients) for unit in units]
+    places = [places_of(unit.factor, unit.coefficients) for unit in units]
     above, beneath = np.concatenate(uppers), np.concatenate(lowers)
     flat = Tables(
         pairs=_differences(problem.scaled, above, beneath),
@@ -176,10 +186,10 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
         multiplicity=np.concatenate(multiplicity),
         upper=above,
         lower=beneath,
-        unit_start=_starts(slots),
+        unit_start=starts(slots),
         unit_slots=np.concatenate([np.empty(0), *slots]).astype(np.int32),
         unit_of=unit_of,
-        coef_start=_starts(places),
+        coef_start=starts(places),
         coef=np.concatenate([np.empty(0), *places]),
         linear=False,
         loss=np.empty(0),
@@ -192,7 +202,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
     return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
 
 
-def _starts(parts: Sequence[NDArray[Any]]) -> Ints:
+def starts(parts: Sequence[NDArray[Any]]) -> Ints:
     """Where each of the arrays begins once they stand one after the other, and where the last ends."""
     return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)
 
@@ -207,10 +217,10 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
     return pairs
 
 
-def _places(factor: float, coefficients: Floats) -> Floats:
+def places_of(factor: float, coefficients: Floats) -> Floats:
+    """What the places of a list earn, best place first, without those at the end that earn nothing."""
     coef = factor * coefficients[::-1]
-    used = np.flatnonzero(coef > 0)
-    return coef[: used[-1] + 1] if used.size else coef[:1]
+    return coef[: np.flatnonzero(coef > 0).max(initial=0) + 1]
 
 
 def _is_linear(coefficients: Floats) -> bool:

@@ -23,12 +23,16 @@ from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.search import LineSearch
+from rerank.search.rows.lines import lines_on
+from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screening import layout
 from rerank.search.supports.subsets import Supports, faces
 from rerank.search.tables import tables
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
+    from rerank.search.rows.tables import RowTables
+    from rerank.search.tables import Tables
 
 _asked = False
 logger = logging.getLogger(__name__)
@@ -50,9 +54,11 @@ def _entries() -> list[Any]:
     """The kernels that are called from Python; compiling them compiles all others."""
     from rerank.search.boxes.kernel import explore
     from rerank.search.lines.kernel import ends, sweep
+    from rerank.search.rows.kernel import explore as explore_rows
+    from rerank.search.rows.unit import total_worth
     from rerank.search.supports.screening_kernel import screen
 
-    return [explore, ends, sweep, screen]
+    return [explore, ends, sweep, screen, explore_rows, total_worth]
 
 
 def _indices() -> list[Path]:
@@ -149,7 +155,7 @@ def _compiled(verbose: bool) -> float:
             helper.kill()  # it has ended, but for an error here
             helper.wait()
     _unless_asked()
-    _compile_lines_and_screening()  # from the helper's cache, or here if there was no helper
+    _compile_the_rest()  # from the helper's cache, or here if there was no helper
     _asked = True
     return time.perf_counter() - began
 
@@ -163,20 +169,27 @@ def _unless_asked() -> None:
 def _compile_boxes() -> None:
     """The kernels of the box search: more than half of what there is to compile."""
     for problem in _small():
-        t = tables(problem)
-        centres, halves = faces(2, np.zeros(2, np.bool_))
-        names, sides = np.arange(len(centres)), np.zeros((len(centres), 0), np.int32)
-        batch = NodeBatch(0, centres, halves, np.full(len(centres), t.ideal + t.slack), names, sides)
-        support = Support(np.arange(2), None, NO_GROUPS)
-        explore_batches(t, [support], [batch], [0.0], t.slack, 1e4, 1e4, False, 1)
+        _explored(tables(problem))
 
 
-def _compile_lines_and_screening() -> None:
+def _explored(t: Tables | RowTables) -> None:
+    """Explore a few boxes of two features."""
+    centres, halves = faces(2, np.zeros(2, np.bool_))
+    names, sides = np.arange(len(centres)), np.zeros((len(centres), 0), np.int32)
+    batch = NodeBatch(0, centres, halves, np.full(len(centres), t.ideal + t.slack), names, sides)
+    support = Support(np.arange(2), None, NO_GROUPS)
+    explore_batches(t, [support], [batch], [0.0], t.slack, 1e4, 1e4, False, 1)
+
+
+def _compile_the_rest() -> None:
     """The other kernels."""
     for problem in _small():
         t, signed = tables(problem), np.zeros(2, np.bool_)
         LineSearch(t, signed).climb(np.ones(2), rounds=1)
         screen_supports(layout(t, 1), Supports(2, [1]).rows(0, 2), np.full(2, t.ideal), signed)
+        by_row = row_tables(problem, np.ones(2))
+        _explored(by_row)
+        lines_on(by_row, signed).climb(np.ones(2), rounds=1)
 
 
 def _small() -> list[Problem]:
@@ -192,7 +205,7 @@ def _helper() -> subprocess.Popen[bytes] | None:
     """A second process that compiles its part into the cache meanwhile; None if it cannot be started."""
     if not sys.executable or (os.cpu_count() or 1) < 2:
         return None
-    name = _compile_lines_and_screening.__name__
+    name = _compile_the_rest.__name__
     command = f"from {__name__} import {name}; {name}()"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
+from rerank.search.rows.tables import RowTables
 from rerank.search.supports.screening import Waiting
 from rerank.search.supports.subsets import faces
-
-if TYPE_CHECKING:
-    from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
@@ -38,7 +36,7 @@ class OpenBoxes:
 
     Parameters
     ----------
-    tables : Tables
+    tables : Tables or RowTables
     columns : sequence of intp arrays
         The supports.
     prices : float64 (number of supports,)
@@ -55,7 +53,7 @@ class OpenBoxes:
         Whether correlated features get boxes in a whitened basis (:mod:`rerank.search.boxes.basis`).
     """
 
-    tables: Tables
+    tables: Any
     columns: Sequence[NDArray[np.intp]]
     prices: Floats
     signed: NDArray[np.bool_]
@@ -127,6 +125,11 @@ class OpenBoxes:
         return max([self.value, *tops])
 
     @property
+    def by_rows(self) -> bool:
+        """Whether the kernel for rows explores the boxes."""
+        return isinstance(self.tables, RowTables)
+
+    @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
         return self.weights if self.weights is not None and self.weights.any() else np.ones(self.signed.size)
@@ -181,7 +184,7 @@ class OpenBoxes:
         for share in (picked[i::count] for i in range(min(count, len(picked)))):
             each = whole = work
             if len(self.columns) > 1:
-                each = max(work / len(share), EVALUATIONS * self.tables.pairs.shape[1])
+                each = max(work / len(share), EVALUATIONS * self.tables.size)
                 whole = each * len(share)
             supports = [self._support(b) for b in share]
             incumbents = [self.value + float(self.prices[b.support]) for b in share]
@@ -215,6 +218,8 @@ class OpenBoxes:
         """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
         i = batch.support
         features = self.columns[i]
+        if self.by_rows:
+            return Support(features, None, NO_GROUPS)
         if i not in self.antiparallel:
             fresh = batch.sides.shape[1] == 0 and len(self.columns) > 1 and batch.bound >= self.tables.ideal
             if fresh:

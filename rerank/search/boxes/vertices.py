@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rerank.problem import Problem
     from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
+    from rerank.search.rows.lines import RowValues
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -183,7 +184,7 @@ def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
     return [row[-1] for row in rows]
 
 
-def fathom_unresolved(boxes: OpenBoxes, exact: Exact, offer: Callable[[Floats], None]) -> bool:
+def fathom_unresolved(boxes: OpenBoxes, exact: Exact | RowValues, offer: Callable[[Floats], None]) -> bool:
     """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
 
     ``offer`` is called with the points that are better than the best.  The boxes for which this worked are named in

@@ -10,20 +10,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 
-if TYPE_CHECKING:
-    from rerank.search.tables import Tables
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Point = tuple[float, Floats]
 
+LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
+LINE_ITSELF = 5e3  # and for any number of pairs
 KEEP = 6  # elite points whose differences serve as directions
 ROUNDS = 50  # of directions in one climb
 PATIENCE = 2  # rounds without a better point that end a climb
@@ -71,7 +70,7 @@ class LineSearch:
 
     Parameters
     ----------
-    tables : Tables
+    tables : Tables, or RowTables in a subclass
     signed : bool array (d,)
         Weights that must not be negative.
     random_state : int
@@ -79,7 +78,7 @@ class LineSearch:
         Value of ``time.perf_counter()`` after which no line is begun.
     """
 
-    tables: Tables
+    tables: Any
     signed: NDArray[np.bool_]
     random_state: int = 0
     deadline: float = np.inf
@@ -92,6 +91,11 @@ class LineSearch:
     def late(self) -> bool:
         """Whether it is time to stop."""
         return time.perf_counter() > self.deadline or current().now
+
+    @property
+    def cost(self) -> float:
+        """Evaluations of a pair that a line costs."""
+        return LINE_ITSELF + LINE * self.tables.size
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
         """Best value on ``w + tau u`` and its point, scaled to the cube's surface; on ``features`` if given."""

@@ -1,0 +1,165 @@
+"""The problem as flat arrays of rows, for lists too long for a table of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.search.rows.levels import LEVELS, Instance, Levels, Scratch
+from rerank.search.tables import places_of, starts, tolerance
+
+if TYPE_CHECKING:
+    from rerank.problem import Problem
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+FROM_PAIRS = 200_000
+"""Pairs from which a search is one by rows."""
+
+MOST_REFINED = 50_000
+"""Negatives of one list that a workspace has room for when pairs are formed."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """Rows list by list, positives first, and what places earn.
+
+    A list here is binary: a list with several grades stands once for each of its thresholds.
+
+    Attributes
+    ----------
+    rows : float64 (n, d)
+        Scaled features, those of a list minus the features of one of its rows: differences stay the same.
+    entries : int32 (E,)
+        Row numbers.
+    n_positive, n_rows : int32 (U,)
+        Of each list.
+    coef_start, coef
+        What the places of each list earn, best place first; trailing zeros are left out.
+    constant, epsilon, tolerance : float
+        Of the problem; the tolerance covers two rows.
+    """
+
+    rows: Floats
+    entries: Ints
+    n_positive: Ints
+    n_rows: Ints
+    coef_start: Ints
+    coef: Floats
+    constant: float
+    epsilon: float
+    tolerance: float
+    integral = False
+    linear = False
+    grain = 0.0
+    total = 0.0
+
+    @cached_property
+    def size(self) -> int:
+        """What one evaluation of everything counts as."""
+        return int(self.entries.size)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.rows.shape[1]
+
+    @cached_property
+    def places(self) -> Ints:
+        """Places of each list that earn something, at most as many as it has rows."""
+        return np.minimum(np.diff(self.coef_start), self.n_rows).astype(np.int32)
+
+    @cached_property
+    def ideal(self) -> float:
+        """Value of all positives on top."""
+        lists = zip(self.coef_start[:-1], np.minimum(self.places, self.n_positive), strict=True)
+        return float(sum(self.coef[first : first + n].sum() for first, n in lists))
+
+    @cached_property
+    def slack(self) -> float:
+        """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
+        return 1e-13 * max(float(self.coef.sum()), 1e-300)
+
+    def to_value(self, inner: float) -> float:
+        """From the kernels' unit to the problem's."""
+        return float(self.constant + inner)
+
+    def instance(self, basis: Floats | None = None, rows: Floats | None = None) -> Instance:
+        """The tables as the kernels take them."""
+        return Instance(
+            np.ascontiguousarray(self.rows if rows is None else rows),
+            np.empty((0, 0)) if basis is None else np.ascontiguousarray(basis),
+            self.places, self.coef_start, self.coef, self._list_weights, self.epsilon, self.tolerance,
+        )  # fmt: skip
+
+    @cached_property
+    def _list_weights(self) -> Floats:
+        return np.array([self.coef[first] for first in self.coef_start[:-1]])
+
+    def levels(self) -> Levels:
+        """Levels with every row on the first."""
+        n, units = self.entries.size, self.n_rows.size
+        made = Levels(
+            rows=np.empty(6 * n + 64, np.int32),
+            start=np.zeros(LEVELS, np.int64),
+            size=np.zeros(LEVELS, np.int64),
+            base=np.zeros(LEVELS),
+            n_units=np.zeros(LEVELS, np.int64),
+            unit=np.zeros((LEVELS, units), np.int32),
+            gone=np.zeros((LEVELS, units), np.int32),
+            n_positive=np.zeros((LEVELS, units), np.int32),
+            n_rows=np.zeros((LEVELS, units), np.int32),
+        )
+        made.rows[:n] = self.entries
+        made.size[0], made.n_units[0] = n, units
+        made.unit[0], made.n_positive[0], made.n_rows[0] = np.arange(units), self.n_positive, self.n_rows
+        return made
+
+    def scratch(self, n_boxes: int, features: int) -> Scratch:
+        """Arrays for exploring so many boxes."""
+        n = int(self.n_rows.max(initial=1))
+        places, refined = int(self.places.max(initial=1)), min(n, MOST_REFINED)
+        return Scratch(
+            lower=np.empty(n), upper=np.empty(n), middle=np.empty(n), heap=np.empty(places + 1),
+            lost=np.zeros(n, np.int64), count=np.zeros(places + 1, np.int64), kept=np.empty(n, np.int32),
+            columns=np.empty((features, refined)), highest=np.empty(refined), lowest=np.empty(refined),
+            by_all=np.zeros(refined, np.int64), beaten=np.zeros(refined, np.int64),
+            c=np.empty(features), h=np.empty(features), best=np.zeros(features), amount=np.zeros(features),
+            balance=np.zeros(features), side=np.zeros(0, np.int32), notes=np.zeros((n_boxes, 3), np.int64),
+        )  # fmt: skip
+
+
+def by_rows(problem: Problem) -> bool:
+    """Whether the search of a problem is one by rows: many pairs, and most places earn nothing."""
+    pairs = sum(unit.positive.size * unit.negative.size for unit in problem.units)
+    places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
+    rows = sum(unit.coefficients.size for unit in problem.units)
+    return pairs > FROM_PAIRS and 2 * places <= rows
+
+
+def row_tables(problem: Problem, flip: Floats) -> RowTables:
+    """Flatten a problem; ``flip`` holds the signs by which columns are multiplied."""
+    scaled = problem.scaled * flip
+    rows = np.zeros_like(scaled)
+    for item in problem.lists:
+        # Any row will do; rows near the top have the narrowest intervals when that is the row.
+        rows[item.rows] = scaled[item.rows] - scaled[item.rows[int(np.argmax(item.gains))]]
+    units = problem.units
+    places = [places_of(unit.factor, unit.coefficients) for unit in units]
+    entries: list[Any] = [part for unit in units for part in (unit.positive, unit.negative)]
+    return RowTables(
+        rows=rows,
+        entries=np.concatenate([np.empty(0), *entries]).astype(np.int32),
+        n_positive=np.array([unit.positive.size for unit in units], np.int32),
+        n_rows=np.array([unit.positive.size + unit.negative.size for unit in units], np.int32),
+        coef_start=starts(places),
+        coef=np.concatenate([np.empty(0), *places]),
+        constant=problem.constant,
+        epsilon=problem.epsilon,
+        tolerance=4.0 * tolerance(problem.n_features),
+    )
