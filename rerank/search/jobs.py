@@ -87,12 +87,13 @@ def _by_rows(
     t: Any, support: Support, batch: NodeBatch, at: float, slack: float, work: float, record: bool, name: int
 ) -> Any:
     """What the kernel for rows finds in a batch; it keeps no record of splits."""
+    from rerank.search.rows import workspace
     from rerank.search.rows.kernel import explore
 
-    scratch = t.scratch(batch.bounds.size, t.n_features)
+    memory = workspace.levels(t), workspace.scratch(t, batch.bounds.size, t.n_features)
     todo = _boxes(batch, batch.sides)
     found, best, left, unresolved, boxes, done = explore(
-        t.instance(), t.levels(), scratch, todo, at, slack, work, SMALLEST, name
+        workspace.instance(t), *memory, todo, at, slack, work, SMALLEST, name
     )
     return found, best, left, unresolved, np.empty((0, 3), np.int64), boxes, done
 

@@ -149,13 +149,13 @@ def test_a_node_limit_that_is_not_reached_changes_nothing() -> None:
 
 
 def large(rows: int = 2000, d: int = 50) -> Problem:
-    """As many pairs as a shortlist of so many rows can have."""
+    """As many pairs as a shortlist of so many rows can have, all of which count."""
     from rerank.problem import problem_of
     from rerank.statistics import parse
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
-    return problem_of(X, (X[:, 0] + rng.normal(size=rows) > 0).astype(float), parse("dcg@10"))
+    return problem_of(X, (X[:, 0] + rng.normal(size=rows) > 0).astype(float), parse("auc"))
 
 
 def test_a_search_whose_pairs_take_longer_than_its_limit_does_not_begin() -> None:

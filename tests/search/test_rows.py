@@ -13,7 +13,7 @@ from rerank.errors import InputError
 from rerank.problem import Problem
 from rerank.search import run, sizes, solve
 from rerank.search.jobs import explore_batches
-from rerank.search.rows import tables as row_module
+from rerank.search.rows import workspace
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.tables import RowTables, by_rows, row_tables
 from rerank.search.rows.unit import above, largest
@@ -166,6 +166,6 @@ def test_rows_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.Monkey
 
 
 def test_equal_rows_of_both_kinds_are_lost_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_module, "MOST_REFINED", 3)  # no room to form pairs
+    monkeypatch.setattr(workspace, "MOST_REFINED", 3)  # no room to form pairs
     problem = unlimited(7, n_max=9, d_max=2)
     assert check_search(problem).failures == ()

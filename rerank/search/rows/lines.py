@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.boxes.stack import Boxes
 from rerank.search.lines.search import LineSearch, Point
-from rerank.search.rows.levels import Levels, Scratch
 from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
+    from rerank.search.rows.levels import Levels, Scratch
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -68,21 +67,25 @@ class RowLines(LineSearch):
 
     def _worth(self, scores: Floats, norm: float) -> float:
         from rerank.search.rows.unit import total_worth
+        from rerank.search.rows.workspace import instance
 
         t = self.tables
         levels, scratch = self._arrays()
         margin = t.epsilon * norm + t.tolerance * max(norm, 1.0)
-        return float(total_worth(t.instance(), levels, scores, margin, scratch))
+        return float(total_worth(instance(t), levels, scores, margin, scratch))
 
     def _arrays(self) -> tuple[Levels, Scratch]:
+        from rerank.search.rows import workspace
+
         if self._memory is None:
-            t = self.tables
-            self._memory = t.levels(), t.scratch(3, 2)
+            self._memory = workspace.levels(self.tables), workspace.scratch(self.tables, 3, 2)
         return self._memory
 
     def _boxes(self, w: Floats, u: Floats, scores: Floats, low: float, high: float) -> tuple[float, float, float]:
         """Best value on the line, and the coefficients of ``w`` and ``u`` at its point."""
+        from rerank.search.boxes.stack import Boxes
         from rerank.search.rows.kernel import explore
+        from rerank.search.rows.workspace import instance
 
         t = self.tables
         levels, scratch = self._arrays()
@@ -99,7 +102,7 @@ class RowLines(LineSearch):
             centre, half, np.full(n, t.ideal + t.slack), np.arange(n), np.zeros((n, 0), np.int32)
         )
         scratch.notes[:] = 0
-        given = t.instance(np.column_stack([w, u]), scores)
+        given = instance(t, np.column_stack([w, u]), scores)
         found, best, *_ = explore(given, levels, scratch, todo, -1.0, t.slack, LINE_WORK * t.size, SMALLEST, n)
         return float(found), float(best[0]), float(best[1])
 

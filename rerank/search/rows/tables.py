@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.rows.levels import LEVELS, Instance, Levels, Scratch
 from rerank.search.tables import places_of, starts, tolerance
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ Ints = NDArray[np.int32]
 
 FROM_PAIRS = 200_000
 """Pairs from which a search is one by rows."""
-
-MOST_REFINED = 50_000
-"""Negatives of one list that a workspace has room for when pairs are formed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,49 +85,10 @@ class RowTables:
         """From the kernels' unit to the problem's."""
         return float(self.constant + inner)
 
-    def instance(self, basis: Floats | None = None, rows: Floats | None = None) -> Instance:
-        """The tables as the kernels take them."""
-        return Instance(
-            np.ascontiguousarray(self.rows if rows is None else rows),
-            np.empty((0, 0)) if basis is None else np.ascontiguousarray(basis),
-            self.places, self.coef_start, self.coef, self._list_weights, self.epsilon, self.tolerance,
-        )  # fmt: skip
-
     @cached_property
-    def _list_weights(self) -> Floats:
-        return np.array([self.coef[first] for first in self.coef_start[:-1]])
-
-    def levels(self) -> Levels:
-        """Levels with every row on the first."""
-        n, units = self.entries.size, self.n_rows.size
-        made = Levels(
-            rows=np.empty(6 * n + 64, np.int32),
-            start=np.zeros(LEVELS, np.int64),
-            size=np.zeros(LEVELS, np.int64),
-            base=np.zeros(LEVELS),
-            n_units=np.zeros(LEVELS, np.int64),
-            unit=np.zeros((LEVELS, units), np.int32),
-            gone=np.zeros((LEVELS, units), np.int32),
-            n_positive=np.zeros((LEVELS, units), np.int32),
-            n_rows=np.zeros((LEVELS, units), np.int32),
-        )
-        made.rows[:n] = self.entries
-        made.size[0], made.n_units[0] = n, units
-        made.unit[0], made.n_positive[0], made.n_rows[0] = np.arange(units), self.n_positive, self.n_rows
-        return made
-
-    def scratch(self, n_boxes: int, features: int) -> Scratch:
-        """Arrays for exploring so many boxes."""
-        n = int(self.n_rows.max(initial=1))
-        places, refined = int(self.places.max(initial=1)), min(n, MOST_REFINED)
-        return Scratch(
-            lower=np.empty(n), upper=np.empty(n), middle=np.empty(n), heap=np.empty(places + 1),
-            lost=np.zeros(n, np.int64), count=np.zeros(places + 1, np.int64), kept=np.empty(n, np.int32),
-            columns=np.empty((features, refined)), highest=np.empty(refined), lowest=np.empty(refined),
-            by_all=np.zeros(refined, np.int64), beaten=np.zeros(refined, np.int64),
-            c=np.empty(features), h=np.empty(features), best=np.zeros(features), amount=np.zeros(features),
-            balance=np.zeros(features), side=np.zeros(0, np.int32), notes=np.zeros((n_boxes, 3), np.int64),
-        )  # fmt: skip
+    def first_places(self) -> Floats:
+        """What the first place of each list earns."""
+        return self.coef[self.coef_start[:-1]]
 
 
 def by_rows(problem: Problem) -> bool:
