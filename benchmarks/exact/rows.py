@@ -54,6 +54,25 @@ def boxes() -> list[Row]:
     ]
 
 
+# n, d, seconds: whole lists of which 5 % are positive
+LONG: tuple[tuple[int, int, float], ...] = (
+    (10_000, 3, 0.2),
+    (100_000, 3, 1.5),
+    (1_000_000, 3, 15.0),
+    (10_000, 4, 5.0),
+    (100_000, 4, 60.0),
+)
+
+
+def long_lists() -> list[Row]:
+    """One long list, the top 100 of which count."""
+    return [
+        Row(f"{n:,} x {d}", statistic, _percent(0.05), goal, _noisy(n, d, statistic, 0.05))
+        for n, d, goal in LONG
+        for statistic in ("precision@100", "dcg@100")
+    ]
+
+
 def supports(where: Path | None) -> list[Row]:
     """The best few of many features."""
     rows = []

@@ -22,11 +22,13 @@ def as_integers(values: NDArray[np.float64]) -> tuple[Exact, int]:
     numerators : object array of int, shape of ``values``
     denominator : int
     """
-    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
-    denominator = max((below for _, below in ratios), default=1)
-    numerators = np.empty(len(ratios), dtype=object)
-    numerators[:] = [above * (denominator // below) for above, below in ratios]
-    return numerators.reshape(values.shape), denominator
+    fractions, exponents = np.frexp(values)
+    odd = (fractions * 2.0**53).astype(np.int64)  # exact: a double has 53 bits
+    zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # at the end of each number in binary
+    odd, powers = odd >> np.maximum(zeros, 0), exponents.astype(np.int64) - 53 + zeros
+    least = int(min(powers[odd != 0].min(initial=0), 0))
+    shifts = np.where(odd != 0, powers - least, 0)
+    return np.left_shift(odd.astype(object), shifts.astype(object)), 2**-least
 
 
 def common_denominator(values: Sequence[Fraction]) -> tuple[list[int], int]:

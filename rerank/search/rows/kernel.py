@@ -24,12 +24,15 @@ from rerank.search.rows.unit import filtered, measure, refine, worth
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
 FEW = 2000  # pairs that are formed in any case, and
-PER_ROW = 64  # so many more for each row that was evaluated
+PER_ROW = 128  # so many more for each row that is left
 
 
 @njit(cache=True, nogil=True)
-def assess(instance: Any, levels: Any, v: int, scratch: Any) -> Any:
-    """Bound of the box ``c +- h`` of the scratch, value at its centre, and work; the rows left make level ``v + 1``."""
+def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> Any:
+    """Bound of the box ``c +- h`` of the scratch, value at its centre, and work; the rows left make level ``v + 1``.
+
+    Pairs are not formed for a single list whose bound is at most ``beaten``.
+    """
     c, h = scratch.c, scratch.h
     low, high, here = 1.0, 1.0, 1.0
     if instance.basis.size > 0:
@@ -55,7 +58,8 @@ def assess(instance: Any, levels: Any, v: int, scratch: Any) -> Any:
         places = instance.places[u] - gone
         kept, positives, more = filtered(levels.rows, begin, positives, rows, places, least, most, scratch)
         pairs = positives * (kept - positives)
-        if 0 < pairs <= FEW + PER_ROW * rows and kept - positives <= scratch.highest.size:
+        open_ = levels.n_units[v] > 1 or bound + mine > beaten
+        if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= scratch.highest.size:
             work += 0.25 * pairs
             mine, kept, positives, again = refine(
                 instance, u, gone, more, kept, positives, c, h, least, most, scratch
@@ -110,7 +114,7 @@ def explore(
             scratch.amount[j] = 0.0
             scratch.balance[j] = 0.0
         name, v, idle = stack.name[top], notes[top, 0], notes[top, 1]
-        bound, value, done = assess(instance, levels, v, scratch)
+        bound, value, done = assess(instance, levels, v, found + slack, scratch)
         work += done
         bound = min(above, bound)
         if value > found:
