@@ -62,6 +62,28 @@ def test_an_extra_and_its_dependency_group_are_the_same_list(name):
     assert META["project"]["optional-dependencies"][name] == META["dependency-groups"][name]
 
 
+def test_the_lower_bounds_are_the_versions_that_the_tests_run_with():
+    """``.ci/versions lowest`` installs what tests/constraints/lowest.txt pins."""
+    extras = META["project"]["optional-dependencies"]
+    direct = [
+        *META["project"]["dependencies"],
+        *(x for name in extras if name != "lint" for x in extras[name]),
+    ]
+    bounds = {requirement(line): line.partition(">=")[2] for line in direct}
+    assert len({line.lower() for line in direct}) == len(bounds), (
+        "two extras state two bounds for one package"
+    )
+    pins = {}
+    for name in ("lowest", "newest"):
+        lines = (ROOT / "tests" / "constraints" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        pinned = [line for line in lines if line and not line.startswith("#")]
+        assert [line for line in pinned if requirement(line) not in bounds and "#" not in line] == []
+        pins[name] = {requirement(line): line.partition("#")[0].partition("==")[2].strip() for line in pinned}
+    assert all(bounds.values())
+    assert {name: pins["lowest"].get(name) for name in bounds} == bounds
+    assert set(bounds) == set(pins["newest"])
+
+
 def test_every_dependency_is_imported_and_every_import_is_declared():
     project = META["project"]
     declared = {requirement(line) for line in project["dependencies"]}
