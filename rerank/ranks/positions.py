@@ -81,7 +81,7 @@ def resolved_ranks(scores: ArrayLike, y: ArrayLike) -> Indices:
     return ranks
 
 
-def reach(distinct: NDArray[Any], margin: Any = 0) -> Indices:
+def reach(distinct: NDArray[Any], margin: Any) -> Indices:
     """For each distinct score the first code that it does not beat by the margin (see :func:`dense_codes`).
 
     Item i loses to every lesser item k with ``codes[k] >= reach(distinct, margin)[codes[i]]``, that is with
