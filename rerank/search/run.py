@@ -18,7 +18,7 @@ from rerank.search.lines.search import LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
 from rerank.search.rows.lines import FEW_LISTS, RowLines, RowValues
-from rerank.search.rows.tables import RowTables, by_rows, row_tables
+from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
 from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 MANY = 12  # features beyond which boxes prove nothing in practice
 LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
 LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
+CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
 
 
 class Run:
@@ -52,17 +53,19 @@ class Run:
         self.signed = problem.signs != 0
         self.tables: Tables | RowTables
         self.exact: Exact | RowValues
-        if not proof and not self.limited and by_rows(problem):
+        self.lines: LineSearch
+        if not self.limited and lines_by_rows(problem):
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.flip)
-            self.lines: LineSearch = RowLines(self.tables, self.signed, random_state)
+            self.lines = RowLines(self.tables, self.signed, random_state)
             self.exact = RowValues(self.lines)
-        else:
+        if proof or self.limited or not by_rows(problem):
             self.tables = tables(problem, affordable_pairs(problem, workers))
             if (problem.signs < 0).any():
                 np.multiply(self.tables.pairs, self.flip[:, None], out=self.tables.pairs)
-            self.lines = LineSearch(self.tables, self.signed, random_state)
             self.exact = Exact(problem, self.tables, self.flip)
+            if self.limited or not lines_by_rows(problem):
+                self.lines = LineSearch(self.tables, self.signed, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
         columns, self.left_out = supports(d, problem.max_features, problem.C > 0)
@@ -70,8 +73,8 @@ class Run:
         zero = np.zeros(d)
         self.boxes = OpenBoxes(self.tables, columns, prices, self.signed, self._inner(zero), zero, proof)
         self.start_value = self.boxes.value
-        hard = d > MANY or (self.boxes.by_rows and len(problem.lists) > FEW_LISTS)
-        series, self.share = LINES_OF_MANY if hard else LINES
+        self.many_lists = isinstance(self.lines, RowLines) and len(problem.lists) > FEW_LISTS
+        series, self.share = LINES_OF_MANY if d > MANY or self.many_lists else LINES
         self.states = states(0 if self.limited else series, random_state)
 
     @property
@@ -103,6 +106,12 @@ class Run:
             sizes = d if self.problem.max_features is None else self.problem.max_features
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
+        elif self.many_lists:
+            # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
+            stop = current()
+            self.lines.deadline = time.perf_counter() + CLIMB_SHARE * stop.left
+            self.offer(self.lines.climb(self.boxes.best)[1])
+            self.lines.deadline = np.inf
         else:
             # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
             rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))

@@ -15,7 +15,7 @@ from rerank.search import run, sizes, solve
 from rerank.search.jobs import explore_batches
 from rerank.search.rows import workspace
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import RowTables, by_rows, row_tables
+from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
 from rerank.search.rows.unit import above, largest
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem, surface
@@ -28,7 +28,8 @@ SEEDS = st.integers(0, 10**6)
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search every problem by rows."""
-    monkeypatch.setattr(run, "by_rows", lambda problem: True)
+    for name in ("by_rows", "lines_by_rows"):
+        monkeypatch.setattr(run, name, lambda problem: True)
 
 
 def unlimited(seed: int, **options: Any) -> Problem:
@@ -63,7 +64,8 @@ def test_rows_and_pairs_close_at_the_same_value(
 ) -> None:
     problem = noisy_problem(120, 3, statistic, 0.2, 1) if lists == 1 else drawn_lists(0, lists, 12, 3, statistic)
     mine = solve(problem, n_jobs=1)
-    monkeypatch.setattr(run, "by_rows", lambda problem: False)
+    for name in ("by_rows", "lines_by_rows"):
+        monkeypatch.setattr(run, name, lambda problem: False)
     theirs = solve(problem, n_jobs=1)
     assert mine.closed and theirs.closed
     assert mine.value == pytest.approx(theirs.value, abs=1e-12) and mine.weights.any()
@@ -157,6 +159,18 @@ def test_rows_are_taken_where_there_are_many_pairs_and_few_places() -> None:
     assert not by_rows(noisy_problem(200, 3, "dcg@10", 0.3, 0))
     assert by_rows(noisy_problem(2000, 3, "dcg@10", 0.3, 0))
     assert not by_rows(noisy_problem(2000, 3, "auc", 0.3, 0))
+    short = drawn_lists(0, 5000, 20, 3, "dcg@3")
+    assert lines_by_rows(short) and not by_rows(short)
+
+
+def test_lines_by_rows_beside_boxes_by_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = drawn_lists(0, 12, 12, 3, "dcg@3")
+    mine = solve(problem, n_jobs=1)
+    monkeypatch.setattr(run, "by_rows", lambda problem: False)
+    for proof in (False, True):
+        beside = solve(problem, n_jobs=1, proof=proof)
+        assert beside.closed and beside.value == pytest.approx(mine.value, abs=1e-12)
+        assert (beside.proof is not None) == proof
 
 
 def test_rows_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 FROM_PAIRS = 200_000
-"""Pairs from which a search is one by rows."""
+"""Pairs from which a search may be one by rows."""
+
+LONG = 40
+"""Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
+
+MOST_PAIRS = 5_000_000
+"""Pairs from which boxes of short lists are searched by rows, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +97,23 @@ class RowTables:
         return self.coef[self.coef_start[:-1]]
 
 
-def by_rows(problem: Problem) -> bool:
-    """Whether the search of a problem is one by rows: many pairs, and most places earn nothing."""
-    pairs = sum(unit.positive.size * unit.negative.size for unit in problem.units)
+def lines_by_rows(problem: Problem) -> bool:
+    """Whether lines are searched by rows: many pairs, and most places earn nothing."""
     places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    rows = sum(unit.coefficients.size for unit in problem.units)
-    return pairs > FROM_PAIRS and 2 * places <= rows
+    return _pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem)
+
+
+def by_rows(problem: Problem) -> bool:
+    """Whether boxes are searched by rows, too: long lists, or too many pairs for a table."""
+    return lines_by_rows(problem) and _pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
+
+
+def _pairs(problem: Problem) -> int:
+    return sum(unit.positive.size * unit.negative.size for unit in problem.units)
+
+
+def _rows(problem: Problem) -> int:
+    return sum(unit.positive.size + unit.negative.size for unit in problem.units)
 
 
 def row_tables(problem: Problem, flip: Floats) -> RowTables:
