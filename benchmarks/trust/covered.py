@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 SECONDS = 900.0
 AIM = 95.0
 KERNELS = ("scorers", "search")
-LEFT_OUT = {"__pycache__", "benchmarks", "cases", "latent"}
+LEFT_OUT = {"__pycache__", "benchmarks", "cases", "constraints", "latent"}
 
 
 def coverage(rooms: Sequence[str], first: int, jobs: int) -> Summary:
