@@ -3,8 +3,8 @@
 ``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
-``--lists``, ``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling``, ``--whole-lists`` and
-``--compile`` are tables of their own.
+``--hard``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling``, ``--whole-lists``
+and ``--compile`` are tables of their own.
 Lists and ``spambase`` need a folder of data (``--data``).
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import folder
-from benchmarks.exact.rows import Row, boxes, long_lists, many_lists, supports
+from benchmarks.exact.rows import Row, boxes, hard, long_lists, many_lists, supports
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
 from rerank.search.boxes.vertices import inner_value
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
-    for part in ("boxes", "long", "lists", "supports", "literal", "quality", "compile", "scaling", "whole-lists"):
+    for part in ("boxes", "long", "hard", "lists", "supports", "literal", "quality", "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
         "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"
@@ -119,10 +119,12 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
     """The rows of the parts asked for; all parts if none is named."""
-    every = not (asked.boxes or asked.lists or asked.supports or asked.long)
+    every = not (asked.boxes or asked.lists or asked.supports or asked.long or asked.hard)
     chosen = boxes() if every or asked.boxes else []
     if every or asked.long:
         chosen += long_lists()
+    if every or asked.hard:
+        chosen += hard()
     if every or asked.lists:
         if where is None:
             print("Lists are left out: there is no folder of data; give one with --data.")

@@ -73,6 +73,25 @@ def long_lists() -> list[Row]:
     ]
 
 
+# n, d, statistic, share: too many features for boxes, so that a gap is left
+HARD: tuple[tuple[int, int, str, float], ...] = (
+    (50, 10, "auc", 0.35),
+    (100, 10, "auc", 0.35),
+    (200, 10, "auc", 0.35),
+    (50, 20, "auc", 0.35),
+    (100, 10, "dcg@10", 0.1),
+    (200, 10, "dcg@10", 0.1),
+)
+
+
+def hard() -> list[Row]:
+    """Ten features and more, a minute each."""
+    return [
+        Row(f"{n} x {d}", statistic, _percent(share), None, _noisy(n, d, statistic, share), limit=60.0)
+        for n, d, statistic, share in HARD
+    ]
+
+
 def supports(where: Path | None) -> list[Row]:
     """The best few of many features."""
     rows = []

@@ -13,6 +13,7 @@ The whole branch and bound, with the names of the functions that do it::
                 found = explore_batches(batches)            # on each batch: boxes.kernel.explore
                 boxes.merge(found)                          # best point, open and unresolved boxes
                 follow_lines(...)                           # beside it: more good weights
+                if the bound is still the ideal value: _bound_by_circuits()         # once
         if fathom_unresolved(boxes, exact): stop; the best value is proved
         if not boxes.whitened: stop; the bound is boxes.open_bound()
         boxes.restart(whitened=False)                       # exact arithmetic is for boxes of weights only
@@ -119,7 +120,7 @@ def _solved(
         except OutOfTimeError as late:
             return without_search(problem, start, str(late))
         loop = BranchAndBound(
-            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share
+            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share, run.circuits
         )
         try:
             run.begin(start)

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from rerank.errors.stops import Stop, current
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
+from rerank.search.circuits import FEWEST_FEATURES, bound_of_loss
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
 from rerank.search.workers import Job
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.boxes.vertices import Exact
+    from rerank.search.circuits import Circuits
     from rerank.search.lines.search import LineSearch, State
     from rerank.search.rows.lines import RowValues
     from rerank.search.workers import Workers
@@ -38,6 +40,8 @@ FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled f
 MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a whitened basis is tried
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
+BLIND, BLIND_SHARE = 1e8, 0.5  # evaluations that have not lowered the bound, and the share of lines from there on
+PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
 
@@ -61,6 +65,8 @@ class BranchAndBound:
         One for each job of a round that follows lines.
     share : float
         Work of a job that follows lines, as a part of the work on all boxes of the round before.
+    circuits : Circuits, optional
+        Sets of pairs that cannot all be won, for a bound where boxes give none.
     """
 
     boxes: OpenBoxes
@@ -71,6 +77,7 @@ class BranchAndBound:
     lines: LineSearch | None = None
     states: list[State] = field(default_factory=list)
     share: float = 1 / 15
+    circuits: Circuits | None = None
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
     _work: float = 0.0
@@ -90,6 +97,7 @@ class BranchAndBound:
                         boxes.restart(whitened=True)
                     if not self._screen():
                         self._explore(stop.left)
+                        self._bound_by_circuits(stop.left)
                     if progress is not None:
                         progress(boxes)
                 if fathom_unresolved(boxes, self.exact, self.offer):
@@ -116,6 +124,19 @@ class BranchAndBound:
         if len(boxes.columns) > 1 or boxes.record or boxes.signed.any() or boxes.by_rows:
             return False
         return whitened_basis(boxes.covariance, boxes.tables.epsilon) is not None
+
+    def _blind(self) -> bool:
+        """Whether boxes have brought nothing: the bound is still that of the ideal lists."""
+        boxes = self.boxes
+        return self._done > BLIND and len(boxes.signed) >= FEWEST_FEATURES and boxes.open_bound() >= boxes.tables.ideal
+
+    def _bound_by_circuits(self, left: float) -> None:
+        """Once, and only if boxes have brought nothing: bound the value by pairs that cannot all be won."""
+        if self.circuits is None or not self._blind():
+            return
+        lost = self.circuits.loss(PROGRAMS, 0.2 * left)
+        self.boxes.cap = bound_of_loss(self.boxes.tables, lost)
+        self.circuits = None
 
     def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""
@@ -148,7 +169,7 @@ class BranchAndBound:
         self._merge_lines(results[len(jobs) :])
         spent = time.perf_counter() - began
         self._done += explored
-        self._owed += explored * self.share
+        self._owed += explored * (max(self.share, BLIND_SHARE) if self._blind() else self.share)
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 

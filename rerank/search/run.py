@@ -13,6 +13,7 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
+from rerank.search.circuits import circuits_of
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch, states
 from rerank.search.record import proof_of
@@ -68,6 +69,7 @@ class Run:
                 self.lines = LineSearch(self.tables, self.signed, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
+        self.circuits = None if proof else circuits_of(self.tables, self.signed, random_state)
         columns, self.left_out = supports(d, problem.max_features, problem.C > 0)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         zero = np.zeros(d)

@@ -61,6 +61,7 @@ class OpenBoxes:
     weights: Floats | None = None
     record: bool = False
     whitened: bool = False
+    cap: float = np.inf  # a bound on every value (price not subtracted) that needs no boxes
     boxes: int = field(default=0, init=False)  # explored so far
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
     unresolved: list[NodeBatch] = field(init=False)  # boxes too small to split
@@ -122,7 +123,7 @@ class OpenBoxes:
         tops = [-self.heap[0][0]] if self.heap else []
         tops.append(self._waiting_bound())
         tops += [b.bound - float(self.prices[b.support]) for b in self.unresolved]
-        return max([self.value, *tops])
+        return max(self.value, min(max(tops), self.cap))
 
     @property
     def by_rows(self) -> bool:
@@ -142,6 +143,10 @@ class OpenBoxes:
     def drop_fathomed(self) -> bool:
         """Drop the batches and supports that cannot beat the value; whether any are left to explore."""
         limit = self.value + self.slack
+        if self.cap <= limit:
+            self.heap.clear()
+            self._waiting.clear()
+            self.unresolved = []
         if self.heap and -self.heap[0][0] <= limit:
             self.heap.clear()
         if self._waiting_bound() <= limit:
