@@ -40,7 +40,8 @@ FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled f
 MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a whitened basis is tried
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
-BLIND, BLIND_SHARE = 1e8, 0.5  # evaluations that have not lowered the bound, and the share of lines from there on
+BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, that have not lowered the bound,
+BLIND_SHARE = 1.0  # and the share of lines from there on
 PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
@@ -128,7 +129,9 @@ class BranchAndBound:
     def _blind(self) -> bool:
         """Whether boxes have brought nothing: the bound is still that of the ideal lists."""
         boxes = self.boxes
-        return self._done > BLIND and len(boxes.signed) >= FEWEST_FEATURES and boxes.open_bound() >= boxes.tables.ideal
+        if not boxes.by_rows and len(boxes.signed) < FEWEST_FEATURES:
+            return False
+        return self._done > (BLIND_ROWS if boxes.by_rows else BLIND) and boxes.open_bound() >= boxes.tables.ideal
 
     def _bound_by_circuits(self, left: float) -> None:
         """Once, and only if boxes have brought nothing: bound the value by pairs that cannot all be won."""
