@@ -91,10 +91,12 @@ def _by_rows(
     from rerank.search.rows.kernel import explore
 
     memory = workspace.levels(t), workspace.scratch(t, batch.bounds.size, t.n_features)
+    given = workspace.instance(t)
+    if support.basis is not None:
+        tolerance = whitened_tolerance(t.tolerance, t.n_features)
+        given = workspace.instance(t, support.basis, t.rows @ support.basis, tolerance)
     todo = _boxes(batch, batch.sides)
-    found, best, left, unresolved, boxes, done = explore(
-        workspace.instance(t), *memory, todo, at, slack, work, SMALLEST, name
-    )
+    found, best, left, unresolved, boxes, done = explore(given, *memory, todo, at, slack, work, SMALLEST, name)
     return found, best, left, unresolved, np.empty((0, 3), np.int64), boxes, done
 
 

@@ -38,7 +38,7 @@ JOBS = 16  # of a round; the last to end keeps the other workers waiting for a p
 ALONE = 0.02  # seconds of exploring before work is shared out; waking a thread takes some 1e-4 s
 FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled from round to round
 MOST_WORK = 8e6  # some hundredths of a second
-OWN_AXES = 1e7  # evaluations of a pair on the features' own axes before a whitened basis is tried
+OWN_AXES, OWN_AXES_ROWS = 1e7, 4e6  # evaluations of a pair, and of a row, before a whitened basis is tried
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, that have not lowered the bound,
 BLIND_SHARE = 1.0  # and the share of lines from there on
@@ -118,13 +118,13 @@ class BranchAndBound:
 
         A proof is about boxes of weights, so its search keeps to the features' own axes.
         """
-        if self._tried or self._done < OWN_AXES:
+        if self._tried or self._done < (OWN_AXES_ROWS if self.boxes.by_rows else OWN_AXES):
             return False
         self._tried = True
         boxes = self.boxes
-        if len(boxes.columns) > 1 or boxes.record or boxes.signed.any() or boxes.by_rows:
+        if len(boxes.columns) > 1 or boxes.record or boxes.signed.any():
             return False
-        return whitened_basis(boxes.covariance, boxes.tables.epsilon) is not None
+        return whitened_basis(boxes.tables.covariance, boxes.tables.epsilon) is not None
 
     def _blind(self) -> bool:
         """Whether boxes have brought nothing: the bound is still that of the ideal lists."""

@@ -22,6 +22,8 @@ from rerank.search.sizes import ListPairs, check_time, pairs_of
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
+MOST_NUMBERS = 10_000_000  # that a covariance is computed from
+
 
 @dataclass(frozen=True, eq=False)
 class Tables:
@@ -82,6 +84,11 @@ class Tables:
     def n_features(self) -> int:
         """Number of features."""
         return self.pairs.shape[0]
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the differences of pairs, of every so many where there are very many."""
+        return np.atleast_2d(np.cov(self.pairs[:, :: 1 + self.pairs.size // MOST_NUMBERS]))
 
     @cached_property
     def integral(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ BATCHES = 4  # of a job, so that jobs do the same work though batches differ;
 BATCHES_OF_MANY = 24  # where there are many supports, so that many of them are explored early,
 EVALUATIONS = 120.0  # with so many evaluations of every pair at least
 PARTS = 4  # batches into which the boxes left by one job are divided, by their bounds
-MOST_NUMBERS = 10_000_000  # that a covariance is computed from
 MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth first
 
 
@@ -224,7 +222,7 @@ class OpenBoxes:
         i = batch.support
         features = self.columns[i]
         if self.by_rows:
-            return Support(features, None, NO_GROUPS)
+            return Support(features, self.basis(i), NO_GROUPS)
         if i not in self.antiparallel:
             fresh = batch.sides.shape[1] == 0 and len(self.columns) > 1 and batch.bound >= self.tables.ideal
             if fresh:
@@ -239,12 +237,6 @@ class OpenBoxes:
         if support not in self.bases:
             features = self.columns[support]
             free = not self.signed[features].any()
-            covariance = self.covariance[np.ix_(features, features)]
+            covariance = self.tables.covariance[np.ix_(features, features)]
             self.bases[support] = whitened_basis(covariance, self.tables.epsilon) if free else None
         return self.bases[support]
-
-    @cached_property
-    def covariance(self) -> Floats:
-        """Covariance of the differences of pairs, of every so many where there are very many."""
-        pairs = self.tables.pairs
-        return np.atleast_2d(np.cov(pairs[:, :: 1 + pairs.size // MOST_NUMBERS]))

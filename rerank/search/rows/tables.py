@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.tables import places_of, starts, tolerance
+from rerank.search.tables import MOST_NUMBERS, places_of, starts, tolerance
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
@@ -90,6 +90,11 @@ class RowTables:
     def to_value(self, inner: float) -> float:
         """From the kernels' unit to the problem's."""
         return float(self.constant + inner)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the differences of rows, of every so many where there are very many."""
+        return 2.0 * np.atleast_2d(np.cov(self.rows[:: 1 + self.rows.size // MOST_NUMBERS].T))
 
     @cached_property
     def first_places(self) -> Floats:

@@ -18,7 +18,9 @@ MOST_REFINED = 50_000
 """Negatives of one list that there is room for when pairs are formed."""
 
 
-def instance(t: RowTables, basis: Floats | None = None, rows: Floats | None = None) -> Instance:
+def instance(
+    t: RowTables, basis: Floats | None = None, rows: Floats | None = None, tolerance: float | None = None
+) -> Instance:
     """The tables as the kernel takes them; with ``rows`` in the coordinates of a ``basis``."""
     parts = (
         t.rows if rows is None else rows, np.empty((0, 0)) if basis is None else basis,
@@ -26,7 +28,7 @@ def instance(t: RowTables, basis: Floats | None = None, rows: Floats | None = No
     )  # fmt: skip
     # Processes are given read-only maps, and the kernel is compiled for plain arrays.
     arrays = [np.require(x, requirements=["C", "W"]) for x in parts]
-    return Instance._make([*arrays, t.epsilon, t.tolerance])
+    return Instance._make([*arrays, t.epsilon, t.tolerance if tolerance is None else tolerance])
 
 
 def levels(t: RowTables) -> Levels:
