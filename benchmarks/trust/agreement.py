@@ -73,7 +73,8 @@ def programmed(seed: int) -> Case:
 
 def filed(seed: int) -> Case:
     """One program as a file, in three other solvers."""
-    instance, refused = _small(seed), []
+    instance = _small(seed)
+    refused: list[str] = []
     return _case(str(instance), "files", Verdict(tuple(_other_solvers(instance, refused)), tuple(refused)))
 
 

@@ -7,7 +7,6 @@ between the two gains.  Equal pairs of the same item are merged and weighted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem
+from rerank.search.places import MOST_NUMBERS, places_of, starts
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-
-MOST_NUMBERS = 10_000_000  # that a covariance is computed from
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +207,6 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
     return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
 
 
-def starts(parts: Sequence[NDArray[Any]]) -> Ints:
-    """Where each of the arrays begins once they stand one after the other, and where the last ends."""
-    return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)
-
-
 def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
     """Differences of pairs of rows, one column a pair; feature by feature, so that nothing is held twice."""
     stop, pairs = current(), np.empty((X.shape[1], upper.size))
@@ -222,12 +215,6 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
         np.take(x, upper, out=out, mode="clip")  # this mode needs no buffer
         out -= x[lower]
     return pairs
-
-
-def places_of(factor: float, coefficients: Floats) -> Floats:
-    """What the places of a list earn, best place first, without those at the end that earn nothing."""
-    coef = factor * coefficients[::-1]
-    return coef[: np.flatnonzero(coef > 0).max(initial=0) + 1]
 
 
 def _is_linear(coefficients: Floats) -> bool:

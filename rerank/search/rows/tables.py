@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.tables import MOST_NUMBERS, places_of, starts, tolerance
+from rerank.search.places import MOST_NUMBERS, places_of, starts
+from rerank.search.tables import tolerance
 
 if TYPE_CHECKING:
     from rerank.problem import Problem

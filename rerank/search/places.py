@@ -1,0 +1,26 @@
+"""What tables of pairs and tables of rows share: what places earn, and where the parts of a flat array begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+MOST_NUMBERS = 10_000_000
+"""Numbers that a covariance is computed from."""
+
+
+def places_of(factor: float, coefficients: Floats) -> Floats:
+    """What the places of a list earn, best place first, without those at the end that earn nothing."""
+    coef = factor * coefficients[::-1]
+    return coef[: np.flatnonzero(coef > 0).max(initial=0) + 1]
+
+
+def starts(parts: Sequence[NDArray[Any]]) -> Ints:
+    """Where each of the arrays begins once they stand one after the other, and where the last ends."""
+    return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)
