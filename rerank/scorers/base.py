@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
-from rerank.errors.stops import current
+from rerank.errors.stops import current, protected
 from rerank.io.options import real, whole
 from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
 
@@ -103,7 +103,7 @@ class LinearRanker(BaseEstimator):
         if start is not None and start.coef.size != data.X.shape[1]:
             start = None
         try:
-            self._keep(self._solve(data, float(self.alpha), start))
+            self._keep(self._solved(data, float(self.alpha), start))
         finally:
             self._release()
         return self
@@ -131,7 +131,7 @@ class LinearRanker(BaseEstimator):
         last: Solution | None = None
         try:
             for i in np.argsort(-given, kind="stable"):
-                last = found[int(i)] = self._solve(data, float(given[i]), last)
+                last = found[int(i)] = self._solved(data, float(given[i]), last)
                 self._keep(last)
         finally:
             self._release()
@@ -167,6 +167,13 @@ class LinearRanker(BaseEstimator):
             )
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
 
+    def _solved(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
+        """:meth:`_solve` in a thread in which Ctrl-C cannot break compiled code or the compiler."""
+        found, interrupted = protected(lambda: self._solve(data, alpha, start))
+        if interrupted:
+            raise KeyboardInterrupt
+        return found
+
     def _release(self) -> None:
         """Free what was prepared from the rows for one fit or path."""
 
@@ -177,15 +184,18 @@ class LinearRanker(BaseEstimator):
         self.n_iter_ = max(int(found.n_iter), 1)
         self.objective_ = found.objective
         self.gap_ = found.gap
-        if not found.converged:
-            advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
-            advice = "The time was over; raise time_limit." if current().now else advice
-            warnings.warn(
-                f"{type(self).__name__} stopped after {found.n_iter} iterations before "
-                f"tol={self.tol} was reached. {advice}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        for text, category in self._remarks(found):
+            warnings.warn(text, category, stacklevel=3)
+
+    def _remarks(self, found: Solution) -> list[tuple[str, type[Warning]]]:
+        """Warnings about a solution.  They are given in the thread of the caller, so that they name its line."""
+        if found.converged:
+            return []
+        advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
+        advice = "The time was over; raise time_limit." if current().now else advice
+        name = type(self).__name__
+        text = f"{name} stopped after {found.n_iter} iterations before tol={self.tol} was reached. {advice}"
+        return [(text, ConvergenceWarning)]
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is accepted, and ``y`` is required."""

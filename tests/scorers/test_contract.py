@@ -1,7 +1,10 @@
 """What every first stage promises, whatever it learns; and scikit-learn's own checks on all, without exceptions."""
 
+import _thread
 import importlib.util
 import inspect
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -14,6 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank.scorers
 from rerank.errors import InputError
+from rerank.errors.stops import current
+from rerank.scorers import RankSVM, TopPush
 from rerank.scorers.base import LinearRanker
 from tests.cases.scorers import sparse, utilities
 
@@ -239,3 +244,22 @@ def test_nothing_is_scored_before_a_fit(ranker):
 def test_it_says_what_its_parameters_are(kind):
     text = inspect.getdoc(kind)
     assert all(name in text for name in kind().get_params())
+
+
+def test_warnings_name_the_line_of_the_caller(recwarn):
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 1, 0]  # mean of the positives within the negatives
+    TopPush().fit(X, y)
+    RankSVM(max_iter=1, tol=1e-12).fit(np.random.default_rng(0).normal(size=(30, 4)), np.arange(30))
+    assert len(recwarn) == 2 and all(found.filename == __file__ for found in recwarn)
+
+
+def test_ctrl_c_in_a_solver_is_raised_when_it_has_ended(monkeypatch):
+    def slow(self, data, alpha, start):
+        assert threading.current_thread() is not threading.main_thread()
+        _thread.interrupt_main()
+        while not current().now:
+            time.sleep(0.01)
+
+    monkeypatch.setattr(RankSVM, "_solve", slow)
+    with pytest.raises(KeyboardInterrupt):
+        RankSVM().fit(np.arange(8.0)[:, None], np.arange(8))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from rerank.errors import InputError
@@ -134,19 +132,19 @@ class TopPush(LinearRanker):
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
         found = solve(problem, Settings(alpha, self.solver, float(self.tol), max_iter, self.stop), start)
         answer: Answer = found.state
-        if answer.hull is not None:
-            warnings.warn(
-                "The weights are 0, which is optimal for every alpha: no weights lift the positives above the "
-                f"negatives on average (certificate_). Other features may change that; {self._instead()}.",
-                UserWarning,
-                stacklevel=3,
-            )
         self.degenerate_ = answer.hull is not None
         self.certificate_ = answer.hull
         self.dual_coef_ = np.zeros(data.y.size)
         self.dual_coef_[problem.positive_rows] = problem.share * answer.a
         self.dual_coef_[problem.negative_rows] = -problem.feasible(answer.a, answer.beta)
         return found
+
+    def _remarks(self, found: Solution) -> list[tuple[str, type[Warning]]]:
+        text = (
+            "The weights are 0, which is optimal for every alpha: no weights lift the positives above the "
+            f"negatives on average (certificate_). Other features may change that; {self._instead()}."
+        )
+        return [*([(text, UserWarning)] if self.degenerate_ else []), *super()._remarks(found)]
 
     def _instead(self) -> str:
         """Advice: a problem that zero weights do not solve."""
