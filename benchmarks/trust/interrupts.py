@@ -27,6 +27,7 @@ _DATA = (
     + """
 import sys
 import numpy as np
+{imports}
 rng = np.random.default_rng(0)
 X = rng.normal(size=({n}, 6))
 y = (X[:, 0] + rng.normal(size={n}) > 1).astype(float)
@@ -40,8 +41,12 @@ except KeyboardInterrupt:
 )
 
 
-def _script(fit: str, n: int = 300) -> str:
-    return _DATA.format(fit=fit.strip().replace("\n", "\n    "), n=n)
+def _script(code: str, n: int = 300) -> str:
+    """Imports come before the fit: a signal in the middle of one is lost by libraries that are not ours."""
+    lines = code.strip().splitlines()
+    imports = [line for line in lines if line.startswith("from ")]
+    fit = [line for line in lines if not line.startswith("from ")]
+    return _DATA.format(imports="\n".join(imports), fit="\n    ".join(fit), n=n)
 
 
 _FIT = "from rerank import Reranker\nprint(Reranker('dcg@10', {options}).fit(X, y).result_.notes)"
