@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -145,6 +146,7 @@ class _Call(Generic[Answer]):
     def _work(self) -> None:
         if not self.claim.acquire(blocking=False):
             return
+        sys.settrace(threading.gettrace())  # as threading.Thread does, for debuggers and coverage
         try:
             self._context.run(_current.set, self.stop)
             self._found.append(self._context.run(self._call))
