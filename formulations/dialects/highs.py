@@ -69,7 +69,7 @@ def _highs_table(lines: Lines) -> Raw:
 
 
 def _is_highs_list(lines: Lines) -> bool:
-    return re.match(r"\d+ \d+ : Number of columns and rows", lines[0][1]) is not None
+    return re.match(r"\d{1,12} \d{1,12} : Number of columns and rows", lines[0][1]) is not None
 
 
 def _highs_list(lines: Lines) -> Raw:
