@@ -26,7 +26,7 @@ def test_no_weights_win_a_circuit_or_lose_less_than_the_packing(statistic: str, 
     flip = np.where(problem.signs < 0, -1.0, 1.0)
     t.pairs[:] *= flip[:, None]
     circuits = Circuits(t, problem.signs != 0)
-    loss = circuits.loss(60)
+    loss = circuits.loss(25)
     assert circuits.pool and loss > 0 and all(c.size <= 11 for c in circuits.pool)
     points = surface(np.random.default_rng(0), problem, 300) * flip
     best = solve(problem, time_limit=1.0, n_jobs=1).weights * flip
