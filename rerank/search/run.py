@@ -55,17 +55,18 @@ class Run:
         self.tables: Tables | RowTables
         self.exact: Exact | RowValues
         self.lines: LineSearch
-        if not self.limited and lines_by_rows(problem):
+        row_lines = not self.limited and lines_by_rows(problem)
+        if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.flip)
             self.lines = RowLines(self.tables, self.signed, random_state)
             self.exact = RowValues(self.lines)
-        if proof or self.limited or not by_rows(problem):
+        if proof or not (row_lines and by_rows(problem)):
             self.tables = tables(problem, affordable_pairs(problem, workers))
             if (problem.signs < 0).any():
                 np.multiply(self.tables.pairs, self.flip[:, None], out=self.tables.pairs)
             self.exact = Exact(problem, self.tables, self.flip)
-            if self.limited or not lines_by_rows(problem):
+            if not row_lines:
                 self.lines = LineSearch(self.tables, self.signed, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit

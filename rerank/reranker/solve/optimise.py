@@ -38,7 +38,7 @@ SEARCH_SHARE = 0.7
 """The search's share of the time when a program may follow."""
 
 A_ROW, A_NUMBER = 1e-5, 1e-6
-"""Seconds to recompute a value exactly, for each row and for each number in it; twice what was measured."""
+"""Seconds to recompute a value exactly, for each row and for each number in it; high estimates."""
 
 POLISH_SHARE = 0.5
 """Share of the time that is left for polishing what the search found."""

@@ -43,7 +43,7 @@ class RowLines(LineSearch):
         return 50.0 * self.tables.size
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
-        """A good point on ``w + tau u``, the best one where lists are few, and its value."""
+        """A good point on ``w + tau u``, the best one where lists are few, and its value; ``features`` is not read."""
         self.lines += 1
         size = float(np.abs(u).max())
         if size == 0.0:
