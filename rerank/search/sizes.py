@@ -26,7 +26,7 @@ COPIES = 2
 """Times that a worker holds the pairs: those of a box, and of the boxes inside it that leave some of them undecided."""
 
 ROW_BYTES = 80
-"""Bytes that a worker holds for a row beside its features, in a search by rows."""
+"""Bytes that a worker, and the lines, hold for a row beside its features in a search by rows."""
 
 MOST_PAIRS = 2**31 - 1
 """Pairs are numbered in 32 bits."""
@@ -128,7 +128,7 @@ def check_rows(problem: Problem, entries: int, workers: int = 1) -> None:
     """
     check_time(current())
     d = problem.n_features
-    needed = 8 * problem.X.size * 3 + entries * (4 + workers * (ROW_BYTES + 8 * d))
+    needed = 8 * problem.X.size * 3 + entries * (4 + (workers + 1) * (ROW_BYTES + 8 * d))
     if needed > 0.75 * memory():
         raise InputError(
             f"The search would hold {entries:,} rows of {d} features, {needed / 1e9:.3g} GB; lower n_candidates, or "
