@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.trust.summary import Summary
 
 ROOT = Path(__file__).parent.parent.parent
-SECONDS = 900.0
+SECONDS = 1800.0
 AIM = 95.0
 KERNELS = ("scorers", "search")
 LEFT_OUT = {"__pycache__", "benchmarks", "cases", "constraints", "latent"}
