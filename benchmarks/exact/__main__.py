@@ -24,8 +24,8 @@ from benchmarks.exact.rows import Row, boxes, hard, long_lists, many_lists, supp
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
 from rerank.search.boxes.vertices import inner_value
+from rerank.search.domain import Domain
 from rerank.search.rows.tables import by_rows
-from rerank.search.supports.subsets import faces
 from rerank.search.supports.subsets import supports as columns_of
 from rerank.search.tables import tables
 
@@ -172,7 +172,7 @@ def root_bound(problem: Problem) -> float:
     columns, _ = columns_of(problem.n_features, problem.max_features, problem.C > 0)
     best = 0.0
     for features in (columns[i] for i in range(0, len(columns), -(-len(columns) // SAMPLED))):
-        for c, h in zip(*faces(features.size, problem.signs[features] != 0), strict=True):
+        for c, h in zip(*Domain.of(problem).part(features).roots(), strict=True):
             D = t.pairs[features] * np.where(problem.signs[features] < 0, -1.0, 1.0)[:, None]
             won = c @ D + h @ np.abs(D) >= t.epsilon - t.tolerance
             best = max(best, t.to_value(inner_value(t, won)) - problem.C * features.size)

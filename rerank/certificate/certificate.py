@@ -131,7 +131,8 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     InputError
         When there is not one finite number per feature, or the data hold a missing value.
     CertificateError
-        When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features.
+        When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features; outside
+        the limits of an anchored problem.
     """
     weights = np.asarray(w, dtype=np.float64)
     check_weights(problem, weights)
@@ -140,7 +141,7 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     margin = math.ceil(Fraction(problem.epsilon) * unit)
     lists = [certified_list(item, scores, margin) for item in problem.lists]
     margins = [one.margin for one in lists if one.margin is not None]
-    price = Fraction(problem.C) * int(np.count_nonzero(weights))
+    price = Fraction(problem.C) * problem.used(weights)
     return Certificate(
         value=mean_of_lists(problem, [one.value for one in lists]) - price,
         statistic=mean_of_lists(problem, [one.statistic for one in lists]),
@@ -161,6 +162,25 @@ def check_weights(problem: Problem, weights: Floats) -> None:
         raise InputError(
             f"Weights of shape {weights.shape} were given; the problem needs {problem.n_features} finite numbers."
         )
+    _check_ends(problem, weights)
+    used = problem.used(weights)
+    if problem.max_features is not None and used > problem.max_features:
+        raise CertificateError(
+            f"{used} features have a weight, but at most {problem.max_features} are allowed."
+        )
+
+
+def _check_ends(problem: Problem, weights: Floats) -> None:
+    """Refuse weights outside the limits, or on the wrong side of 0, or in no normal form."""
+    if problem.limits is not None:
+        outside = np.flatnonzero((weights < problem.limits[0]) | (weights > problem.limits[1]))
+        if outside.size:
+            j = int(outside[0])
+            low, high = (float(side[j]) for side in problem.limits)
+            raise CertificateError(
+                f"The weight of feature {j} is {weights[j]!r}, but only {low!r} to {high!r} is allowed."
+            )
+        return
     largest = float(np.max(np.abs(weights), initial=0.0))
     if largest not in (0.0, 1.0):
         raise CertificateError(
@@ -172,9 +192,4 @@ def check_weights(problem: Problem, weights: Floats) -> None:
         wanted = "positive" if problem.signs[j] > 0 else "negative"
         raise CertificateError(
             f"The weight of feature {j} is {weights[j]!r}, but only {wanted} ones are allowed."
-        )
-    used = int(np.count_nonzero(weights))
-    if problem.max_features is not None and used > problem.max_features:
-        raise CertificateError(
-            f"{used} features have a weight, but at most {problem.max_features} are allowed."
         )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rerank.certificate.certificate import check_weights
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck
-from rerank.certificate.check.tree import UnprovenError, ends, faces, families
+from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION
@@ -128,7 +128,7 @@ class _Checker:
             raise UnprovenError(
                 f"The proof claims a value of {proof.value!r} and a bound of {proof.bound!r}, not finite numbers."
             )
-        if proof.flip.tolist() != self.exact.flip:
+        if proof.flip.tolist() != [-1 if scale < 0 else 1 for scale in self.exact.scale]:
             raise UnprovenError(f"The proof's signs do not fit a problem of {d} features.")
         if d > LINE - COORDINATE:
             raise UnprovenError(
@@ -143,7 +143,7 @@ class _Checker:
         except (CertificateError, InputError) as error:
             raise UnprovenError(str(error)) from None
         self.value = self.exact.value(w)
-        price = self.exact.price * int(np.count_nonzero(w))
+        price = self.exact.price * self.problem.used(w)
         size = abs(self.exact.ideal()) + 2 * abs(self.exact.constant) + price
         if abs(Fraction(proof.value) - self.value) > CLOSE * size:
             raise UnprovenError(
@@ -155,13 +155,12 @@ class _Checker:
             )
 
     def _without_boxes(self) -> None:
-        """The bound at ``w = 0`` and for the supports that were left out."""
+        """The bound at weights that change nothing and for the supports that were left out."""
         exact, bound = self.exact, Fraction(self.proof.bound)
-        zero = exact.value(np.zeros(self.problem.n_features))
-        if zero > bound:
-            raise UnprovenError(
-                f"All weights 0 are worth {float(zero)!r}, above the bound of {self.proof.bound!r}."
-            )
+        begin = exact.value(self.problem.unchanged)
+        if begin > bound:
+            what = "The given score alone is" if self.problem.anchored else "All weights 0 are"
+            raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
         left_out = self.proof.left_out
         if left_out is not None and (left_out < 1 or exact.ideal() - exact.price * left_out > bound):
             raise UnprovenError(
@@ -177,19 +176,19 @@ class _Checker:
                 f"{count} supports must be treated, but the proof has {len(proof.supports)} "
                 f"(with {len(proof.lines)} sets of lines)."
             )
-        roots = 0
+        count_of_roots = 0
         for given, wanted in zip(proof.supports, expected):
             if tuple(given.tolist()) != wanted:
                 raise UnprovenError(
                     f"Where the support {wanted} belongs the proof has {tuple(given.tolist())}."
                 )
-            roots += 2 * len(wanted) - int(self.exact.signed[given].sum())
+            count_of_roots += len(self.exact.roots(given)[0])
         codes = np.ascontiguousarray(proof.codes, dtype=np.uint16)
-        ends_of = ends(codes, roots)
+        ends_of = ends(codes, count_of_roots)
         check = LeafCheck(self.exact, codes, ends_of, Fraction(proof.bound))
         first = 0
         for features, lines in zip(proof.supports, proof.lines):
-            boxes, first = faces(self.exact.signed[features], first, ends_of)
+            boxes, first = trees(*self.exact.roots(features), first, ends_of)
             check.support(features, self._lines(lines), boxes)
             self.leaves, self.exact_leaves = check.leaves, check.exact_leaves
 

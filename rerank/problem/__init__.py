@@ -1,8 +1,10 @@
 """The problem as data: scaling, lists, gains, digest, JSON, and the record of a proof; it solves nothing."""
 
 from rerank.problem.build import problem_of, ranked_list
+from rerank.problem.coordinates import coordinates
 from rerank.problem.digest import digest
-from rerank.problem.problem import Problem, RankedList, Unit
+from rerank.problem.lists import RankedList, Unit
+from rerank.problem.problem import Problem
 from rerank.problem.proof import Proof
 from rerank.problem.scaling import scale_columns
 
@@ -11,6 +13,7 @@ __all__ = [
     "Proof",
     "RankedList",
     "Unit",
+    "coordinates",
     "digest",
     "problem_of",
     "ranked_list",

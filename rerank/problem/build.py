@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.problem.problem import Problem, RankedList
+from rerank.problem.lists import RankedList
+from rerank.problem.problem import Problem
 from rerank.ranks.evaluate import shown
 from rerank.statistics import RankStatistic
 

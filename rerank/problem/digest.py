@@ -29,3 +29,5 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
     for item in problem.lists:
         yield np.array([item.rows.size, *item.rows], dtype=np.int64)
         yield from (item.gains, item.coefficients, np.array([item.weight, item.constant, item.scale]))
+    if problem.limits is not None:
+        yield from problem.limits

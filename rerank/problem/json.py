@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem.problem import Problem, RankedList
+from rerank.problem.lists import RankedList
+from rerank.problem.problem import Problem
 
 MOST_ENTRIES = 20_000_000
 """Entries of a table that is read; a larger one is refused before any memory is taken."""
@@ -37,7 +38,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "signs": problem.signs.tolist(),
         "low": _hex(problem.low),
         "high": _hex(problem.high),
-    }
+    } | ({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]})
 
 
 def problem_from_json(body: Any, where: str) -> Problem:
@@ -61,11 +62,12 @@ def problem_from_json(body: Any, where: str) -> Problem:
             raise ValueError(f"a table of {n} x {d} entries")
         X = _unhex(body["X"], n * d).reshape(n, d)
         lists = [_list(item, n) for item in body["lists"]]
-        limit = body["max_features"]
+        limit, limits = body["max_features"], body.get("limits")
         return Problem.build(
             X, lists, epsilon=float.fromhex(body["epsilon"]), C=float.fromhex(body["C"]),
             max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
+            limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(

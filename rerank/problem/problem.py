@@ -11,6 +11,9 @@ Value of weights ``w`` (scaled space, ``max|w_j| = 1`` or ``w = 0``)::
 where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each
 item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
 ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The objective is ``V(w) - C * |w|_0``.
+
+An *anchored* problem corrects a given score: the first column is that score, its weight is 1, every other weight
+is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts the corrections there.
 """
 
 from __future__ import annotations
@@ -24,61 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import real, whole
+from rerank.problem.lists import RankedList, Unit
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class RankedList:
-    """One list: its rows, the gain of each row, the coefficient of each place.
-
-    Attributes
-    ----------
-    rows : intp array (m,)
-        Rows of ``Problem.X`` in this list.
-    gains : float64 array (m,)
-        Non-negative gain of each row; 0 is irrelevant.
-    coefficients : float64 array (m,)
-        ``a_1 <= ... <= a_m``; ``a_m`` belongs to the top of the list.
-    weight : float
-        Weight of the list in the mean over lists.
-    constant : float
-        Added to the raw value before it is divided by ``scale``: what a fixed tail below these rows earns, minus
-        the offset by which the statistic is shown.
-    scale : float
-        Positive divisor of the raw value (pairs for AUC, ideal DCG for nDCG, otherwise 1).
-    """
-
-    rows: Indices
-    gains: Floats
-    coefficients: Floats
-    weight: float = 1.0
-    constant: float = 0.0
-    scale: float = 1.0
-
-    @cached_property
-    def _thresholds(self) -> Floats:
-        return np.unique(self.gains[self.gains > 0])
-
-    def thresholds(self) -> Floats:
-        """Distinct positive gains, ascending."""
-        return self._thresholds
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """One binary list: the rows of a list at or above a gain, against its other rows.
-
-    Its part of ``V`` is ``factor * sum_i a_(rank of i)`` over the rows i of ``positive``.
-    """
-
-    list_index: int
-    positive: Indices
-    negative: Indices
-    coefficients: Floats
-    factor: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +53,9 @@ class Problem:
     low, high : float64 arrays (d,)
         The scaled feature is ``(x - low) / (high - low)``, exactly in rationals and rounded in
         :attr:`scaled`.
+    limits : pair of float64 arrays (d,), or None
+        Anchored problems: smallest and largest weight of each column, 1 and 1 for the first, 0 between them for
+        the others.
     """
 
     X: Floats
@@ -111,11 +66,36 @@ class Problem:
     signs: NDArray[np.int8]
     low: Floats
     high: Floats
+    limits: tuple[Floats, Floats] | None = None
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
         return self.X.shape[1]
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the first column is a given score that the other columns correct."""
+        return self.limits is not None
+
+    @property
+    def unchanged(self) -> Floats:
+        """The weights that change nothing: all 0, or in anchored problems the given score alone."""
+        w = np.zeros(self.n_features)
+        w[:1] = self.anchored
+        return w
+
+    def used(self, w: ArrayLike) -> int:
+        """``|w|_0``: how many weights are not 0, in anchored problems how many corrections."""
+        return int(np.count_nonzero(np.asarray(w)[int(self.anchored) :]))
+
+    @cached_property
+    def largest_score(self) -> float:
+        """At least ``sum_j |w_j x_j|`` over scaled rows and allowed weights; rounding errors of scores grow with it."""
+        if self.limits is None:
+            return float(self.n_features)
+        rows = np.unique(np.concatenate([item.rows for item in self.lists]))
+        return float(np.abs(self.scaled[rows]).max(axis=0) @ np.abs(self.limits).max(axis=0))
 
     @cached_property
     def scaled(self) -> Floats:
@@ -172,6 +152,7 @@ class Problem:
         signs: ArrayLike | None = None,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        limits: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Problem:
         """A problem of checked parts.
 
@@ -182,7 +163,10 @@ class Problem:
         epsilon, C, max_features, signs
             See the attributes; without ``signs`` all weights are free.
         low, high : arrays (d,), optional
-            Range of each column; without them its range over the rows of the lists.
+            Range of each column; without them its range over the rows of the lists. In anchored problems ``high`` is
+            by default one standard deviation above ``low``, so that columns are measured in deviations.
+        limits : pair of arrays (d,), optional
+            Limits of the weights of an anchored problem; without them the problem is not anchored.
 
         Raises
         ------
@@ -197,6 +181,8 @@ class Problem:
         used = data[np.unique(np.concatenate([item.rows for item in lists]))]
         low_ = used.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
         high_ = used.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
+        if limits is not None and high is None:
+            high_ = _one_deviation_above(used, low_, high_)
         flat = np.flatnonzero(~(high_ > low_))
         if flat.size:
             raise InputError(
@@ -206,7 +192,31 @@ class Problem:
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
             raise InputError(f"signs must hold one of -1, 0, 1 for each of the {data.shape[1]} features.")
+        limits_ = None if limits is None else _limits(limits, signs_)
         limit = None if max_features is None else whole("max_features", max_features)
-        if limit is not None and limit >= data.shape[1]:
+        if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
-        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_)
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+
+
+def _one_deviation_above(rows: Floats, low: Floats, high: Floats) -> Floats:
+    """``low`` plus a standard deviation of each column, without overflow."""
+    moving = high > low
+    share = scale_columns(rows, low, np.where(moving, high, low + 1.0)).std(axis=0)
+    return np.where(moving, np.maximum((1.0 - share) * low + share * high, low), low)
+
+
+def _limits(limits: tuple[ArrayLike, ArrayLike], signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
+    """The limits of an anchored problem as checked arrays."""
+    lower, upper = (np.array(side, dtype=np.float64) for side in limits)
+    if lower.shape != signs.shape or upper.shape != signs.shape or signs.size < 2 or signs.any():
+        raise InputError(
+            f"limits must be two arrays of {signs.size} numbers for a score and at least one column to correct it, "
+            "without signs; give a sign as a limit of 0."
+        )
+    finite = np.isfinite(lower).all() and np.isfinite(upper).all()
+    if not finite or lower[0] != 1 or upper[0] != 1 or (lower[1:] > 0).any() or (upper[1:] < 0).any():
+        raise InputError(
+            "limits must be 1 and 1 for the first column, and finite with 0 between them for every other column."
+        )
+    return lower + 0.0, upper + 0.0

@@ -14,6 +14,7 @@ from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
+    from rerank.search.domain import Domain
     from rerank.search.lines.search import State
     from rerank.search.tables import Tables
 
@@ -142,10 +143,10 @@ def _writable(parts: tuple[Any, ...]) -> list[Any]:
 
 
 def follow_lines(
-    tables: Tables | RowTables, signed: NDArray[np.bool_], state: State, w: Floats, count: float, seconds: float
+    tables: Tables | RowTables, domain: Domain, state: State, w: Floats, count: float, seconds: float
 ) -> State:
     """Go on with a series of climbs for ``count`` lines or some seconds; returns its state."""
-    search = lines_on(tables, signed, deadline=time.perf_counter() + seconds)
+    search = lines_on(tables, domain, deadline=time.perf_counter() + seconds)
     search.state = state
     search.restarts(w, count)
     return state

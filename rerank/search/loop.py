@@ -122,14 +122,14 @@ class BranchAndBound:
             return False
         self._tried = True
         boxes = self.boxes
-        if len(boxes.columns) > 1 or boxes.record or boxes.signed.any():
+        if len(boxes.columns) > 1 or boxes.record or boxes.domain.signed.any():
             return False
         return whitened_basis(boxes.tables.covariance, boxes.tables.epsilon) is not None
 
     def _blind(self) -> bool:
         """Whether boxes have brought nothing: the bound is still that of the ideal lists."""
         boxes = self.boxes
-        if not boxes.by_rows and len(boxes.signed) < FEWEST_FEATURES:
+        if not boxes.by_rows and boxes.domain.n_features < FEWEST_FEATURES:
             return False
         return self._done > (BLIND_ROWS if boxes.by_rows else BLIND) and boxes.open_bound() >= boxes.tables.ideal
 
@@ -185,7 +185,7 @@ class BranchAndBound:
         if count == 0:
             return []
         self._owed -= count * cost
-        given = (self.lines.tables, self.lines.signed)
+        given = (self.lines.tables, self.lines.domain)
         return [(follow_lines, (*given, state, self.boxes.best, count, left)) for state in self.states]
 
     def _merge_lines(self, results: Sequence[State | None]) -> None:

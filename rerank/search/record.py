@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 def proof_of(
     problem: Problem,
     boxes: OpenBoxes,
-    flip: NDArray[np.float64],
     left_out: int | None,
     value: float,
     bound: float,
@@ -27,7 +26,7 @@ def proof_of(
     log = np.concatenate([np.empty((0, 3), np.int64), *boxes.splits])
     log = log[np.argsort(log[:, 0], kind="stable")]
     sizes = np.array([c.size for c in boxes.columns])
-    roots = np.array([2 * c.size - int(boxes.signed[c].sum()) for c in boxes.columns])
+    roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns])
     support_of_root = np.repeat(sizes, roots)
     codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, boxes.listed)
     t = boxes.tables
@@ -39,7 +38,7 @@ def proof_of(
         value=value,
         bound=bound,
         weights=weights,
-        flip=flip.astype(np.int8),
+        flip=np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8),
         supports=tuple(boxes.columns),
         left_out=left_out,
         codes=codes,

@@ -14,6 +14,7 @@ from rerank.problem import Problem
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
 from rerank.search.circuits import circuits_of
+from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch, states
 from rerank.search.record import proof_of
@@ -34,7 +35,7 @@ CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
 class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
 
-    Weights are held in flipped space, in which a weight with a sign must be >= 0.
+    Points are coordinates (:class:`rerank.search.domain.Domain`).
 
     Raises
     ------
@@ -50,31 +51,32 @@ class Run:
         d = problem.n_features
         self.problem = problem
         self.began = time.perf_counter()
-        self.flip = np.where(problem.signs < 0, -1.0, 1.0)
-        self.signed = problem.signs != 0
+        self.domain = Domain.of(problem)
         self.tables: Tables | RowTables
         self.exact: Exact | RowValues
         self.lines: LineSearch
         row_lines = not self.limited and lines_by_rows(problem)
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
-            self.tables = row_tables(problem, self.flip)
-            self.lines = RowLines(self.tables, self.signed, random_state)
+            self.tables = row_tables(problem, self.domain.scale)
+            self.lines = RowLines(self.tables, self.domain, random_state)
             self.exact = RowValues(self.lines)
         if proof or not (row_lines and by_rows(problem)):
             self.tables = tables(problem, affordable_pairs(problem, workers))
-            if (problem.signs < 0).any():
-                np.multiply(self.tables.pairs, self.flip[:, None], out=self.tables.pairs)
-            self.exact = Exact(problem, self.tables, self.flip)
+            if (self.domain.scale != 1).any():
+                np.multiply(self.tables.pairs, self.domain.scale[:, None], out=self.tables.pairs)
+            self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:
-                self.lines = LineSearch(self.tables, self.signed, random_state)
+                self.lines = LineSearch(self.tables, self.domain, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        self.circuits = None if proof else circuits_of(self.tables, self.signed, random_state)
-        columns, self.left_out = supports(d, problem.max_features, problem.C > 0)
+        circuits = not proof and not self.domain.anchored
+        self.circuits = circuits_of(self.tables, self.domain.signed, random_state) if circuits else None
+        anchored = self.domain.anchored
+        columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
-        zero = np.zeros(d)
-        self.boxes = OpenBoxes(self.tables, columns, prices, self.signed, self._inner(zero), zero, proof)
+        begin = self.domain.unchanged
+        self.boxes = OpenBoxes(self.tables, columns, prices, self.domain, self._inner(begin), begin, proof)
         self.start_value = self.boxes.value
         self.many_lists = isinstance(self.lines, RowLines) and len(problem.lists) > FEW_LISTS
         series, self.share = LINES_OF_MANY if d > MANY or self.many_lists else LINES
@@ -89,14 +91,12 @@ class Run:
 
     def _inner(self, w: Floats) -> float:
         """Value minus price in the tables' unit, every pair decided exactly."""
-        return self.exact.value(w) - self.price * float(np.count_nonzero(w))
+        return self.exact.value(w) - self.price * self.domain.used(w)
 
     def offer(self, w: Floats) -> None:
         """Keep weights if they are better than the best so far and within the support limit."""
-        top = np.abs(w).max()
-        if top > 0:
-            w = w / top
-        if self.problem.max_features is not None and np.count_nonzero(w) > self.problem.max_features:
+        w = self.domain.normal(w)
+        if self.problem.max_features is not None and self.domain.used(w) > self.problem.max_features:
             return
         self.boxes.offer(self._inner(w), w)
 
@@ -104,9 +104,10 @@ class Run:
         """First points: the start that was given, then line searches."""
         d = self.problem.n_features
         if start is not None:
-            self.offer(_allowed(self.problem, start) * self.flip)
+            self.offer(_allowed(self.domain, start))
         if self.limited:
-            sizes = d if self.problem.max_features is None else self.problem.max_features
+            most = d - len(self.domain.anchor)
+            sizes = most if self.problem.max_features is None else self.problem.max_features
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
         elif self.many_lists:
@@ -124,9 +125,9 @@ class Run:
     # ---- what is reported
 
     def weights(self) -> Floats:
-        """The best weights, in the problem's own signs."""
-        w = self.boxes.weights
-        return np.zeros(self.problem.n_features) if w is None else w * self.flip + 0.0
+        """The best weights."""
+        found = self.boxes.weights
+        return self.domain.weights(self.domain.unchanged if found is None else found)
 
     def progress(self, report: Callable[[Progress], None]) -> Callable[[OpenBoxes], None]:
         """What to call after a round, so that ``report`` is called with a :class:`Progress`."""
@@ -153,7 +154,7 @@ class Run:
         w = self.weights()
         proof = None
         if boxes.record:
-            proof = proof_of(self.problem, boxes, self.flip, self.left_out, value, bound, w)
+            proof = proof_of(self.problem, boxes, self.left_out, value, bound, w)
         return SearchResult(
             value,
             bound,
@@ -180,40 +181,43 @@ class Run:
         return bound
 
     def _box(self) -> tuple[Floats, Floats]:
-        """Ends of a box around everything open and the best point, in the problem's own signs."""
-        boxes = self.boxes
-        low, high = np.where(self.signed, 0.0, -1.0), np.ones(self.signed.size)
+        """Ends of a box of weights around everything open and the best point."""
+        boxes, domain = self.boxes, self.domain
+        low, high = domain.lower, domain.upper
         whitened = any(basis is not None for basis in boxes.bases.values())
         if self.left_out is None and not boxes.waiting and not whitened:
-            low = high = np.zeros(self.signed.size) if boxes.weights is None else boxes.weights
+            low = high = domain.unchanged if boxes.weights is None else boxes.weights
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]
                 below, above = np.zeros(low.size), np.zeros(low.size)
                 below[features] = (batch.centres - batch.halves).min(axis=0)
                 above[features] = (batch.centres + batch.halves).max(axis=0)
                 low, high = np.minimum(low, below), np.maximum(high, above)
-        return np.where(self.flip < 0, -high, low) + 0.0, np.where(self.flip < 0, -low, high) + 0.0
+        ends = domain.weights(low), domain.weights(high)
+        return np.minimum(*ends), np.maximum(*ends)
 
 
 def without_search(problem: Problem, start: ArrayLike | None, note: str) -> SearchResult:
-    """The result of a search that could not begin: the start, or zero weights, and the value of the ideal lists."""
-    w = np.zeros(problem.n_features)
+    """The result of a search that could not begin: the start, or unchanged weights, and the ideal lists' value."""
+    domain = Domain.of(problem)
+    w = domain.weights(domain.unchanged)
     if start is not None:
-        given = _allowed(problem, start)
-        if problem.max_features is None or np.count_nonzero(given) <= problem.max_features:
-            w = given / max(float(np.abs(given).max()), 1e-300)
+        given = _allowed(domain, start)
+        if problem.max_features is None or domain.used(given) <= problem.max_features:
+            w = domain.weights(given)
     value = value_without_pairs(problem, w)
+    ends = domain.weights(domain.lower), domain.weights(domain.upper)
     return SearchResult(
         value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,
-        box=(np.where(problem.signs > 0, 0.0, -1.0), np.where(problem.signs < 0, 0.0, 1.0)),
+        box=(np.minimum(*ends), np.maximum(*ends)),
     )  # fmt: skip
 
 
-def _allowed(problem: Problem, start: ArrayLike) -> Floats:
-    """The start with weights of a wrong sign set to 0."""
+def _allowed(domain: Domain, start: ArrayLike) -> Floats:
+    """The coordinates of a start in normal form, those that are not allowed set to what is."""
     w = np.asarray(start, dtype=np.float64)
-    if w.shape != (problem.n_features,) or not np.isfinite(w).all():
+    if w.shape != (domain.n_features,) or not np.isfinite(w).all():
         raise InputError(
-            f"The start holds {w.size} weights; it must hold {problem.n_features} finite numbers, one a feature."
+            f"The start holds {w.size} weights; it must hold {domain.n_features} finite numbers, one a feature."
         )
-    return np.where(w * problem.signs < 0, 0.0, w)
+    return domain.normal(w / domain.scale)

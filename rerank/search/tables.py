@@ -142,14 +142,16 @@ class Tables:
         return 4e-15 * (self.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
 
 
-def tolerance(n_features: int) -> float:
-    """Bound on the rounding of ``w.(x_i - x_k) - epsilon`` for scaled features in [0, 1] and ``|w_j| <= 1``.
+def tolerance(problem: Problem) -> float:
+    """Bound on the rounding of ``v.(x_i - x_k) - epsilon`` for scaled rows and allowed coordinates.
 
-    A scaled feature is off by at most 4 units, a difference by 9, a product of ``d`` terms of size <= 1 by
-    ``d (9 + d + 2)``; doubled for good measure.
+    A scaled feature is off by at most 4 units, a difference by 9, a product of ``d`` terms by ``d + 2`` more, in
+    units of what the terms sum to; doubled for good measure. In anchored problems features are scaled once more, and
+    the weights are rounded when they are reported.
     """
-    d = n_features
-    return 2.0 * d * (d + 11) * 2.0**-53 + 2.0**-52
+    d, size = problem.n_features, problem.largest_score
+    anchored = 8.0 * (size + problem.epsilon) * 2.0**-53 if problem.anchored else 0.0
+    return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 + anchored
 
 
 def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
@@ -201,7 +203,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
         total=0.0,
         constant=problem.constant,
         epsilon=problem.epsilon,
-        tolerance=tolerance(problem.n_features),
+        tolerance=tolerance(problem),
     )
     return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
 

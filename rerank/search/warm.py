@@ -21,12 +21,13 @@ import numpy as np
 from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
+from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screening import layout
-from rerank.search.supports.subsets import Supports, faces
+from rerank.search.supports.subsets import Supports
 from rerank.search.tables import tables
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _compile_boxes() -> None:
 
 def _explored(t: Tables | RowTables) -> None:
     """Explore a few boxes of two features."""
-    centres, halves = faces(2, np.zeros(2, np.bool_))
+    centres, halves = Domain.free(2).roots()
     names, sides = np.arange(len(centres)), np.zeros((len(centres), 0), np.int32)
     batch = NodeBatch(0, centres, halves, np.full(len(centres), t.ideal + t.slack), names, sides)
     support = Support(np.arange(2), None, NO_GROUPS)
@@ -184,12 +185,12 @@ def _explored(t: Tables | RowTables) -> None:
 def _compile_the_rest() -> None:
     """The other kernels."""
     for problem in _small():
-        t, signed = tables(problem), np.zeros(2, np.bool_)
-        LineSearch(t, signed).climb(np.ones(2), rounds=1)
-        screen_supports(layout(t, 1), Supports(2, [1]).rows(0, 2), np.full(2, t.ideal), signed)
+        t, domain = tables(problem), Domain.of(problem)
+        LineSearch(t, domain).climb(np.ones(2), rounds=1)
+        screen_supports(layout(t, 1), Supports(2, [1]).rows(0, 2), np.full(2, t.ideal), domain.signed)
         by_row = row_tables(problem, np.ones(2))
         _explored(by_row)
-        lines_on(by_row, signed).climb(np.ones(2), rounds=1)
+        lines_on(by_row, domain).climb(np.ones(2), rounds=1)
 
 
 def _small() -> list[Problem]:

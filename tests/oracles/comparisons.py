@@ -171,10 +171,14 @@ def _optimum(problem: Problem, rule: Rule = "value") -> Fraction:
 
 def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:
     bad = []
-    if w.any() and np.abs(w).max() != 1:
+    counted = w if problem.limits is None else w[1:]
+    if problem.limits is not None:
+        if (w < problem.limits[0]).any() or (w > problem.limits[1]).any():
+            bad.append("are outside the limits")
+    elif w.any() and np.abs(w).max() != 1:
         bad.append("are not on the surface of the cube")
     if (problem.signs * w < 0).any():
         bad.append(f"break the signs {problem.signs.tolist()}")
-    if problem.max_features is not None and np.count_nonzero(w) > problem.max_features:
+    if problem.max_features is not None and np.count_nonzero(counted) > problem.max_features:
         bad.append(f"have more than {problem.max_features} non-zeros")
     return bad

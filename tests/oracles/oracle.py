@@ -44,7 +44,8 @@ def statistic_at(
 
 def objective_at(problem: Problem, w: NDArray[np.float64] | tuple[Fraction, ...]) -> Fraction:
     """``V(w) - C |w|_0`` in rationals."""
-    return statistic_at(problem, w) - Fraction(problem.C) * sum(v != 0 for v in w)
+    counted = w if problem.limits is None else w[1:]
+    return statistic_at(problem, w) - Fraction(problem.C) * sum(v != 0 for v in counted)
 
 
 def witness(problem: Problem) -> NDArray[np.float64] | None:

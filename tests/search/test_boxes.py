@@ -15,9 +15,10 @@ from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antip
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
+from rerank.search.domain import Domain
 from rerank.search.jobs import MOST_SIDES, explore_batches, instance
 from rerank.search.loop import BranchAndBound
-from rerank.search.supports.subsets import faces, supports
+from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.workers import Workers
 from tests.cases.instances import draw
@@ -38,7 +39,7 @@ def free(seed: int, **options: Any) -> Problem:
 def roots(d: int, groups: AntiparallelPairs) -> Any:
     from rerank.search.boxes.stack import Boxes
 
-    centres, halves = faces(d, np.zeros(d, bool))
+    centres, halves = Domain.free(d).roots()
     sides = np.zeros((2 * d, MOST_SIDES if groups.count else 0), np.int32)
     return Boxes(centres, halves, np.full(2 * d, 1e300), np.arange(2 * d), sides)
 
@@ -83,7 +84,7 @@ def test_no_point_outside_the_open_boxes_beats_what_was_found(
     rng = np.random.default_rng(seed)
     d = problem.n_features
     t = tables(problem)
-    exact = Exact(problem, t, np.ones(d))
+    exact = Exact(problem, t, Domain.of(problem))
     S = None
     if whitened:
         S = rng.normal(size=(d, d))
@@ -134,13 +135,13 @@ def search(problem: Problem, **options: Any) -> OpenBoxes:
     t = tables(problem)
     columns, _ = supports(problem.n_features, problem.max_features, problem.C > 0)
     return OpenBoxes(
-        t, columns, problem.C * np.array([float(c.size) for c in columns]), problem.signs != 0, 0.0, **options
+        t, columns, problem.C * np.array([float(c.size) for c in columns]), Domain.of(problem), 0.0, **options
     )
 
 
 def looped(boxes: OpenBoxes, problem: Problem) -> BranchAndBound:
     """The loop over boxes alone, without lines, on one worker."""
-    exact = Exact(problem, boxes.tables, np.ones(problem.n_features))
+    exact = Exact(problem, boxes.tables, Domain.of(problem))
     return BranchAndBound(boxes, exact, lambda w: None, Workers(1))
 
 
@@ -216,7 +217,7 @@ def test_supports_share_what_one_of_them_found() -> None:
     assert looped(together, problem).run()
     alone = 0
     for pair in combinations(range(6), 2):
-        one = OpenBoxes(together.tables, [np.array(pair)], np.zeros(1), together.signed, 0.0)
+        one = OpenBoxes(together.tables, [np.array(pair)], np.zeros(1), together.domain, 0.0)
         assert looped(one, problem).run() and one.value <= together.value + 1e-12
         alone += one.boxes
     assert together.boxes < alone

@@ -14,6 +14,7 @@ import pytest
 from rerank.problem import Problem
 from rerank.search import Progress, SearchResult, compile_kernels, solve
 from rerank.search.boxes.vertices import Exact
+from rerank.search.domain import Domain
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.oracle import objective_at
 
@@ -63,7 +64,7 @@ def test_the_time_limit_is_kept(name: str, limit: float) -> None:
     else:
         t = tables(problem)
         assert found.value > t.to_value(
-            Exact(problem, t, np.ones(problem.n_features)).value(found.weights * 0)
+            Exact(problem, t, Domain.of(problem)).value(found.weights * 0)
         )
 
 
@@ -203,7 +204,7 @@ def test_time_that_runs_out_among_the_vertices_leaves_the_box_open() -> None:
     from rerank.errors.stops import limited
 
     problem = noisy_problem(20, 3, "auc", 0.35, 0)
-    exact = Exact(problem, tables(problem), np.ones(3))
+    exact = Exact(problem, tables(problem), Domain.of(problem))
     box = (np.arange(3), np.array([1.0, 0.1, 0.2]), np.array([0.0, 1e-3, 1e-3]))
     with limited(0.0):
         assert exact.largest(*box) is None

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.search import line_search
 from rerank.search.boxes.vertices import Exact, inner_value
+from rerank.search.domain import Domain
 from rerank.search.lines import kernel as line_kernel
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
@@ -65,7 +66,7 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
 
 def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
     n, at, who, value, lost = line_kernel.ends(
-        t.pairs, t.slot, t.span, t.weight, w, u, -u, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
+        t.pairs, t.slot, t.span, t.weight, w, u, -u, w.size, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
     )
     return line_kernel.sweep(
         np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
@@ -138,7 +139,7 @@ def test_a_pair_is_won_from_its_left_end_on(seed: int, k: int) -> None:
 
 
 def searching(problem: Problem, seed: int = 0) -> LineSearch:
-    return LineSearch(tables(problem), problem.signs != 0, seed)
+    return LineSearch(tables(problem), Domain.of(problem), seed)
 
 
 @settings(max_examples=25, deadline=None)
@@ -148,7 +149,7 @@ def test_a_climb_never_ends_below_its_start(seed: int) -> None:
     if (problem.signs < 0).any():
         return
     t = tables(problem)
-    exact = Exact(problem, t, np.ones(problem.n_features))
+    exact = Exact(problem, t, Domain.of(problem))
     for w in surface(np.random.default_rng(seed), problem, 3):
         value, point = searching(problem, seed).climb(w, rounds=3)
         # The start is a single point, perhaps on the margin; a line is evaluated on open pieces.
@@ -171,7 +172,7 @@ def test_lines_reach_the_proved_optimum_of_small_problems(statistic: str) -> Non
 @pytest.mark.parametrize("options", [{}, {"max_features": 2}, {"C": 0.01}, {"signs": [1, -1, 0, 0, 0]}])
 def test_line_search_is_never_worse_than_its_start(options: dict) -> None:
     problem = noisy_problem(40, 5, "mrr", 0.35, 0, **options)
-    exact = Exact(problem, tables(problem), np.ones(5))
+    exact = Exact(problem, tables(problem), Domain.of(problem))
     for start in surface(np.random.default_rng(1), problem, 5):
         weights, value = line_search(problem, start, time_limit=0.02)
         before = exact.value(start) - problem.C * np.count_nonzero(start)
@@ -197,8 +198,8 @@ def test_lines_stop_at_their_deadline() -> None:
 
 def test_a_signed_weight_stays_on_its_side_of_a_line() -> None:
     w, u, signed = np.array([0.5, 1.0, -0.3]), np.array([-1.0, 0.5, 4.0]), np.array([True, True, False])
-    assert LineSearch._range(w, u, signed) == (-2.0, 0.5)
-    assert LineSearch._range(w, -u, signed) == (-0.5, 2.0)
+    assert Domain(np.ones(w.size), np.where(signed, 0.0, -1.0), np.ones(w.size)).interval(w, u) == (-2.0, 0.5)
+    assert Domain(np.ones(w.size), np.where(signed, 0.0, -1.0), np.ones(w.size)).interval(w, -u) == (-0.5, 2.0)
 
 
 def test_forward_selection_keeps_to_the_limit_and_grows() -> None:

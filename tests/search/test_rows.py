@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.problem import Problem
 from rerank.search import run, sizes, solve
+from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
 from rerank.search.rows import workspace
 from rerank.search.rows.lines import RowLines
@@ -40,7 +41,7 @@ def unlimited(seed: int, **options: Any) -> Problem:
 
 
 def rows_of(problem: Problem) -> RowTables:
-    return row_tables(problem, np.where(problem.signs < 0, -1.0, 1.0))
+    return row_tables(problem, Domain.of(problem).scale)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -129,7 +130,7 @@ def test_the_largest_numbers_in_descending_order(numbers: list[float], most: int
 def test_no_sampled_point_of_a_line_beats_the_point_found(lists: int, seed: int) -> None:
     problem = noisy_problem(400, 4, "dcg@10", 0.1, seed) if lists == 1 else _lists(seed, lists)
     rng = np.random.default_rng(seed)
-    search = RowLines(rows_of(problem), np.zeros(4, bool))
+    search = RowLines(rows_of(problem), Domain.of(problem))
     w, u = rng.normal(size=(2, 4))
     value, point = search.line(w / np.abs(w).max(), u)
     assert value == search.value(point) and np.abs(point).max() == 1.0
@@ -146,7 +147,7 @@ def _lists(seed: int, lists: int) -> Problem:
 
 def test_points_of_a_line_keep_to_the_signs() -> None:
     problem = noisy_problem(300, 4, "dcg@10", 0.1, 0, signs=[1, -1, 0, 1])
-    search = RowLines(rows_of(problem), problem.signs != 0)
+    search = RowLines(rows_of(problem), Domain.of(problem))
     rng = np.random.default_rng(0)
     for _ in range(20):
         w = np.abs(rng.normal(size=4))

@@ -66,12 +66,12 @@ def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> Non
         best = np.array([t.from_value(solve(on(problem, tuple(r)), n_jobs=1).value) for r in rows])
         step = 0.5 if t.integral else 1e-9
         made = layout(t, d)
-        assert not screen_supports(made, rows, best - step, run.signed)[0].any()
-        held += int(screen_supports(made, rows, best + 0.1 * (t.ideal - best) + step, run.signed)[0].sum())
+        assert not screen_supports(made, rows, best - step, run.domain.signed)[0].any()
+        held += int(screen_supports(made, rows, best + 0.1 * (t.ideal - best) + step, run.domain.signed)[0].sum())
         # A face of a single feature is a point and has no side to halve: it is left to the box search.
         assert (
             size == 1
-            or screen_supports(made, rows, np.full(len(rows), t.ideal + t.slack), run.signed)[0].all()
+            or screen_supports(made, rows, np.full(len(rows), t.ideal + t.slack), run.domain.signed)[0].all()
         )
     assert held > 0
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from rerank.problem import Problem
 from rerank.search import solve
+from rerank.search.domain import Domain
 from rerank.search.supports import subsets as module
-from rerank.search.supports.subsets import faces, supports
+from rerank.search.supports.subsets import supports
 from tests.cases.search import drawn_lists, noisy_problem
 
 
@@ -63,7 +64,7 @@ def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:
     if not w.any():
         return
     w /= np.abs(w).max()
-    centres, halves = faces(k, signed)
+    centres, halves = Domain(np.ones(k), np.where(signed, 0.0, -1.0), np.ones(k)).roots()
     assert len(centres) == 2 * k - signed.sum()
     assert ((np.abs(w - centres) <= halves).all(axis=1)).any()
     vertex = centres + halves * rng.choice([-1, 1], size=k)

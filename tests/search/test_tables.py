@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rerank.problem import Problem, problem_of
 from rerank.search.boxes.vertices import Exact, inner_value
+from rerank.search.domain import Domain
 from rerank.search.tables import tables
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
@@ -58,7 +59,7 @@ def test_pairs_slots_and_multiplicities_are_those_of_a_double_loop(seed: int) ->
 def test_the_value_of_a_point_is_the_definition_s(seed: int) -> None:
     problem = problem_from(seed)
     t = tables(problem)
-    exact = Exact(problem, t, np.ones(problem.n_features))
+    exact = Exact(problem, t, Domain.of(problem))
     for w in surface(np.random.default_rng(seed), problem, 6):
         defined = objective_at(problem, w)
         mine = t.to_value(exact.value(w)) - problem.C * np.count_nonzero(w)
@@ -69,7 +70,7 @@ def test_the_value_of_a_point_is_the_definition_s(seed: int) -> None:
 def test_the_value_of_a_point_is_exact_where_rounding_decides(name: str) -> None:
     problem = adversarial()[name]
     t = tables(problem)
-    exact = Exact(problem, t, np.ones(problem.n_features))
+    exact = Exact(problem, t, Domain.of(problem))
     for w in surface(np.random.default_rng(0), problem, 40):
         mine = t.to_value(exact.value(w)) - problem.C * np.count_nonzero(w)
         assert mine == pytest.approx(float(objective_at(problem, w)), rel=1e-12, abs=1e-12)

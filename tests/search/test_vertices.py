@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rerank.problem import problem_of
 from rerank.search.boxes.vertices import Exact
+from rerank.search.domain import Domain
 from rerank.search.tables import tables
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
@@ -28,7 +29,7 @@ def test_the_largest_values_of_the_faces_hold_the_optimum(seed: int) -> None:
         seed += 1
     d = problem.n_features
     t = tables(problem)
-    exact = Exact(problem, t, np.ones(d))
+    exact = Exact(problem, t, Domain.free(problem.n_features))
     best = exact.value(np.zeros(d))
     for j in range(d):
         for side in (1.0, -1.0):
@@ -49,7 +50,7 @@ def test_no_point_of_a_small_box_beats_its_largest_value(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = draw(seed, n_max=8, d_max=3).problem
     d = problem.n_features
-    exact = Exact(problem, tables(problem), np.ones(d))
+    exact = Exact(problem, tables(problem), Domain.free(problem.n_features))
     centre = surface(rng, problem, 1)
     if not centre.size:
         return
@@ -66,7 +67,7 @@ def test_no_point_of_a_small_box_beats_its_largest_value(seed: int) -> None:
 def test_a_pair_is_won_exactly_when_its_rational_margin_reaches_epsilon(name: str) -> None:
     problem = adversarial()[name]
     t = tables(problem)
-    exact = Exact(problem, t, np.ones(problem.n_features))
+    exact = Exact(problem, t, Domain.free(problem.n_features))
     for w in surface(np.random.default_rng(1), problem, 10):
         weights = [Fraction(float(v)) for v in w]
         for p in range(t.pairs.shape[1]):
@@ -79,8 +80,8 @@ def test_a_pair_is_won_exactly_when_its_rational_margin_reaches_epsilon(name: st
 
 def test_a_flipped_column_is_flipped_in_the_exact_differences() -> None:
     problem = problem_of([[0.0, 1.0], [1.0, 0.5], [0.25, 0.0]], [1, 0, 0], parse("auc"), signs=[-1, 0])
-    plain = Exact(problem, tables(problem), np.ones(2))
-    turned = Exact(problem, tables(problem), np.array([-1.0, 1.0]))
+    plain = Exact(problem, tables(problem), Domain.free(problem.n_features))
+    turned = Exact(problem, tables(problem), Domain(np.array([-1.0, 1.0]), -np.ones(2), np.ones(2)))
     for p in range(2):
         assert turned.difference(p) == [-plain.difference(p)[0], plain.difference(p)[1]]
 
@@ -88,13 +89,13 @@ def test_a_flipped_column_is_flipped_in_the_exact_differences() -> None:
 def test_boxes_with_too_many_vertices_are_declined() -> None:
     rng = np.random.default_rng(0)
     problem = problem_of(rng.normal(size=(40, 4)), np.arange(40) < 15, parse("auc"))
-    exact = Exact(problem, tables(problem), np.ones(4))
+    exact = Exact(problem, tables(problem), Domain.free(problem.n_features))
     assert exact.largest(np.arange(4), np.array([1.0, 0, 0, 0]), np.array([0.0, 1, 1, 1])) is None
 
 
 def test_the_value_of_a_point_on_the_margin_is_the_definition_s() -> None:
     problem = problem_of([[0.0], [0.25], [0.5], [0.75], [1.0]], [0, 1, 0, 1, 0], parse("dcg"), epsilon=0.25)
-    exact = Exact(problem, tables(problem), np.ones(1))
+    exact = Exact(problem, tables(problem), Domain.free(problem.n_features))
     for w in (1.0, -1.0, np.nextafter(1.0, 0.0)):
         at = np.array([w])
         assert exact.value(at) == pytest.approx(float(objective_at(problem, at)), rel=1e-13)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem import Problem, RankedList
+from rerank.problem import Problem, RankedList, coordinates
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 Floats = NDArray[np.float64]
@@ -64,10 +64,10 @@ class ExactProblem:
         The part of the value that no weights change.
     epsilon, price : Fraction
         Margin, and the price of one feature.
-    signed : bool array (d,)
-        Weights of one sign only.
-    flip : list of int
-        -1 where that sign is minus, else 1.
+    scale : list of Fraction
+        Weights are ``scale`` times the coordinates that boxes are made of.
+    lower, upper : float64 (d,)
+        Smallest and largest coordinate of each weight.
     used : intp array
         Rows that stand in a list.
 
@@ -81,8 +81,9 @@ class ExactProblem:
         _check(problem)
         self.problem = problem
         self.epsilon, self.price = Fraction(problem.epsilon), Fraction(problem.C)
-        self.signed = problem.signs != 0
-        self.flip = [-1 if sign < 0 else 1 for sign in problem.signs.tolist()]
+        scale, self.lower, self.upper = coordinates(problem)
+        self.scale = [Fraction(x) for x in scale.tolist()]
+        self._check_coordinates()
         self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]
@@ -100,16 +101,41 @@ class ExactProblem:
         self.widths: list[int] = []
         for j in range(p.n_features):
             whole, _ = as_integers(np.array([*p.X[self.used, j], p.low[j], p.high[j]]))
-            self.numerators[self.used, j] = self.flip[j] * whole[:-2]
-            self.widths.append(whole[-1] - whole[-2])
+            self.numerators[self.used, j] = self.scale[j].numerator * whole[:-2]
+            self.widths.append(self.scale[j].denominator * (whole[-1] - whole[-2]))
+
+    def _check_coordinates(self) -> None:
+        """See that every allowed weight has a coordinate between the ends."""
+        for j, (low, high) in enumerate(zip(*self.problem.limits or ((), ()))):
+            lower, upper = Fraction(self.lower[j]) * self.scale[j], Fraction(self.upper[j]) * self.scale[j]
+            if not lower <= Fraction(low) <= Fraction(high) <= upper:
+                raise InputError(f"The coordinates of weight {j} do not cover its limits; please report this.")
+
+    def roots(self, features: Indices) -> tuple[Floats, Floats]:
+        """Centres and half-widths of the boxes that the coordinates of a support fall into.
+
+        One box in an anchored problem; else the faces ``v_j = 1`` and, where coordinates may be negative, ``v_j = -1``.
+        """
+        lower, upper = self.lower[features], self.upper[features]
+        centre, half = (lower + upper) / 2, (upper - lower) / 2
+        if self.problem.anchored:
+            return centre[None], half[None]
+        centres, halves = [], []
+        for j in range(lower.size):
+            for side in (1.0, -1.0) if lower[j] < 0 else (1.0,):
+                c, h = centre.copy(), half.copy()
+                c[j], h[j] = side, 0.0
+                centres.append(c)
+                halves.append(h)
+        return np.array(centres), np.array(halves)
 
     def difference(self, upper: int, lower: int, features: Indices) -> list[Fraction]:
-        """Scaled flipped difference of two rows on some features."""
+        """Difference of two rows on some features, scaled so that coordinates multiply it."""
         N = self.numerators
         return [Fraction(N[upper, j] - N[lower, j], self.widths[j]) for j in features.tolist()]
 
     def rounded(self, upper: Indices, lower: Indices) -> Floats:
-        """Scaled flipped differences of pairs, correctly rounded; NaN where no double is large enough."""
+        """Scaled differences of pairs, correctly rounded; NaN where no double is large enough."""
         out = np.empty((upper.size, self.problem.n_features))
         for j, width in enumerate(self.widths):
             differences = self.numerators[upper, j] - self.numerators[lower, j]
@@ -117,8 +143,8 @@ class ExactProblem:
         return out
 
     def value(self, w: Floats) -> Fraction:
-        """``V(w) - C |w|_0`` of weights in scaled space (not flipped)."""
-        weights = [Fraction(float(v)) * f / width for v, f, width in zip(w, self.flip, self.widths)]
+        """``V(w) - C |w|_0`` of weights in scaled space (not of coordinates)."""
+        weights = [Fraction(float(v)) / s / width for v, s, width in zip(w, self.scale, self.widths)]
         multipliers, unit_of_score = common_denominator(weights)
         scores = np.zeros(len(self.numerators), dtype=object)
         for j in np.flatnonzero(w):
@@ -133,7 +159,7 @@ class ExactProblem:
                     len(others) - bisect_right(others, s - margin) for s in scores[unit.positive].tolist()
                 )
             )
-        return exact_sum(parts) - self.price * int(np.count_nonzero(w))
+        return exact_sum(parts) - self.price * self.problem.used(w)
 
     def ideal(self) -> Fraction:
         """Value of losing nothing."""

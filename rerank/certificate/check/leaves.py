@@ -50,7 +50,8 @@ class LeafCheck:
         """
         self.features, self.lines = features, lines
         self.filter = Filter.on(self.pairs, features)
-        self.limit = self.bound + self.exact.price * features.size - self.exact.constant
+        self.price = self.exact.price * (features.size - self.exact.problem.anchored)
+        self.limit = self.bound + self.price - self.exact.constant
         scaled = floor(self.limit * Fraction(2) ** self.pairs.shift)
         self.most = max(min(scaled, 2**63 - 1), -1)
         self.opposed: dict[int, Mask] = {}
@@ -179,7 +180,7 @@ class LeafCheck:
         if best > self.limit and self.codes[boxes.nodes[i]] == LISTED:
             best = largest_value(box, lost, np.setdiff1d(open_, below))
         if best > self.limit:
-            reached = best + self.exact.constant - self.exact.price * self.features.size
+            reached = best + self.exact.constant - self.price
             raise UnprovenError(
                 f"The box of code {int(boxes.nodes[i])}, on features {self.features.tolist()}, "
                 f"may hold weights worth {float(reached)!r}, "

@@ -124,28 +124,26 @@ def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int
     """Supports that a proof must treat, in order, and their number.
 
     With a price on features each set of features up to the limit counts by itself.  Without one the largest
-    sets are enough, since a smaller one lies on their sides.
+    sets are enough, since a smaller one lies on their sides.  In anchored problems feature 0 is in all of them,
+    beside those that are counted.
     """
-    d = problem.n_features
+    anchor = (0,) if problem.anchored else ()
+    d = problem.n_features - len(anchor)
     largest = d if problem.max_features is None else min(problem.max_features, d)
     sizes = range(1 if problem.C > 0 else largest, largest + 1)
     kept = [size for size in sizes if left_out is None or size < left_out]
-    return (s for size in kept for s in combinations(range(d), size)), sum(comb(d, size) for size in kept)
+    columns = range(len(anchor), problem.n_features)
+    count = sum(comb(d, size) for size in kept)
+    return (anchor + s for size in kept for s in combinations(columns, size)), count
 
 
-def faces(signed: Mask, first: int, ends_of: NDArray[np.int64]) -> tuple[Boxes, int]:
-    """Faces ``w_j = 1`` (and ``-1`` for free weights) of one support's cube, and the code after their trees."""
-    k = signed.size
-    nodes, centres, halves = [], [], []
-    for j in range(k):
-        for side in (1.0,) if signed[j] else (1.0, -1.0):
-            centre, half = np.where(signed, 0.5, 0.0), np.where(signed, 0.5, 1.0)
-            centre[j], half[j] = side, 0.0
-            nodes.append(first)
-            centres.append(centre)
-            halves.append(half)
-            first = int(ends_of[first]) + 1
-    return Boxes(np.array(nodes), np.array(centres), np.array(halves), np.zeros(len(nodes), np.intp)), first
+def trees(centres: Floats, halves: Floats, first: int, ends_of: NDArray[np.int64]) -> tuple[Boxes, int]:
+    """The roots of one support's trees, and the code after them."""
+    nodes = []
+    for _ in centres:
+        nodes.append(first)
+        first = int(ends_of[first]) + 1
+    return Boxes(np.array(nodes), centres, halves, np.zeros(len(nodes), np.intp)), first
 
 
 def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -> tuple[Boxes, Boxes]:

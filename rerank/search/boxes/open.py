@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
+from rerank.search.domain import Domain
 from rerank.search.rows.tables import RowTables
 from rerank.search.supports.screening import Waiting
-from rerank.search.supports.subsets import faces
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
@@ -39,8 +39,8 @@ class OpenBoxes:
         The supports.
     prices : float64 (number of supports,)
         What each support costs, in the tables' unit (0 without a price on features).
-    signed : bool (d,)
-        Weights that must not be negative.
+    domain : Domain
+        The weights that are allowed.
     value : float
         Best value minus price met so far, in the tables' unit.
     weights : float64 (d,), optional
@@ -54,7 +54,7 @@ class OpenBoxes:
     tables: Any
     columns: Sequence[NDArray[np.intp]]
     prices: Floats
-    signed: NDArray[np.bool_]
+    domain: Domain
     value: float
     weights: Floats | None = None
     record: bool = False
@@ -79,8 +79,8 @@ class OpenBoxes:
         self.n_splits = 0
         self._pushed, self._named, self._job = 0, 0, 1  # counters of batches, of faces named, and of jobs
         # A proof holds the splits of every support, and a single one needs no screening.
-        screened = len(self.columns) > 1 and not self.record
-        self._waiting = Waiting(self.tables, self.columns, self.prices, self.signed, screened)
+        screened = len(self.columns) > 1 and not self.record and not self.domain.anchored
+        self._waiting = Waiting(self.tables, self.columns, self.prices, self.domain.signed, screened)
         if len(self.columns) == 1:  # shared out from the start
             whole = self._root()
             for part in np.array_split(np.arange(whole.bounds.size), min(FIRST_BATCHES, whole.bounds.size)):
@@ -98,9 +98,9 @@ class OpenBoxes:
         return self.tables.ideal + self.tables.slack - float(self.prices[self._waiting.first])
 
     def _root(self) -> NodeBatch:
-        """The faces of the next support's cube."""
+        """The boxes that the domain of the next support falls into."""
         s = self._waiting.take()
-        centres, halves = faces(self.columns[s].size, self.signed[self.columns[s]])
+        centres, halves = self.domain.part(self.columns[s]).roots()
         names = np.arange(self._named, self._named + len(centres), dtype=np.int64)
         self._named += len(centres)
         bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
@@ -131,7 +131,8 @@ class OpenBoxes:
     @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
-        return self.weights if self.weights is not None and self.weights.any() else np.ones(self.signed.size)
+        found = self.weights
+        return found if found is not None and found.any() else np.ones(self.domain.n_features)
 
     def offer(self, value: float, weights: Floats) -> None:
         """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the price."""
@@ -236,7 +237,7 @@ class OpenBoxes:
             return None
         if support not in self.bases:
             features = self.columns[support]
-            free = not self.signed[features].any()
+            free = not (self.domain.signed[features].any() or self.domain.anchored)
             covariance = self.tables.covariance[np.ix_(features, features)]
             self.bases[support] = whitened_basis(covariance, self.tables.epsilon) if free else None
         return self.bases[support]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rerank.problem import Problem
     from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
+    from rerank.search.domain import Domain
     from rerank.search.rows.lines import RowValues
     from rerank.search.tables import Tables
 
@@ -35,16 +36,16 @@ MOST_PAIRS = 2_000
 class Exact:
     """Exact differences of the pairs of a problem and the value of points near which some of them are undecided.
 
-    ``flip`` holds the signs by which the tables' columns were multiplied.
+    The tables' columns were multiplied by the domain's scale, so that points are coordinates.
     """
 
     problem: Problem
     tables: Tables
-    flip: Floats
+    domain: Domain
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
     def difference(self, p: int) -> list[Fraction]:
-        """Scaled difference of pair ``p``, exactly."""
+        """Scaled difference of pair ``p`` in the tables' columns, exactly."""
         if p not in self.known:
             self.known[p] = self._difference(p)
         return self.known[p]
@@ -53,22 +54,25 @@ class Exact:
         X, low, high = self.problem.X, self.problem.low, self.problem.high
         upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
         return [
-            (Fraction(float(u)) - Fraction(float(v))) * int(f) / (Fraction(float(b)) - Fraction(float(a)))
-            for u, v, a, b, f in zip(upper, lower, low, high, self.flip, strict=True)
+            (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
+            for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
         ]
 
-    def wins(self, p: int, w: list[Fraction]) -> bool:
-        """Whether ``w`` wins pair ``p``, exactly."""
-        return sum((a * b for a, b in zip(w, self.difference(p), strict=True) if a), Fraction(0)) >= Fraction(
+    def wins(self, p: int, v: list[Fraction]) -> bool:
+        """Whether ``v`` wins pair ``p``, exactly."""
+        return sum((a * b for a, b in zip(v, self.difference(p), strict=True) if a), Fraction(0)) >= Fraction(
             self.tables.epsilon
         )
 
-    def value(self, w: Floats) -> float:
-        """Value of ``w`` in the tables' unit, every pair decided exactly (the price is not subtracted)."""
+    def value(self, v: Floats) -> float:
+        """Value, in the tables' unit, of the weights at ``v``, every pair decided exactly (no price subtracted)."""
         t = self.tables
-        margin = w @ t.pairs - t.epsilon
+        margin = v @ t.pairs - t.epsilon
         won = margin > t.tolerance
-        exact = [Fraction(float(x)) for x in w]
+        exact = [
+            Fraction(float(w)) / Fraction(float(s))
+            for w, s in zip(self.domain.weights(v), self.domain.scale, strict=True)
+        ]
         for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
             won[p] = self.wins(int(p), exact)
         return inner_value(t, won)

@@ -16,17 +16,18 @@ def forward(search: LineSearch, limit: int, price: Callable[[int], float]) -> li
 
     ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early.
     """
-    d = search.signed.size
-    w = np.zeros(d)
+    anchor = search.domain.anchor
+    d, w = search.domain.n_features, search.domain.unchanged
     found: list[Point] = []
-    chosen: list[int] = []
-    while len(chosen) < min(limit, d) and not search.late:
+    chosen = list(anchor)
+    while len(chosen) < min(limit + len(anchor), d) and not search.late:
         trials = [(*_add(search, w, j, chosen), j) for j in range(d) if j not in chosen]
         step = max(trials, key=lambda item: item[0])
         chosen.append(step[2])
         value, w = search.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
         value, w, chosen = _exchange(search, value, w, chosen)
-        if found and value - price(len(chosen)) < found[-1][0] - price(len(chosen) - 1) and limit == d:
+        size = len(chosen) - len(anchor)
+        if found and value - price(size) < found[-1][0] - price(size - 1) and limit + len(anchor) == d:
             break
         found.append((value, w))
     return found
@@ -48,14 +49,14 @@ def _exchange(
     improved = len(chosen) > 1
     while improved and not search.late:
         improved = False
-        for out in list(chosen):
+        for out in chosen[len(search.domain.anchor) :]:
             rest = [j for j in chosen if j != out]
             base = w.copy()
             base[out] = 0.0
-            top = np.abs(base).max()
-            if top == 0:
+            if not base.any():
                 continue
-            trials = [(*_add(search, base / top, j, rest), j) for j in range(w.size) if j not in chosen]
+            base = search.domain.normal(base)
+            trials = [(*_add(search, base, j, rest), j) for j in range(w.size) if j not in chosen]
             if not trials or search.late:
                 break
             best = max(trials, key=lambda item: item[0])

@@ -82,6 +82,7 @@ def ends(
     w: Any,
     u: Any,
     backward: Any,
+    norming: int,
     lowest: float,
     highest: float,
     epsilon: float,
@@ -90,6 +91,8 @@ def ends(
     n_slots: int,
 ) -> Any:
     """Ends of the intervals on which the pairs are won, between ``lowest`` and ``highest``.
+
+    The margin is multiplied by the largest size of the first ``norming`` weights.
 
     Returns
     -------
@@ -100,8 +103,8 @@ def ends(
         At ``lowest``: the value of linear problems, the lost pairs of each slot of the others.
     """
     k, P = pairs.shape
-    n_left, left_breaks, left_slopes, left_levels = _envelope(w, u)
-    n_right, right_breaks, right_slopes, right_levels = _envelope(w, backward)
+    n_left, left_breaks, left_slopes, left_levels = _envelope(w[:norming], u[:norming])
+    n_right, right_breaks, right_slopes, right_levels = _envelope(w[:norming], backward[:norming])
     A = np.zeros(P)
     B = np.zeros(P)
     for j in range(k):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
+from rerank.search.domain import Domain
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -66,20 +67,20 @@ class State:
 
 @dataclass(eq=False)
 class LineSearch:
-    """Line searches on one problem with features flipped so that a signed weight is one that must be >= 0.
+    """Line searches on one problem, in coordinates.
 
     Parameters
     ----------
     tables : Tables, or RowTables in a subclass
-    signed : bool array (d,)
-        Weights that must not be negative.
+    domain : Domain
+        The weights that are allowed.
     random_state : int
     deadline : float
         Value of ``time.perf_counter()`` after which no line is begun.
     """
 
     tables: Any
-    signed: NDArray[np.bool_]
+    domain: Domain
     random_state: int = 0
     deadline: float = np.inf
     lines: int = 0
@@ -98,16 +99,18 @@ class LineSearch:
         return LINE_ITSELF + LINE * self.tables.size
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
-        """Best value on ``w + tau u`` and its point, scaled to the cube's surface; on ``features`` if given."""
+        """Best value on ``w + tau u`` and its point, in normal form; on ``features`` if given."""
         from rerank.search.lines.kernel import ends, sweep
 
         t = self.tables
         cols = slice(None) if features is None else features
         w_, u_ = w[cols], u[cols]
-        low, high = self._range(w_, u_, self.signed[cols])
+        domain = self.domain if features is None else self.domain.part(features)
+        low, high = domain.interval(w_, u_)
         pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
         n, at, who, value, lost = ends(
-            pairs, t.slot, t.span, t.weight, w_, u_, -u_, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
+            pairs, t.slot, t.span, t.weight, w_, u_, -u_, domain.norming(w_).size, low, high, t.epsilon, t.linear,
+            t.total, t.unit_of.size,
         )  # fmt: skip
         value, tau = sweep(
             np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
@@ -116,16 +119,7 @@ class LineSearch:
         self.lines += 1
         if not np.isfinite(value):
             return -np.inf, w
-        out = w + tau * u
-        return value, out / max(np.abs(out).max(), 1e-300)
-
-    @staticmethod
-    def _range(w: Floats, u: Floats, signed: NDArray[np.bool_]) -> tuple[float, float]:
-        rise = signed & (u > 0)
-        fall = signed & (u < 0)
-        low = float((-w[rise] / u[rise]).max()) if rise.any() else -np.inf
-        high = float((-w[fall] / u[fall]).min()) if fall.any() else np.inf
-        return low, high
+        return value, self.domain.normal(w + tau * u)
 
     def climb(
         self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
@@ -155,6 +149,7 @@ class LineSearch:
     def _directions(self, climb: Climb, features: Indices | None) -> list[Floats]:
         rng, d = self.state.rng, climb.w.size
         free = np.arange(d) if features is None else features
+        free = free[len(self.domain.anchor) :]
         if climb.turn % 2 == 0 or free.size == 1:
             axes = np.zeros((free.size, d))
             axes[np.arange(free.size), rng.permutation(free)] = 1.0
@@ -164,12 +159,6 @@ class LineSearch:
         toward = [e - climb.w for _, e in self.state.elite if not np.array_equal(e, climb.w)]
         usable = [u for u in toward if np.any(u[free]) and not np.any(np.delete(u, free))]
         return list(some) + usable
-
-    def random_point(self) -> Floats:
-        """A random point of the cube's surface."""
-        w = self.state.rng.standard_normal(self.signed.size)
-        w[self.signed] = np.abs(w[self.signed])
-        return np.asarray(w / np.abs(w).max(), dtype=np.float64)
 
     def restarts(self, w: Floats, count: float = np.inf) -> None:
         """Go on climbing for ``count`` lines: first from ``w``, then from random points and shaken elite points."""
@@ -192,12 +181,10 @@ class LineSearch:
         if not state.random_start:
             state.random_start = True
             return w
-        point = self.random_point()
+        point = self.domain.random_point(state.rng)
         if state.elite and state.rng.random() < 0.5:
-            shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * point
-            shaken[self.signed] = np.maximum(shaken[self.signed], 0.0)
-            top = np.abs(shaken).max()
-            point = shaken / top if top > 0 else point
+            shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * (point - self.domain.unchanged)
+            point = self.domain.normal(shaken) if shaken.any() else point
         return point
 
 

@@ -18,6 +18,7 @@ from rerank.search.lines.search import LineSearch, Point
 from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
+    from rerank.search.domain import Domain
     from rerank.search.rows.levels import Levels, Scratch
     from rerank.search.tables import Tables
 
@@ -49,21 +50,19 @@ class RowLines(LineSearch):
         if size == 0.0:
             return self.value(w), w
         u = u * (max(float(np.abs(w).max()), 1e-300) / size)
-        low, high = self._range(w, u, self.signed)
+        low, high = self.domain.interval(w, u)
         scores = self.tables.rows @ np.column_stack([w, u])
         few = self.tables.n_rows.size <= FEW_LISTS
         value, a, b = self._boxes(w, u, scores, low, high) if few else self._grid(w, u, scores, low, high)
         if not np.isfinite(value):
             return -np.inf, w
-        out = a * w + b * u
-        out[self.signed] = np.maximum(out[self.signed], 0.0)
-        out /= max(float(np.abs(out).max()), 1e-300)
+        out = self.domain.normal(a * w + b * u)
         # The value at the point as it is rounded, which is what counts.
         return self.value(out), out
 
     def value(self, w: Floats) -> float:
         """Value of a point in the tables' unit; pairs within rounding of the margin count as lost."""
-        return self._worth(self.tables.rows @ w, float(np.abs(w).max()))
+        return self._worth(self.tables.rows @ w, self.domain.norm(w))
 
     def _worth(self, scores: Floats, norm: float) -> float:
         from rerank.search.rows.unit import total_worth
@@ -102,7 +101,7 @@ class RowLines(LineSearch):
             centre, half, np.full(n, t.ideal + t.slack), np.arange(n), np.zeros((n, 0), np.int32)
         )
         scratch.notes[:] = 0
-        given = instance(t, np.column_stack([w, u]), scores)
+        given = instance(t, self.domain.norming(np.column_stack([w, u])), scores)
         found, best, *_ = explore(given, levels, scratch, todo, -1.0, t.slack, LINE_WORK * t.size, SMALLEST, n)
         return float(found), float(best[0]), float(best[1])
 
@@ -113,7 +112,7 @@ class RowLines(LineSearch):
             places = GRID if turn == 0 else at + width * (1.0 + at * at) * FINER
             for tau in places:
                 if low <= tau <= high and not (self.late and np.isfinite(best)):
-                    norm = float(np.abs(w + tau * u).max())
+                    norm = self.domain.norm(w + tau * u)
                     value = self._worth(scores[:, 0] + tau * scores[:, 1], norm)
                     if value > best:
                         best, at = value, float(tau)
@@ -136,9 +135,9 @@ class RowValues:
 
 
 def lines_on(
-    tables: Tables | RowTables, signed: NDArray[np.bool_], random_state: int = 0, deadline: float = np.inf
+    tables: Tables | RowTables, domain: Domain, random_state: int = 0, deadline: float = np.inf
 ) -> LineSearch:
     """Line searches on tables of pairs or of rows."""
     if isinstance(tables, RowTables):
-        return RowLines(tables, signed, random_state, deadline)
-    return LineSearch(tables, signed, random_state, deadline)
+        return RowLines(tables, domain, random_state, deadline)
+    return LineSearch(tables, domain, random_state, deadline)

@@ -122,9 +122,9 @@ def _rows(problem: Problem) -> int:
     return sum(unit.positive.size + unit.negative.size for unit in problem.units)
 
 
-def row_tables(problem: Problem, flip: Floats) -> RowTables:
-    """Flatten a problem; ``flip`` holds the signs by which columns are multiplied."""
-    scaled = problem.scaled * flip
+def row_tables(problem: Problem, scale: Floats) -> RowTables:
+    """Flatten a problem; ``scale`` holds what columns are multiplied by, so that weights become coordinates."""
+    scaled = problem.scaled * scale
     rows = np.zeros_like(scaled)
     for item in problem.lists:
         # Any row will do; rows near the top have the narrowest intervals when that is the row.
@@ -141,5 +141,5 @@ def row_tables(problem: Problem, flip: Floats) -> RowTables:
         coef=np.concatenate([np.empty(0), *places]),
         constant=problem.constant,
         epsilon=problem.epsilon,
-        tolerance=4.0 * tolerance(problem.n_features),
+        tolerance=4.0 * tolerance(problem),
     )

@@ -26,10 +26,13 @@ class Supports(Sequence[NDArray[np.intp]]):
     d : int
         Number of features.
     sizes : sequence of int
+    anchored : bool
+        Whether a feature 0 precedes them that every support has, beside those that are counted.
     """
 
-    def __init__(self, d: int, sizes: Sequence[int]) -> None:
+    def __init__(self, d: int, sizes: Sequence[int], anchored: bool = False) -> None:
         self._d = d
+        self._first = int(anchored)
         self._sizes = np.array(sizes, dtype=np.int64)
         self._many = np.array([comb(d, s) for s in sizes], dtype=np.int64)
         self._ends = np.cumsum(self._many)
@@ -39,7 +42,8 @@ class Supports(Sequence[NDArray[np.intp]]):
 
     def __iter__(self) -> Iterator[NDArray[np.intp]]:
         for s in self._sizes:
-            yield from (np.array(chosen, dtype=np.intp) for chosen in combinations(range(self._d), s))
+            for chosen in combinations(range(self._first, self._first + self._d), s):
+                yield np.array([0] * self._first + list(chosen), dtype=np.intp)
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
@@ -60,26 +64,30 @@ class Supports(Sequence[NDArray[np.intp]]):
             many = np.array([min(comb(x, k), 2**62) for x in range(self._d)], dtype=np.int64)
             x = np.searchsorted(many, left, side="right") - 1
             left = left - many[x]
-            out[:, j] = self._d - 1 - x
-        return out
+            out[:, j] = self._first + self._d - 1 - x
+        return np.pad(out, ((0, 0), (self._first, 0)))
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of features of each."""
+        """Number of features of each that count."""
         return np.repeat(self._sizes, self._many)
 
 
-def supports(d: int, limit: int | None, priced: bool) -> tuple[Supports, int | None]:
+def supports(
+    d: int, limit: int | None, priced: bool, anchored: bool = False
+) -> tuple[Supports, int | None]:
     """Supports to search, small ones first, and the smallest size that was left out (None where nothing is).
 
     Parameters
     ----------
     d : int
-        Number of features.
+        Number of features that count.
     limit : int or None
         Largest support.
     priced : bool
         Whether a feature costs something, so that a smaller support can beat a larger one that contains it.
+    anchored : bool
+        As for :class:`Supports`.
     """
     largest = d if limit is None else min(limit, d)
     sizes = range(1, largest + 1) if priced else [largest]
@@ -87,19 +95,5 @@ def supports(d: int, limit: int | None, priced: bool) -> tuple[Supports, int | N
     for n, size in enumerate(sizes):
         total += comb(d, size)
         if total > MOST:
-            return Supports(d, sizes[:n]), size
-    return Supports(d, sizes), None
-
-
-def faces(k: int, signed: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Centres and half-widths of the cube's faces ``w_j = 1`` and, for free weights, ``w_j = -1``."""
-    centre = np.where(signed, 0.5, 0.0)
-    half = np.where(signed, 0.5, 1.0)
-    centres, halves = [], []
-    for j in range(k):
-        for side in (1.0,) if signed[j] else (1.0, -1.0):
-            c, h = centre.copy(), half.copy()
-            c[j], h[j] = side, 0.0
-            centres.append(c)
-            halves.append(h)
-    return np.array(centres), np.array(halves)
+            return Supports(d, sizes[:n], anchored), size
+    return Supports(d, sizes, anchored), None
