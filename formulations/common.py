@@ -99,18 +99,18 @@ def add_weights(model: pyo.ConcreteModel, instance: Instance) -> tuple[list[Any]
     if not instance.switched:
         return w, []
     # 1 when feature j may carry a weight.
-    model.gamma = pyo.Var(features, domain=pyo.Binary)
-    gamma = list(model.gamma.values())
+    model.gamma = pyo.Var(instance.counted, domain=pyo.Binary)
+    gamma = model.gamma
     model.switch_up = family(
-        {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in features if upper[j] > 0}
+        {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in instance.counted if upper[j] > 0}
     )
     model.switch_down = family(
-        {j: linear((-1, w[j]), (lower[j], gamma[j])) <= 0 for j in features if lower[j] < 0}
+        {j: linear((-1, w[j]), (lower[j], gamma[j])) <= 0 for j in instance.counted if lower[j] < 0}
     )
     limit = instance.options.max_features
     if limit is not None:
-        model.support_limit = pyo.Constraint(expr=linear(*((1, one) for one in gamma)) <= limit)
-    return w, gamma
+        model.support_limit = pyo.Constraint(expr=linear(*((1, one) for one in gamma.values())) <= limit)
+    return w, list(gamma.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +165,13 @@ def _weights(
         )
     values = {f"w{j}": float(v) for j, v in enumerate(weights)}
     if instance.switched:
-        values |= {f"g{j}": float(v != 0) for j, v in enumerate(weights)}
+        values |= {f"g{j}": float(weights[j] != 0) for j in instance.counted}
     outside = np.flatnonzero((weights < instance.lower - tolerance) | (weights > instance.upper + tolerance))
     if outside.size:
         j = int(outside[0])
         limits = f"[{instance.lower[j]:.17g}, {instance.upper[j]:.17g}]"
         return weights, values, f"bounds of w[{j}]: {weights[j]:.17g} lies outside {limits}"
-    limit, used = instance.options.max_features, int(np.count_nonzero(weights))
+    limit, used = instance.options.max_features, int(np.count_nonzero(weights[instance.counted]))
     if limit is not None and used > limit:
         return weights, values, f"support_limit: {used} non-zero weights, at most {limit} allowed"
     return weights, values, None

@@ -40,7 +40,11 @@ class Options:
     signs : int array (d,), optional
         1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
     box : pair of float arrays (d,), optional
-        Lower and upper limits of ``w`` inside [-1, 1]; pairs that the box decides get no variable.
+        Lower and upper limits of ``w`` inside [-1, 1], or inside the corrections; pairs that the box decides get no
+        variable.
+    corrections : pair of float arrays (d,), optional
+        Lower and upper limits of ``w`` in an anchored program: the first column is a given score of weight 1, the
+        others correct it. ``C`` and ``max_features`` count corrections only.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
@@ -55,6 +59,7 @@ class Options:
     max_features: int | None = None
     signs: ArrayLike | None = None
     box: tuple[ArrayLike, ArrayLike] | None = None
+    corrections: tuple[ArrayLike, ArrayLike] | None = None
     max_nonzeros: int = 5_000_000
 
     def __post_init__(self) -> None:
@@ -66,6 +71,10 @@ class Options:
             raise FormulationError(f"big_m is {self.big_m!r}; choose 'pair' or 'unit'.")
         if self.big_m == "unit" and self.epsilon >= 1:
             raise FormulationError(f"epsilon is {self.epsilon}; with big_m='unit' it must be below 1.")
+        if self.corrections is not None and self.big_m == "unit":
+            raise FormulationError(
+                "big_m='unit' limits score ranges below that of the given score; use 'pair' with corrections."
+            )
         if self.linking not in ("ordered", "paper"):
             raise FormulationError(f"linking is {self.linking!r}; choose 'ordered' or 'paper'.")
         if self.max_features is not None and self.max_features < 1:
@@ -73,28 +82,27 @@ class Options:
 
     def limits(self, d: int) -> tuple[Floats, Floats]:
         """Lower and upper limits of ``w``: the box, cut to the signs."""
-        lower, upper = -np.ones(d), np.ones(d)
-        if self.box is not None:
-            lower, upper = (np.array(side, dtype=np.float64) for side in self.box)
+        whole = _sides((-np.ones(d), np.ones(d)) if self.corrections is None else self.corrections)
+        lower, upper = whole if self.box is None else _sides(self.box)
         signs = np.zeros(d) if self.signs is None else np.asarray(self.signs)
-        if (
-            lower.shape != (d,)
-            or upper.shape != (d,)
-            or signs.shape != (d,)
-            or not np.isin(signs, (-1, 0, 1)).all()
-        ):
+        shapes = {side.shape for side in (*whole, lower, upper, signs)}
+        if shapes != {(d,)} or not np.isin(signs, (-1, 0, 1)).all():
             raise FormulationError(
-                f"box and signs (-1, 0 or 1) must hold one entry for each of the {d} features."
+                f"box, corrections and signs (-1, 0 or 1) must hold one entry for each of the {d} features."
             )
-        lower, upper = (
-            np.where(signs > 0, np.maximum(lower, 0), lower),
-            np.where(signs < 0, np.minimum(upper, 0), upper),
-        )
-        if not ((lower >= -1) & (lower <= upper) & (upper <= 1)).all():
-            raise FormulationError(
-                "The box of w, cut to the signs, must be non-empty and lie inside [-1, 1]."
-            )
+        if self.corrections is not None and not (whole[0][0] == whole[1][0] == 1):
+            raise FormulationError("corrections must be 1 and 1 for the first column, the given score.")
+        lower = np.where(signs > 0, np.maximum(lower, 0), lower)
+        upper = np.where(signs < 0, np.minimum(upper, 0), upper)
+        if not ((lower >= whole[0]) & (lower <= upper) & (upper <= whole[1])).all():
+            where = "[-1, 1]" if self.corrections is None else "the corrections"
+            raise FormulationError(f"The box of w, cut to the signs, must be non-empty and lie inside {where}.")
         return lower, upper
+
+
+def _sides(pair: tuple[ArrayLike, ArrayLike]) -> tuple[Floats, Floats]:
+    lower, upper = (np.array(side, dtype=np.float64) for side in pair)
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +116,15 @@ class Instance:
     upper: Floats
 
     @property
+    def counted(self) -> range:
+        """The features that are priced or limited: all, or the corrections."""
+        return range(int(self.options.corrections is not None), self.lower.size)
+
+    @property
     def switched(self) -> bool:
         """Whether non-zero weights are priced or limited, and so need ``gamma``."""
         limit = self.options.max_features
-        return self.options.C > 0 or (limit is not None and limit < self.lower.size)
+        return self.options.C > 0 or (limit is not None and limit < len(self.counted))
 
 
 def rows_of(X: ArrayLike) -> Floats:

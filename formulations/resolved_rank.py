@@ -82,7 +82,7 @@ from formulations.common import (
     start,
 )  # fmt: skip
 from formulations.data import Coefficients, Floats
-from formulations.errors import FormulationWarning
+from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import climbed, consecutive, linked
 from formulations.options import instance_of
 from formulations.rank_layouts import ResolvedRankLayout, resolved_rank_layout
@@ -121,6 +121,10 @@ def build(
         For a margin above :data:`WIDE`.
     """
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
+    if instance.options.corrections is not None:
+        raise FormulationError(
+            "resolved_rank has no point where two given scores are closer than epsilon; use 'mixed' with corrections."
+        )
     _warn_if_wide(instance.options.epsilon)
     layout = resolved_rank_layout(instance)
     chosen, ladders, m = instance.options, layout.ladders, layout.length

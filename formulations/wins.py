@@ -168,6 +168,8 @@ def wins_of(instance: Instance, pairs: Indices) -> Wins:
 def _reach(most: Floats, instance: Instance) -> Floats:
     """Largest sum of one term a feature, where at most ``max_features`` weights may differ from 0."""
     limit, d = instance.options.max_features, most.shape[1]
+    if limit is not None:
+        limit += d - len(instance.counted)
     forced = (instance.lower > 0) | (instance.upper < 0)
     if limit is None or limit >= d or forced.sum() > limit:
         return most.sum(axis=1)

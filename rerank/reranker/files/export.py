@@ -163,7 +163,8 @@ def _solved_by_file(
     except FormulationError as error:
         raise InputError(str(error)) from error
     claim = program.objective(x) + constant
-    best = polished(problem, normalised(np.clip(x[program.weights], -1.0, 1.0)), claim)
+    w = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
+    best = polished(problem, normalised(w, problem.limits), claim)
     old = state.result
     known = old.certificate is not None or old.bound < problem.ideal
     bound, source = (old.bound, old.bound_source) if known else (problem.ideal, "ideal")

@@ -29,12 +29,12 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     with clock.phase("start"):
         w, start_value = _improved(problem, settings, clock, start)
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
-        return _not_built(problem, clock, name, seconds, normalised(w), start_value)
+        return _not_built(problem, clock, name, seconds, normalised(w, problem.limits), start_value)
     with clock.phase("build"):
         stated = state(problem, name)
         x, violated = stated.point(w)
-        # No weights at all are feasible in every program, and so a value that is known.
-        known = x if x is not None else stated.point(np.zeros_like(w))[0]
+        # Weights that change nothing are feasible in every program, and so a value that is known.
+        known = x if x is not None else stated.point(problem.unchanged)[0]
     unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
     outcome = run(stated, settings, clock, clock.share(1.0, reserve=0.3), known)
     with clock.phase("certificate"):
@@ -91,4 +91,4 @@ def _improved(
     clock.excuse("compile", search.ready())
     limit = min(START_SECONDS, clock.remaining * 0.1)
     w, value = search.line_search(problem, start=start, time_limit=limit, random_state=settings.seed)
-    return normalised(np.asarray(w, dtype=np.float64)), float(value)
+    return normalised(np.asarray(w, dtype=np.float64), problem.limits), float(value)

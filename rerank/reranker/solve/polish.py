@@ -4,7 +4,7 @@ The weights of a mixed-integer solver often win pairs by exactly the margin. An 
 digits, although the solver made no mistake. With the pairs won fixed, the widest smallest margin is a linear program:
 
     maximise delta  subject to  w.(x_i - x_k) >= delta for every pair (i, k) won,
-    -1 <= w_j <= 1, the signs asked for, w_j = 0 off the support.
+    -1 <= w_j <= 1 or the limits of an anchored problem, the signs asked for, w_j = 0 off the support.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def polish(
     w: ArrayLike,
     signs: ArrayLike | None = None,
     support: ArrayLike | None = None,
+    limits: tuple[Floats, Floats] | None = None,
 ) -> Floats:
     """Weights with the widest smallest margin over the pairs won.
 
@@ -46,12 +47,14 @@ def polish(
         1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
     support : bool array (d,), optional
         Weights that may differ from 0; those that do in ``w`` if omitted.
+    limits : pair of float arrays (d,), optional
+        Smallest and largest weights of an anchored problem, in which nothing is scaled.
 
     Returns
     -------
     float64 array (d,)
-        With ``max |w_j| = 1`` and a wider smallest margin than ``w``; a copy of ``w`` if there is no pair, no
-        support or nothing to gain.
+        With ``max |w_j| = 1`` (or within the limits) and a wider smallest margin than ``w``; a copy of ``w`` if there
+        is no pair, no support or nothing to gain.
 
     Raises
     ------
@@ -64,9 +67,10 @@ def polish(
         raise InputError(
             f"X has shape {table.shape}, w {given.shape} and the pairs {pairs.shape}; they do not fit."
         )
-    if not np.all(np.abs(given) <= 1):
+    least, most = (-np.ones(d), np.ones(d)) if limits is None else limits
+    if not np.all((given >= least) & (given <= most)):
         raise InputError(
-            "A weight to polish is outside [-1, 1]; divide the weights by the largest absolute value."
+            "A weight to polish is outside its limits; divide the weights by the largest absolute value."
         )
     free = given != 0 if support is None else np.asarray(support, dtype=bool)
     sign = np.zeros(d, np.int8) if signs is None else np.asarray(signs)
@@ -76,8 +80,10 @@ def polish(
         )
     if not pairs.size or not free.any():
         return given
-    low, high = np.where(free & (sign <= 0), -1.0, 0.0), np.where(free & (sign >= 0), 1.0, 0.0)
+    low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
     best = _widest(table, pairs.astype(np.intp), given, low, high)
+    if limits is None and best is not given:
+        best = best / np.max(np.abs(best))
     return best if smallest_margin(table, pairs, best) > smallest_margin(table, pairs, given) else given
 
 
@@ -111,9 +117,8 @@ def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats) -> Fl
         if not violated.size:
             break
         active = np.concatenate([active, violated])
-    size = np.max(np.abs(best))
     # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
-    return best / size if best_margin > 0 and size > 0 else w
+    return best if best_margin > 0 and best.any() else w
 
 
 def _lowest(margins: Floats, count: int) -> Pairs:

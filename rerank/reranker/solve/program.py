@@ -71,12 +71,14 @@ def shares_optimum(name: str, statistic: RankStatistic) -> bool:
 
 
 def largest_difference(problem: Problem) -> float:
-    """Largest ``sum_j |x_ij - x_kj|`` in scaled units between two rows of one list."""
+    """Largest ``sum_j |w_j| |x_ij - x_kj|`` in scaled units between two rows of one list, over allowed weights."""
     from scipy.spatial.distance import pdist
 
     largest = 0.0
     for item in problem.lists:
         table = problem.scaled[item.rows]
+        if problem.limits is not None:
+            table = table * np.abs(problem.limits).max(axis=0)
         ranges = float(np.ptp(table, axis=0).sum())
         if ranges <= largest:
             continue
@@ -118,12 +120,15 @@ class Stated:
         Its arrays.
     constant : float
         Added to the program's objective it gives the value: the part of V that no weights change.
+    limits : pair of float64 arrays (d,), or None
+        Those of an anchored problem.
     """
 
     formulation: str
     model: Any
     program: Program
     constant: float
+    limits: tuple[Floats, Floats] | None = None
 
     @property
     def size(self) -> dict[str, int]:
@@ -145,15 +150,17 @@ class Stated:
         return self.program.vector(assigned.values), None
 
     def weights(self, x: Floats) -> Floats:
-        """The weights among the columns, scaled so that the largest has size 1."""
-        return normalised(np.clip(x[self.program.weights], -1.0, 1.0))
+        """The weights among the columns, scaled so that the largest has size 1, or cut to the limits."""
+        return normalised(np.clip(x[self.program.weights], *(self.limits or (-1.0, 1.0))), self.limits)
 
 
-def normalised(w: Floats) -> Floats:
-    """``w`` divided by its largest absolute value.
+def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
+    """``w`` divided by its largest absolute value; as it is in an anchored problem, which has ``limits``.
 
     Weights below 1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
     """
+    if limits is not None:
+        return np.where(np.abs(w) > 1e-9 * np.abs(limits).max(axis=0), w, 0.0)
     size = float(np.max(np.abs(w), initial=0.0))
     if size <= 1e-9:
         return np.zeros_like(w)
@@ -198,7 +205,7 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
     from formulations.compile import compile_model
 
     model = build_model(problem, formulation, box, **choices)
-    return Stated(formulation, model, compile_model(model), _constant(problem, formulation))
+    return Stated(formulation, model, compile_model(model), _constant(problem, formulation), problem.limits)
 
 
 def _constant(problem: Problem, formulation: str) -> float:
@@ -220,6 +227,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any],
     ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     options = {
         "epsilon": problem.epsilon, "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,
+        "corrections": problem.limits,
     }  # fmt: skip
     return module, ranked, options
 
