@@ -84,7 +84,7 @@ from formulations.common import (
 from formulations.data import Coefficients, Floats
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import climbed, consecutive, linked
-from formulations.options import instance_of
+from formulations.options import Options, instance_of
 from formulations.rank_layouts import ResolvedRankLayout, resolved_rank_layout
 from formulations.wins import Pair, open_slopes, slopes
 
@@ -121,11 +121,7 @@ def build(
         For a margin above :data:`WIDE`.
     """
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
-    if instance.options.corrections is not None:
-        raise FormulationError(
-            "resolved_rank has no point where two given scores are closer than epsilon; use 'mixed' with corrections."
-        )
-    _warn_if_wide(instance.options.epsilon)
+    _check(instance.options)
     layout = resolved_rank_layout(instance)
     chosen, ladders, m = instance.options, layout.ladders, layout.length
     model = new_model("resolved_rank", name, layout, ROWS)
@@ -211,11 +207,16 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)))
 
 
-def _warn_if_wide(epsilon: float) -> None:
-    if epsilon > WIDE:
+def _check(options: Options) -> None:
+    """Refuse an anchored program, and warn of a wide margin."""
+    if options.corrections is not None:
+        raise FormulationError(
+            "resolved_rank has no point where two given scores are closer than epsilon; use 'mixed' with corrections."
+        )
+    if options.epsilon > WIDE:
         warnings.warn(
-            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {epsilon:g}, which lowers its "
-            f"optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
+            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {options.epsilon:g}, which "
+            f"lowers its optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
             FormulationWarning,
             stacklevel=3,
         )

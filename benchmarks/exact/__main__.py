@@ -3,9 +3,9 @@
 ``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
-``--hard``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling``, ``--whole-lists``
-and ``--compile`` are tables of their own.
-Lists and ``spambase`` need a folder of data (``--data``).
+``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling``,
+``--whole-lists`` and ``--compile`` are tables of their own.
+Lists, given scores and ``spambase`` need a folder of data (``--data``).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import folder
+from benchmarks.exact.anchored import anchored_lists
 from benchmarks.exact.rows import Row, boxes, hard, long_lists, many_lists, supports
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
-    chosen = ("boxes", "long", "hard", "lists", "supports")
+    chosen = ("boxes", "long", "hard", "anchored", "lists", "supports")
     for part in (*chosen, "literal", "quality", "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
@@ -120,7 +121,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
     """The rows of the parts asked for; all parts if none is named."""
-    every = not (asked.boxes or asked.lists or asked.supports or asked.long or asked.hard)
+    every = not (asked.boxes or asked.lists or asked.supports or asked.long or asked.hard or asked.anchored)
     chosen = boxes() if every or asked.boxes else []
     if every or asked.long:
         chosen += long_lists()
@@ -131,6 +132,11 @@ def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
             print("Lists are left out: there is no folder of data; give one with --data.")
         else:
             chosen += many_lists(where)
+    if every or asked.anchored:
+        if where is None:
+            print("Given scores are left out: there is no folder of data; give one with --data.")
+        else:
+            chosen += anchored_lists(where)
     if every or asked.supports:
         if where is None:
             print("Spambase is left out: there is no folder of data; give one with --data.")

@@ -40,8 +40,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     Parameters
     ----------
     stat : str, RankStatistic, array or callable
-        The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"mrr"``, ``"dcg"``,
-        ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+        The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
+        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"`` or
         any scikit-learn estimator. A fitted estimator is used as it is (wrap it in

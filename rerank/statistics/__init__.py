@@ -27,6 +27,7 @@ from rerank.statistics.parse import parse
 from rerank.statistics.pnorm import PNorm
 from rerank.statistics.precision import Precision, WinnerTakesAll
 from rerank.statistics.thinned import Thinned
+from rerank.statistics.window import Window
 
 __all__ = [
     "AUC",
@@ -39,6 +40,7 @@ __all__ = [
     "Precision",
     "RankStatistic",
     "Thinned",
+    "Window",
     "WinnerTakesAll",
     "ideal",
     "parse",

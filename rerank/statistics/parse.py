@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rerank.errors import InputError, nearest, unknown
-from rerank.statistics import auc, dcg, mrr, pnorm, precision
+from rerank.statistics import auc, dcg, mrr, pnorm, precision, window
 from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
 
@@ -15,6 +15,7 @@ STATISTICS: tuple[type[RankStatistic], ...] = (
     auc.PartialAUC,
     precision.WinnerTakesAll,
     precision.Precision,
+    window.Window,
     mrr.MRR,
     dcg.DCG,
     dcg.NDCG,
@@ -69,6 +70,8 @@ def _from_text(text: str) -> RankStatistic:
         return Custom.read(word)
     stem, at, argument = word.partition("@")
     stem = re.sub(r"[\s_-]", "", stem)
+    if stem.startswith("window"):
+        return window.Window.read(stem, argument)
     if stem in _REFUSED:
         raise InputError(f"{text!r}: {_REFUSED[stem]}")
     if stem not in _BY_NAME:
