@@ -49,7 +49,10 @@ from rerank.search.sizes import OutOfTimeError
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
 
-__all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve"]
+__all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
+
+RESOLUTION = 1e-12
+"""Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
 
 
 def solve(
@@ -100,6 +103,41 @@ def solve(
         lambda: _solved(problem, time_limit, start, workers, random_state, proof, progress, node_limit)
     )
     return replace(found, interrupted=True) if interrupted else found
+
+
+def statistic_bound(
+    problem: Problem,
+    time_limit: float | None = 60.0,
+    start: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    node_limit: int | None = None,
+) -> float:
+    """A bound on the statistic itself: no margin, no price, ties against the relevant row.
+
+    The bound of :func:`solve` is one on the value at the margin, and a ranking may exceed it.  This one holds for the
+    ranking by any allowed weights in which scaled scores that differ by less than :data:`RESOLUTION` count as equal.
+    It is found by a search of its own at that margin: the boxes of the first search were fathomed by pairs that miss
+    the margin, and such pairs may still be in the right order.
+
+    Parameters
+    ----------
+    problem : Problem
+    time_limit, start, n_jobs, random_state, node_limit
+        As for :func:`solve`.
+
+    Returns
+    -------
+    float
+        In the unit of ``evaluate``; the value of the ideal lists if the search could not begin.
+
+    Raises
+    ------
+    InputError
+        As :func:`solve`.
+    """
+    plain = replace(problem, epsilon=RESOLUTION, C=0.0)
+    return solve(plain, time_limit, start, n_jobs, random_state, node_limit=node_limit).bound
 
 
 def _solved(

@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.exact.data import noisy_problem
-from rerank.certificate import certify, verify_proof
+from rerank.certificate import certify, load_proof, save_proof, verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, digest
 from rerank.problem.json import problem_from_json, problem_to_json
-from rerank.search import line_search, run, solve
+from rerank.search import line_search, run, solve, statistic_bound
 from rerank.search.domain import Domain
+from tests.cases.instances import draw
+from tests.cases.search import surface
 from tests.oracles.anchored import anchored, optimum
 from tests.oracles.comparisons import check_search
-from tests.oracles.oracle import objective_at
+from tests.oracles.oracle import objective_at, statistic_at
 
 SEEDS = st.integers(0, 10**6)
 
@@ -147,3 +149,34 @@ def test_every_point_of_a_line_inside_its_interval_is_allowed(seed: int) -> None
     assert low <= 1e-12 and high >= -1e-12
     for tau in np.clip(rng.uniform(low, high, 3), -1e6, 1e6):
         assert np.all(v + tau * u >= domain.lower - 1e-9) and np.all(v + tau * u <= domain.upper + 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["anchored", "free"])
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_the_bound_of_the_statistic_holds_without_margin_and_price(kind: str, seed: int) -> None:
+    problem = anchored(seed, n_max=9) if kind == "anchored" else draw(seed, n_max=9).problem
+    bound = statistic_bound(problem, n_jobs=1)
+    found = solve(problem, n_jobs=1)
+    rng = np.random.default_rng(seed)
+    allowed = surface(rng, problem, 8)
+    if problem.limits is not None:
+        low, high = problem.limits
+        allowed = np.clip(low + rng.random((8, low.size)) * (high - low), low, high)
+        allowed[:, 1:] *= np.arange(1, low.size) <= (problem.max_features or low.size)
+    for w in [found.weights, *allowed]:
+        assert statistic_at(replace(problem, epsilon=1e-11), w) <= bound
+
+
+def test_the_bound_of_the_statistic_exceeds_that_of_a_wide_margin() -> None:
+    problem = noisy_problem(40, 3, "dcg@5", 0.3, 1, epsilon=0.3)
+    found = solve(problem, n_jobs=1)
+    plain = solve(replace(problem, epsilon=1e-12), n_jobs=1)
+    assert found.closed and plain.closed
+    assert statistic_bound(problem, n_jobs=1) == pytest.approx(plain.value) and plain.value > found.bound
+
+
+def test_a_proof_of_an_anchored_search_goes_through_a_file(tmp_path) -> None:
+    problem = anchored(12, n_max=8)
+    save_proof(solve(problem, n_jobs=1, proof=True).proof, tmp_path / "proof.npz")
+    assert verify_proof(problem, load_proof(tmp_path / "proof.npz")).ok
