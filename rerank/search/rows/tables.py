@@ -13,7 +13,7 @@ from rerank.search.places import MOST_NUMBERS, places_of, starts
 from rerank.search.tables import tolerance
 
 if TYPE_CHECKING:
-    from rerank.problem import Problem
+    from rerank.problem import Problem, RankedList
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -37,7 +37,7 @@ class RowTables:
     Attributes
     ----------
     rows : float64 (n, d)
-        Scaled features, those of a list minus the features of one of its rows: differences stay the same.
+        Scaled features, those of a list minus one point: differences stay the same.
     entries : int32 (E,)
         Row numbers.
     n_positive, n_rows : int32 (U,)
@@ -122,13 +122,26 @@ def _rows(problem: Problem) -> int:
     return sum(unit.positive.size + unit.negative.size for unit in problem.units)
 
 
+def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
+    """What is subtracted from the rows of a list: rows near it have the narrowest intervals.
+
+    Any point will do. Rows near the last place that earns something decide the value: those around it by the given
+    score of an anchored problem, else the relevant rows.
+    """
+    near = item.gains > 0
+    if anchored:
+        places = max(int(np.count_nonzero(item.coefficients)), 2)
+        near = np.argsort(-rows[:, 0], kind="stable")[places // 2 : 2 * places]
+    centre: Floats = rows[near].mean(axis=0) if rows[near].size else rows[0]
+    return centre
+
+
 def row_tables(problem: Problem, scale: Floats) -> RowTables:
     """Flatten a problem; ``scale`` holds what columns are multiplied by, so that weights become coordinates."""
     scaled = problem.scaled * scale
     rows = np.zeros_like(scaled)
     for item in problem.lists:
-        # Any row will do; rows near the top have the narrowest intervals when that is the row.
-        rows[item.rows] = scaled[item.rows] - scaled[item.rows[int(np.argmax(item.gains))]]
+        rows[item.rows] = scaled[item.rows] - _centre(scaled[item.rows], item, problem.anchored)
     units = problem.units
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
     entries: list[Any] = [part for unit in units for part in (unit.positive, unit.negative)]
