@@ -128,12 +128,12 @@ def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
     Any point will do. Rows near the last place that earns something decide the value: those around it by the given
     score of an anchored problem, else the relevant rows.
     """
-    near = item.gains > 0
+    near: Any = item.gains > 0
     if anchored:
         places = max(int(np.count_nonzero(item.coefficients)), 2)
         near = np.argsort(-rows[:, 0], kind="stable")[places // 2 : 2 * places]
-    centre: Floats = rows[near].mean(axis=0) if rows[near].size else rows[0]
-    return centre
+    chosen = rows[near]
+    return chosen.mean(axis=0) if chosen.size else rows[0]
 
 
 def row_tables(problem: Problem, scale: Floats) -> RowTables:
