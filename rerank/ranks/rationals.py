@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 Exact = NDArray[Any]
 """An object array of Python integers."""
 
+MOST_SUMMED = 2**25
+"""Integers of 27 bits whose sum has 53 bits or fewer."""
+
 
 def as_integers(values: NDArray[np.float64]) -> tuple[Exact, int]:
     """Numerators of finite doubles over their smallest common denominator, a power of two.
@@ -49,6 +52,21 @@ def exact_sum(terms: Iterable[Fraction]) -> Fraction:
         odd = level[-1:] if len(level) % 2 else []
         level = [(a * q + p * b, b * q) if b != q else (a + p, b) for (a, b), (p, q) in pairs] + odd
     return Fraction(*level[0])
+
+
+def exact_total(values: NDArray[np.float64]) -> Fraction:
+    """Sum of finite doubles; whatever the order, and however they are cut into parts, the same."""
+    total = Fraction(0)
+    for part in np.array_split(values, 1 + values.size // MOST_SUMMED):
+        fractions, exponents = np.frexp(part)
+        least = int(exponents.min(initial=0))
+        whole = (fractions * 2.0**53).astype(np.int64)
+        # Halves of 27 bits, so that doubles hold the sums of those of one exponent exactly.
+        halves = ((whole >> 27).astype(np.float64), (whole & (2**27 - 1)).astype(np.float64))
+        high, low = (np.bincount(exponents - least, half).tolist() for half in halves)
+        units = sum((int(a) * 2**27 + int(b)) << e for e, (a, b) in enumerate(zip(high, low)))
+        total += units * Fraction(2) ** (least - 53)
+    return total
 
 
 def value_down(exact: Fraction) -> float:

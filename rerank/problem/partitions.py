@@ -1,0 +1,149 @@
+r"""An anchored problem of a list that no memory holds: only the rows that can still matter are kept.
+
+The list comes in parts, each read when it is needed. One pass finds the range and the standard deviation of each
+column, and the rows that stand first by the given score. With these a second pass bounds the score of every row over
+all allowed weights, ``L_i <= w.x_i <= U_i``. A statistic of the first ``N`` places looks at no row ``i`` with
+``U_i <= T - epsilon``, where ``T`` is the N-th largest ``L`` of the irrelevant rows: whatever the weights are, these N
+stand above it, and above everything that it stands above. Columns are shifted to the middle of the rows near place N,
+which makes the intervals narrow and changes no difference.
+
+What is kept does not depend on how the list is cut into parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.problem.lists import RankedList
+from rerank.problem.passes import Part, Run, Seen, first_rows, in_turn, look, ranges, survivors
+from rerank.problem.problem import Problem
+from rerank.problem.scaling import scale_columns
+from rerank.ranks.evaluate import shown
+from rerank.statistics import RankStatistic
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+MOST_ROWS = 2_000_000
+"""Rows that may be left; with more the limits are too wide for the list."""
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The problem of the rows that are left.
+
+    Attributes
+    ----------
+    problem : Problem
+    rows : intp (m,)
+        Their numbers in the whole list, ascending.
+    n_rows : int
+        Length of the whole list.
+    depth : int
+        Places that count.
+    """
+
+    problem: Problem
+    rows: Indices
+    n_rows: int
+    depth: int
+
+
+def anchored_problem(
+    parts: Sequence[Part],
+    statistic: RankStatistic,
+    limits: tuple[ArrayLike, ArrayLike],
+    *,
+    run: Run | None = None,
+    most_rows: int = MOST_ROWS,
+    **options: Any,
+) -> Reduced:
+    """The anchored problem of a list in parts, without the rows that no allowed weights bring near the first places.
+
+    Parameters
+    ----------
+    parts : sequence of callables
+        Each reads a part of the list, rows in order: table (n, d) with the given score first, and gains (n,).
+    statistic : RankStatistic
+        One that ends at a place, such as ``precision@1000``.
+    limits : pair of arrays (d,)
+        As for :meth:`Problem.build`.
+    run : callable, optional
+        Calls a list of (function, arguments); one after the other without it.
+    most_rows : int
+        Rows that may be left.
+    **options
+        ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`.
+
+    Returns
+    -------
+    Reduced
+        Its value at any allowed weights is that of the whole list.
+
+    Raises
+    ------
+    InputError
+        For a statistic of all places, a list without a gain or with a constant column, and if too many rows are left.
+    """
+    depth = statistic.depth
+    if depth is None:
+        raise InputError(f"{statistic.name} looks at every place, so no row can be left out; use one like 'dcg@9'.")
+    call = run or in_turn
+    seen = call([(look, (part, 2 * depth)) for part in parts])
+    low, high = ranges(seen)
+    first = first_rows([one.first for one in seen], 2 * depth)
+    centre = scale_columns(first[depth // 2 :], low, high).mean(axis=0)
+    sides = np.asarray(limits, dtype=np.float64)
+    epsilon = float(options.get("epsilon", 1e-4))
+    table, gains, rows = survivors(parts, call, (low, high, centre, sides, depth, epsilon, most_rows))
+    size = sum(one.n for one in seen)
+    offset, scale = shown(statistic, _all_gains(seen, size), np.empty(0))
+    if not scale > 0:
+        raise InputError("The parts hold no gain: there is nothing to rank; give at least one relevant row.")
+    coefficients = statistic.coefficients(size)[size - rows.size :].copy()
+    listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, -offset, scale)
+    problem = Problem.build(table, [listed], low=low, high=high, limits=(sides[0], sides[1]), **options)
+    return Reduced(problem, rows, size, depth)
+
+
+def at_weights(
+    parts: Sequence[Part], reduced: Reduced, w: ArrayLike, *, run: Run | None = None
+) -> Reduced:
+    """The rows that stand near the first places at some weights, by one more pass over the whole list.
+
+    A certificate of the weights on its problem is one for the whole list, and does not rest on which rows
+    :func:`anchored_problem` kept. The best of its rows are the first of the whole list.
+
+    Parameters
+    ----------
+    parts : sequence of callables
+        Those of :func:`anchored_problem`.
+    reduced : Reduced
+        What it returned.
+    w : array (d,)
+        Allowed weights.
+    run : callable, optional
+        As there.
+    """
+    problem, (item,) = reduced.problem, reduced.problem.lists
+    weights = np.asarray(w, dtype=np.float64)
+    centre = problem.scaled[np.argsort(-(problem.scaled @ weights), kind="stable")[: reduced.depth]].mean(axis=0)
+    sides = np.array([weights, weights])
+    given = (problem.low, problem.high, centre, sides, reduced.depth, problem.epsilon, reduced.n_rows)
+    table, gains, rows = survivors(parts, run or in_turn, given)
+    every = item.coefficients
+    coefficients = every[-rows.size :] if rows.size <= every.size else np.pad(every, (rows.size - every.size, 0))
+    listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, item.constant, item.scale)
+    return Reduced(replace(problem, X=table, lists=(listed,)), rows, reduced.n_rows, reduced.depth)
+
+
+def _all_gains(seen: list[Seen], size: int) -> Floats:
+    """The gains of all rows, those above 0 first: their order counts for nothing."""
+    out = np.zeros(size)
+    above = np.concatenate([one.gains for one in seen])
+    out[: above.size] = np.sort(above)[::-1]
+    return out

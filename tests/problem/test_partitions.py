@@ -1,0 +1,152 @@
+"""Lists in parts: what is kept, that it does not depend on the parts, and that it has the value of the whole."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.certificate import certify
+from rerank.errors import InputError
+from rerank.io.row_groups import row_groups
+from rerank.problem import Problem, anchored_problem, digest, ranked_list
+from rerank.problem.partitions import at_weights
+from rerank.ranks.rationals import exact_total
+from rerank.search import solve
+from rerank.search.workers import Workers
+from rerank.statistics import parse
+
+SEEDS = st.integers(0, 10**6)
+LIMITS = ([1, -0.1, -0.05, 0], [1, 0.1, 0.05, 0.2])
+
+
+def table(seed: int, n: int = 400, graded: bool = False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) * [1, 3, 100, 0.01] + [0, 5, 2000, 0]
+    y = (X[:, 0] + rng.normal(size=n) > 1.5).astype(float)
+    return X, y * rng.choice([1.0, 3.0], n) if graded else y
+
+
+def cut(X, y, places):
+    """Parts that read what is between the places."""
+    ends = [0, *sorted(places), len(X)]
+    return [lambda a=a, z=z: (X[a:z], y[a:z]) for a, z in pairwise(ends)]
+
+
+def whole(X, y, statistic, reduced) -> Problem:
+    """The problem of all rows, in the same scaling."""
+    listed = ranked_list(parse(statistic), np.arange(len(X)), y)
+    given_ = reduced.problem
+    return Problem.build(
+        X, [listed], epsilon=given_.epsilon, low=given_.low, high=given_.high, limits=given_.limits
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.sampled_from(["precision@20", "dcg@10", "window2@8", "ndcg@10", "pauc@7"]), st.booleans())
+def test_any_allowed_weights_are_worth_the_same_on_what_is_kept(seed: int, statistic: str, graded: bool) -> None:
+    X, y = table(seed, graded=graded)
+    reduced = anchored_problem(cut(X, y, [100, 250]), parse(statistic), LIMITS, epsilon=0.01)
+    every = whole(X, y, statistic, reduced)
+    rng = np.random.default_rng(seed)
+    low, high = every.limits
+    for w in (low, high, every.unchanged, *(low + rng.random((4, 4)) * (high - low))):
+        w = np.clip(w, low, high)
+        mine, all_ = certify(reduced.problem, w), certify(every, w)
+        assert mine.value == all_.value
+        assert certify(at_weights(cut(X, y, [7]), reduced, w).problem, w).value == all_.value
+    assert reduced.rows.size < len(X) and reduced.n_rows == len(X)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.lists(st.integers(0, 400), max_size=12))
+def test_parts_of_any_size_give_the_same_problem(seed: int, places: list[int]) -> None:
+    X, y = table(seed)
+    one = anchored_problem(cut(X, y, []), parse("precision@20"), LIMITS)
+    other = anchored_problem(cut(X, y, places), parse("precision@20"), LIMITS)
+    assert digest(one.problem) == digest(other.problem) and np.array_equal(one.rows, other.rows)
+
+
+def test_the_best_weights_are_those_of_the_whole_list() -> None:
+    X, y = table(0, 3000)
+    reduced = anchored_problem(cut(X, y, [1000, 1500]), parse("precision@50"), LIMITS, epsilon=1e-9)
+    found, all_ = solve(reduced.problem), solve(whole(X, y, "precision@50", reduced))
+    assert found.closed and all_.closed and found.value == pytest.approx(all_.value)
+    assert reduced.rows.size < 600
+
+
+def test_the_first_rows_at_weights_are_those_of_the_whole_list() -> None:
+    X, y = table(1, 2000)
+    reduced = anchored_problem(cut(X, y, [300]), parse("precision@30"), LIMITS)
+    w = np.array([1.0, 0.05, -0.02, 0.1])
+    near = at_weights(cut(X, y, [300]), reduced, w)
+    scores = whole(X, y, "precision@30", reduced).scaled @ w
+    best = near.rows[np.argsort(-(near.problem.scaled @ w), kind="stable")[:30]]
+    assert np.array_equal(best, np.argsort(-scores, kind="stable")[:30])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_row_groups_of_a_file_on_workers(tmp_path, jobs: int) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X, y = table(2, 1000)
+    names = ["score", "a", "b", "c"]
+    columns = dict(zip(names, X.T, strict=True)) | {"found": y.astype(np.int64)}
+    parquet.write_table(pa.table(columns), tmp_path / "list.parquet", row_group_size=130)
+    parts = row_groups(tmp_path / "list.parquet", names, "found")
+    assert len(parts) == 8
+    with Workers(jobs) as workers:
+        mine = anchored_problem(parts, parse("dcg@10"), LIMITS, run=workers.run)
+    assert digest(mine.problem) == digest(anchored_problem(cut(X, y, []), parse("dcg@10"), LIMITS).problem)
+    with pytest.raises(InputError, match="did you mean 'score'"):
+        row_groups(tmp_path / "list.parquet", ["scores"], "found")
+
+
+def test_what_cannot_be_left_out_is_refused_with_the_number() -> None:
+    X, y = table(3)
+    with pytest.raises(InputError, match="looks at every place"):
+        anchored_problem(cut(X, y, []), parse("auc"), LIMITS)
+    with pytest.raises(InputError, match="rows can reach the places that count, more than 50"):
+        anchored_problem(cut(X, y, [50]), parse("precision@20"), ([1, -9, -9, 0], [1, 9, 9, 0]), most_rows=50)
+    with pytest.raises(InputError, match="Column 2 is constant"):
+        anchored_problem(cut(X * [1, 1, 0, 1], y, []), parse("precision@20"), LIMITS)
+    with pytest.raises(InputError, match="nothing to rank"):
+        anchored_problem(cut(X, 0 * y, []), parse("precision@20"), LIMITS)
+    with pytest.raises(InputError, match="beyond 1e"):
+        anchored_problem(cut(X * 1e160, y, []), parse("precision@20"), LIMITS)
+
+
+@given(st.lists(st.floats(-1e100, 1e100), max_size=50), st.integers(0, 50))
+def test_an_exact_total_is_the_sum_of_fractions(values: list[float], place: int) -> None:
+    x = np.array(values)
+    assert exact_total(x) == sum(map(Fraction, values), Fraction(0))
+    assert exact_total(x[:place]) + exact_total(x[place:]) == exact_total(x)
+
+
+def test_the_workers_of_a_ray_cluster_keep_the_same_rows(tmp_path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ray = pytest.importorskip("ray")
+    import joblib
+    from ray.util.joblib import register_ray
+
+    X, y = table(4, 600)
+    names = ["score", "a", "b", "c"]
+    parquet.write_table(
+        pa.table(dict(zip(names, X.T, strict=True)) | {"found": y}), tmp_path / "list.parquet", row_group_size=100
+    )
+    parts = row_groups([tmp_path / "list.parquet"], names, "found")
+    here = anchored_problem(parts, parse("precision@20"), LIMITS)
+    mine = not ray.is_initialized()
+    if mine:
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        register_ray()
+        with joblib.parallel_config(backend="ray", n_jobs=2), Workers(None) as workers:
+            there = anchored_problem(parts, parse("precision@20"), LIMITS, run=workers.run)
+    finally:
+        if mine:
+            ray.shutdown()
+    assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
