@@ -1,12 +1,14 @@
 """Fits with a time limit: by how much each exceeds it.
 
-A fit may take a second, or 5 % of its limit, more than its limit. Clocks that a fit reads are replaced by that of the
-process's own work, so other programs on the machine do not lengthen a fit or make it look late. On a machine that does
-nothing else both clocks agree, as the fits have one worker.
+A fit may take a second, or 5 % of its limit, more than its limit. The time in which kernels are compiled is not
+counted; with an empty folder as ``NUMBA_CACHE_DIR`` they are compiled inside these fits. Clocks that a fit reads are
+replaced by that of the process's own work, so other programs on the machine do not lengthen a fit or make it look late.
+On a machine that does nothing else both clocks agree, as the fits have one worker.
 """
 
 from __future__ import annotations
 
+import importlib
 import time
 import warnings
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ import numpy as np
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank import Reranker
 from rerank.errors import InputError
+from rerank.errors.compiling import compiling_time
 
 SHAPES = (
     {"rows": 1000, "features": 50},
@@ -39,6 +42,16 @@ FITS: tuple[dict[str, Any], ...] = (
     {"solver": "highs", "stat": "auc", "first_stage": "ranksvm"},
 )
 LIMITS = (1.0, 2.0, 4.0)
+LOADED = (
+    "highspy",
+    "numba",
+    "pyomo.environ",
+    "rerank.scorers.ranksvm",
+    "rerank.scorers.toppush",
+    "rerank.search",
+    "scipy.optimize",
+    "sklearn.pipeline",
+)
 CASES = tuple(
     (shape, fit, limit)
     for (shape, fit), limit in zip(((s, f) for s in SHAPES for f in FITS), cycle(LIMITS), strict=False)
@@ -74,21 +87,23 @@ def processor_clock() -> Iterator[None]:
 
 
 def limited_fit(number: int) -> Case:
-    """One fit after a small one that loads and compiles everything."""
+    """One fit after large libraries are loaded."""
     shape, options, limit = CASES[number % len(CASES)]
     stated = {"stat": "dcg@10", "n_candidates": None, **options}
     warnings.simplefilter("ignore")
-    X, y, qid = table(40, 3)
-    Reranker(**stated | {"max_features": None}, time_limit=5.0).fit(X, y)
+    for name in LOADED:
+        importlib.import_module(name)
     X, y, qid = table(**shape)
     with processor_clock():
-        began, refused = time.process_time(), ""
+        began, compiled, refused = time.process_time(), compiling_time(), ""
         try:
             Reranker(**stated, time_limit=limit).fit(X, y, qid)
         except InputError as error:
             refused = f", refused: {error}"
-        seconds = time.process_time() - began
-    described = f"{shape} {options}: {seconds:.2f} s of {limit:g}{refused}"
+        compiled = compiling_time() - compiled
+        seconds = time.process_time() - began - compiled
+    compiling = f", {compiled:.1f} s of compiling" if compiled else ""
+    described = f"{shape} {options}: {seconds:.2f} s of {limit:g}{compiling}{refused}"
     print(described, flush=True)
     late = excess(seconds, limit) > 1
     seen = f"{excess(seconds, limit):.2f} of the excess allowed: {described}"

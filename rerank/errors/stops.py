@@ -19,6 +19,8 @@ from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from rerank.errors.compiling import working_time
+
 Answer = TypeVar("Answer")
 
 POLL = 0.1
@@ -34,14 +36,14 @@ class Stop:
     Parameters
     ----------
     seconds : float or None
-        From now on; None for no limit.
+        From now on, without the time in which kernels are compiled; None for no limit.
     outer : Stop, optional
         If that says stop, so does this one.
 
     Attributes
     ----------
     deadline : float
-        On the clock of :func:`time.perf_counter`, infinite without a limit.
+        On the clock of :func:`rerank.errors.compiling.working_time`, infinite without a limit.
     asked : threading.Event
         Set by Ctrl-C.
     ask : callable
@@ -49,7 +51,7 @@ class Stop:
     """
 
     def __init__(self, seconds: float | None = None, outer: Stop | None = None) -> None:
-        own = math.inf if seconds is None else time.perf_counter() + seconds
+        own = math.inf if seconds is None else working_time() + seconds
         self.deadline: float = own if outer is None else min(own, outer.deadline)
         self.asked: threading.Event = threading.Event() if outer is None else outer.asked
         self.ask: Callable[[Callable[[], Any]], Any] = (lambda call: call()) if outer is None else outer.ask
@@ -57,12 +59,12 @@ class Stop:
     @property
     def left(self) -> float:
         """Seconds until the deadline; 0 after Ctrl-C."""
-        return 0.0 if self.asked.is_set() else max(0.0, self.deadline - time.perf_counter())
+        return 0.0 if self.asked.is_set() else max(0.0, self.deadline - working_time())
 
     @property
     def now(self) -> bool:
         """Whether to stop now."""
-        return self.asked.is_set() or time.perf_counter() > self.deadline
+        return self.asked.is_set() or working_time() > self.deadline
 
 
 _current: ContextVar[Stop | None] = ContextVar("stop", default=None)

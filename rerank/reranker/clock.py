@@ -1,4 +1,4 @@
-"""One time limit for a whole fit, and the wall time of each phase."""
+"""One time limit for a whole fit, and the wall time of each phase; compiling kernels does not count."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rerank.errors import InputError
+from rerank.errors.compiling import compiling_time, working_time
 
 
 class Clock:
@@ -21,7 +22,7 @@ class Clock:
     Attributes
     ----------
     seconds : dict of str to float
-        Wall time of each phase so far.
+        Wall time of each phase so far, without that of compiling.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
@@ -30,14 +31,10 @@ class Clock:
                 f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more."
             )
         self._began = time.monotonic()
+        self._set_out = working_time()
+        self._compiled = compiling_time()
         self._limit = math.inf if time_limit is None else float(time_limit)
         self.seconds: dict[str, float] = {}
-
-    def excuse(self, phase: str, seconds: float) -> None:
-        """Extend the limit by seconds that do not count, such as those of compiling once on a machine."""
-        if seconds > 0:
-            self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
-            self._limit += seconds
 
     @property
     def elapsed(self) -> float:
@@ -47,7 +44,12 @@ class Clock:
     @property
     def remaining(self) -> float:
         """Seconds left, at least 0; infinite without a limit."""
-        return max(0.0, self._limit - self.elapsed)
+        return max(0.0, self._limit - (working_time() - self._set_out))
+
+    def report(self) -> dict[str, float]:
+        """``seconds``, those of compiling if there were any, and all that have passed."""
+        compiling = compiling_time() - self._compiled
+        return {**self.seconds, **({"compile": compiling} if compiling > 0 else {}), "total": self.elapsed}
 
     def share(self, fraction: float, reserve: float = 0.0) -> float | None:
         """A fraction of the remaining seconds after a reserve; None without a limit."""
@@ -62,8 +64,8 @@ class Clock:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the time of the block to ``seconds[name]``."""
-        began = time.monotonic()
+        began = working_time()
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
+            self.seconds[name] = self.seconds.get(name, 0.0) + working_time() - began

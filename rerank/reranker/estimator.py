@@ -61,7 +61,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     presolve : bool
         Run the search first; with False the solver gets the plain program.
     time_limit : float or None
-        Seconds for the whole ``fit``. A first stage that is not of this package runs to its end.
+        Seconds for ``fit``, compiling not counted. A first stage that is not of this package runs to its end.
     node_limit : int or None
         Boxes of the search, and nodes of a solver, after which each stops: at the same place on every run.
     epsilon : float or "auto"

@@ -63,7 +63,7 @@ class _Staged:
             statistic_name=settings.statistic.name, gain=settings.gain, C=settings.C, solver=settings.solver,
             epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
             n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
-            seconds={**self.clock.seconds, "total": self.clock.elapsed},
+            seconds=self.clock.report(),
             first_stage_statistic=self.before, theorem=_theorem(problem),
         )  # fmt: skip
 

@@ -139,7 +139,7 @@ class Result(Solution):
     epsilon, C : float
     shortlist : ShortlistInfo
     seconds : mapping
-        Wall time of each phase.
+        Wall time of each phase, of compiling kernels if there was something to compile, and in all.
     theorem : str
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
     """

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
+from rerank.errors.compiling import watch
 from rerank.errors.stops import current, protected
 from rerank.io.options import real, whole
 from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
@@ -168,7 +169,11 @@ class LinearRanker(BaseEstimator):
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
 
     def _solved(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        """:meth:`_solve` in a thread in which Ctrl-C cannot break compiled code or the compiler."""
+        """:meth:`_solve` in a thread in which Ctrl-C cannot break compiled code or the compiler.
+
+        Time limits do not count the time in which its kernels are compiled.
+        """
+        watch()
         found, interrupted = protected(lambda: self._solve(data, alpha, start))
         if interrupted:
             raise KeyboardInterrupt

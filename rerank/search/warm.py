@@ -6,7 +6,6 @@ Numba keeps compiled kernels in a folder for each folder of sources: in ``__pyca
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rerank.errors.compiling import say, uncounted
 from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rerank.search.tables import Tables
 
 _asked = False
-logger = logging.getLogger(__name__)
 LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}."
 
 
@@ -121,10 +120,7 @@ def announce(verbose: bool = False) -> bool:
     """
     if is_compiled():
         return False
-    line = LINE.format(os.path.commonpath([_cache_of(kernel) for kernel in _entries()]))
-    logger.info(line)
-    if verbose or (sys.stderr is not None and sys.stderr.isatty()):
-        print(line, file=sys.stderr, flush=True)
+    say(LINE.format(os.path.commonpath([_cache_of(kernel) for kernel in _entries()])), verbose)
     return True
 
 
@@ -142,6 +138,7 @@ def compile_kernels(verbose: bool = False) -> float:
     return seconds
 
 
+@uncounted()
 def _compiled(verbose: bool) -> float:
     global _asked
     began = time.perf_counter()
@@ -221,16 +218,12 @@ def _helper() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def ready() -> float:
-    """Compile the kernels unless that was done, on this machine or in this process, and return the seconds it took.
-
-    Time limits do not count this: it happens once for a version on a machine.
-    """
+def ready() -> None:
+    """Compile the kernels unless that was done, on this machine or in this process; time limits do not count it."""
     global _asked
     if _asked:
-        return 0.0
-    seconds, interrupted = protected(lambda: 0.0 if is_compiled() else _compiled(False))
+        return
+    _, interrupted = protected(lambda: is_compiled() or _compiled(False))
     if interrupted:
         raise KeyboardInterrupt
     _asked = True
-    return seconds

@@ -1,4 +1,4 @@
-"""Nothing compiles on import; what must be compiled is compiled once, cached, and announced."""
+"""Nothing compiles on import; what must be compiled is compiled once, cached, announced, and in no time limit."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from numba import njit
 
+from rerank.errors import compiling
+from rerank.errors.compiling import compiling_time, uncounted, watch
+from rerank.errors.stops import limited
+from rerank.reranker.clock import Clock
 from rerank.search import warm
 
 FIRST = """
@@ -102,7 +108,11 @@ def test_compiling_ahead_and_the_first_solve_announce_once(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for begin in (warm.compile_kernels, warm.ready):
         monkeypatch.setattr(warm, "_asked", False)
-        assert begin() > 0 and warm.ready() == 0
+        before = compiling_time()
+        begin()
+        after = compiling_time()
+        warm.ready()
+        assert after > before and compiling_time() == after
         assert capsys.readouterr().err.count("Compiling") == 1
 
 
@@ -166,6 +176,77 @@ def test_without_a_folder_of_its_own_the_cache_is_kept_below_the_search(
     before, after, said, where, kept, _ = run(FRESH)
     assert (before, after, said, kept) == (True, True, "", True)
     assert Path(where) == Path(str(warm.__file__)).parent
+
+
+def test_limits_and_phases_leave_out_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = [time.perf_counter()]
+    monkeypatch.setattr(time, "perf_counter", lambda: passed[0])
+    monkeypatch.setattr(time, "monotonic", lambda: passed[0])
+    clock = Clock(3.0)
+    with limited(3.0) as stop, clock.phase("work"):
+        passed[0] += 2
+        assert "compile" not in clock.report()
+        for _ in range(2):
+            with uncounted(), uncounted():
+                passed[0] += 8
+                assert stop.left == clock.remaining == 1
+            assert stop.left == clock.remaining == 1
+        passed[0] += 0.5
+        assert stop.left == clock.remaining == 0.5
+        passed[0] += 0.75
+        assert stop.now and stop.left == clock.remaining == 0
+    assert clock.report() == {"work": 3.25, "compile": 16, "total": 19.25}
+
+
+def test_a_kernel_of_this_package_that_is_compiled_stops_the_clock_and_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    watch()
+    watch()  # a second listener would count everything twice
+
+    def inner(x: float) -> float:
+        return x + 1
+
+    for home, ours in (("rerank.somewhere.kernels", True), ("somewhere.kernels", False)):
+        inner.__module__ = home
+        called = njit(inner)
+
+        def outer(x: float) -> float:
+            return called(x) * 2  # noqa: B023 - compiled below, in the same round
+
+        outer.__module__ = home
+        spent, began = compiling_time(), time.perf_counter()
+        assert njit(outer)(1.0) == 4.0
+        seconds = time.perf_counter() - began
+        assert (0 < compiling_time() - spent <= seconds) == ours
+        assert capsys.readouterr().err.count("Compiling rerank.somewhere, once") == ours
+        assert compiling._state.depth == 0
+
+
+STAGE = """
+import json, time, warnings
+import numpy as np
+import sklearn.pipeline
+from rerank import Reranker
+from rerank.scorers import TopPush
+warnings.simplefilter("error")
+time.perf_counter = time.monotonic = time.process_time  # other programs on the machine must not use up the limit
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+y = (X[:, 0] + rng.normal(size=60) > 0).astype(float)
+est = Reranker("dcg@10", solver="none", first_stage="toppush", time_limit=1.0).fit(X, y)
+print(json.dumps([est.result_.seconds, [w.hex() for w in est.state_.first_stage.coef], est.result_.notes]))
+"""
+
+
+def test_a_first_stage_that_is_compiled_gives_what_a_compiled_one_gives(tmp_path: Path) -> None:
+    cold, coef, notes = run(STAGE, cache=tmp_path)
+    warm_, again, _ = run(STAGE, cache=tmp_path)
+    # .4 of the limit is for the first stage, and its kernels take longer.
+    assert cold["compile"] > 0.5 and "compile" not in warm_
+    assert coef == again and not notes
+    assert cold["first_stage"] <= cold["total"] - cold["compile"]
 
 
 def test_without_a_compiler_the_kernels_run_as_python() -> None:

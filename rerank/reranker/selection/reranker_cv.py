@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank import search
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
 from rerank.ranks.row_gains import IdealGains
@@ -144,8 +143,6 @@ class RerankerCV(GradedTags, BaseEstimator):
         refuse_fixed_length(base, data)
         ids = None if qid is None else check_qid(qid, data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
-        if base.solver != "none" and self.time_limit is not None:
-            clock.excuse("compile", search.ready())
         scores, alone = held_out(base, candidates, splits, data, weights, clock, self.verbose)
         choice = choose(scores, alone, safeguard)
         best = clone(base).set_params(**candidates[choice.best])

@@ -88,7 +88,6 @@ def _improved(
     """Start weights after exact line search, and their value."""
     from rerank import search
 
-    clock.excuse("compile", search.ready())
     limit = min(START_SECONDS, clock.remaining * 0.1)
     w, value = search.line_search(problem, start=start, time_limit=limit, random_state=settings.seed)
     return normalised(np.asarray(w, dtype=np.float64), problem.limits), float(value)
