@@ -178,7 +178,7 @@ def _check_ends(problem: Problem, weights: Floats) -> None:
             j = int(outside[0])
             low, high = (float(side[j]) for side in problem.limits)
             raise CertificateError(
-                f"The weight of feature {j} is {weights[j]!r}, but only {low!r} to {high!r} is allowed."
+                f"The weight of feature {j} is {float(weights[j])!r}, but only {low!r} to {high!r} is allowed."
             )
         return
     largest = float(np.max(np.abs(weights), initial=0.0))
@@ -191,5 +191,5 @@ def _check_ends(problem: Problem, weights: Floats) -> None:
         j = int(broken[0])
         wanted = "positive" if problem.signs[j] > 0 else "negative"
         raise CertificateError(
-            f"The weight of feature {j} is {weights[j]!r}, but only {wanted} ones are allowed."
+            f"The weight of feature {j} is {float(weights[j])!r}, but only {wanted} ones are allowed."
         )

@@ -30,13 +30,33 @@ def below(x: Fraction) -> float:
 
 
 def supports(problem: Problem) -> list[tuple[int, ...]]:
-    d = problem.n_features
+    """Sets of features, in the order of a proof; the given score of an anchored problem is in all of them."""
+    given = (0,) if problem.limits is not None else ()
+    d = problem.n_features - len(given)
     largest = min(problem.max_features or d, d)
     sizes = range(1, largest + 1) if problem.C > 0 else [largest]
-    return [s for size in sizes for s in combinations(range(d), size)]
+    return [
+        given + s for size in sizes for s in combinations(range(len(given), problem.n_features), size)
+    ]
+
+
+def size_of(problem: Problem, j: int) -> Fraction:
+    """The weight whose coordinate is 1."""
+    if problem.limits is None:
+        return Fraction(-1 if problem.signs[j] < 0 else 1)
+    return max(-Fraction(problem.limits[0][j]), Fraction(problem.limits[1][j])) or Fraction(1)
 
 
 def faces(problem: Problem, support: tuple[int, ...]) -> Iterator[Box]:
+    """Boxes of the trees of a support."""
+    if problem.limits is not None:
+        low, high = ([Fraction(side[j]) / size_of(problem, j) for j in support] for side in problem.limits)
+        grid = 2**20
+        yield [
+            (Fraction(math.floor(a * grid), grid), Fraction(math.ceil(b * grid), grid))
+            for a, b in zip(low, high)
+        ]
+        return
     signed = [problem.signs[j] != 0 for j in support]
     for f in range(len(support)):
         for side in (1,) if signed[f] else (1, -1):
@@ -55,7 +75,7 @@ class Slow:
         p = self.problem
         X, low, high = p.X, p.low, p.high
         return [
-            (-1 if p.signs[j] < 0 else 1)
+            size_of(p, j)
             * (Fraction(X[i, j]) - Fraction(X[k, j]))
             / (Fraction(high[j]) - Fraction(low[j]))
             for j in support
@@ -83,7 +103,11 @@ class Slow:
                 previous = level
             total += Fraction(q.weight) * (raw + Fraction(q.constant)) / Fraction(q.scale)
             mass += Fraction(q.weight)
-        return total / mass - Fraction(p.C) * len(support)
+        return total / mass - Fraction(p.C) * (len(support) - (p.limits is not None))
+
+    def begin(self) -> Fraction:
+        """Value of weights that change nothing."""
+        return self.bound((0,), [(Fraction(1), Fraction(1))]) if self.problem.anchored else self.bound((), [])
 
     def lost(self, row: Row, box: Box, sides: tuple[Row, ...]) -> bool:
         epsilon = Fraction(self.problem.epsilon)
@@ -111,7 +135,7 @@ class Slow:
             return max([visit(support, lines, b, s) for b, s in children])
 
         return max(
-            self.bound((), []),
+            self.begin(),
             *[
                 visit(s, [self.difference(int(i), int(k), s) for i, k in lines], box, ())
                 for s, lines in zip(supports(self.problem), proof.lines)
@@ -190,14 +214,12 @@ def random_tree(
 def proof_with(
     problem: Problem, bound: float, codes: list[int], lines: list[np.ndarray] | None = None
 ) -> Proof:
-    """A proof around codes, for the weights 0."""
-    d, family = problem.n_features, supports(problem)
-    nothing = np.zeros(d)
-    worthless = Slow(problem).bound((), [])
+    """A proof around codes, for weights that change nothing."""
+    family = supports(problem)
     return Proof(
-        value=float(worthless),
+        value=float(Slow(problem).begin()),
         bound=bound,
-        weights=nothing,
+        weights=problem.unchanged,
         flip=np.where(problem.signs < 0, -1, 1).astype(np.int8),
         supports=tuple(np.array(s, dtype=np.intp) for s in family),
         left_out=None,

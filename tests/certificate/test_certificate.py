@@ -25,13 +25,19 @@ from rerank.problem import Problem, problem_of, ranked_list
 from rerank.ranks import evaluate
 from rerank.ranks.rationals import exact_sum, from_text, to_text
 from rerank.statistics import AUC, DCG, NDCG, parse
-from tests.cases.instances import STATISTICS, Instance, stream
+from tests.cases.instances import STATISTICS, stream
+from tests.oracles.anchored import anchored
 from tests.oracles.oracle import objective_at
 
 
 def allowed_weights(rng: np.random.Generator, problem: Problem) -> np.ndarray:
     """Weights the problem allows, often with zeros, ties and corners."""
     w = np.zeros(problem.n_features)
+    if problem.limits is not None:
+        low, high = problem.limits
+        corrections = 1 + rng.permutation(problem.n_features - 1)[: problem.max_features]
+        w[corrections] = (low + rng.choice([0.0, 1.0, rng.random()], w.size) * (high - low))[corrections]
+        return w + problem.unchanged
     chosen = rng.permutation(problem.n_features)[: problem.max_features]
     w[chosen] = rng.choice([0.0, -1.0, -0.5, 0.25, 0.5, 1.0, rng.random()], chosen.size)
     w = np.where(w * problem.signs < 0, -w, w)
@@ -71,13 +77,13 @@ def double_loop(problem: Problem, w: np.ndarray) -> dict[str, object]:
     }
 
 
-def check(instance: Instance, rng: np.random.Generator) -> None:
-    w = allowed_weights(rng, instance.problem)
-    found = certify(instance.problem, w)
-    assert found.value == objective_at(instance.problem, w), instance
-    for name, expected in double_loop(instance.problem, w).items():
-        assert getattr(found, name) == expected, (name, str(instance))
-    assert found.value <= ideal_value(instance.problem) and found.weights == tuple(w)
+def check(problem: Problem, rng: np.random.Generator, described: str) -> None:
+    w = allowed_weights(rng, problem)
+    found = certify(problem, w)
+    assert found.value == objective_at(problem, w), described
+    for name, expected in double_loop(problem, w).items():
+        assert getattr(found, name) == expected, (name, described)
+    assert found.value <= ideal_value(problem) and found.weights == tuple(w)
 
 
 @pytest.mark.parametrize("first", [0, 100, 200, 300])
@@ -85,9 +91,15 @@ def test_every_entry_against_a_double_loop(first):
     rng = np.random.default_rng(first)
     seen = set()
     for instance in stream(first, 100):
-        check(instance, rng)
+        check(instance.problem, rng, str(instance))
         seen.add((instance.statistic, instance.graded))
     assert len(seen) > len(STATISTICS)
+
+
+def test_every_entry_of_anchored_problems():
+    rng = np.random.default_rng(1)
+    for seed in range(60):
+        check(anchored(seed), rng, f"anchored {seed}")
 
 
 def test_the_statistic_is_what_evaluate_says_of_the_ranking():
@@ -146,9 +158,10 @@ def test_zero_weights_tie_everything():
     assert found.n_features == 0 and found.value_down == 0.0
 
 
-def small(**options) -> Problem:
+def small(limits=None, **options) -> Problem:
     X = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.7], [0.2, 0.1]])
-    return problem_of(X, np.array([0.0, 1.0, 1.0, 0.0]), AUC(), **options)
+    problem = problem_of(X, np.array([0.0, 1.0, 1.0, 0.0]), AUC(), **options)
+    return problem if limits is None else Problem.build(X, problem.lists, limits=limits)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +169,14 @@ def small(**options) -> Problem:
     [
         ({}, [0.5, 0.5], CertificateError, "largest weight is 0.5"),
         ({}, [1.0 + 2**-52, 0.5], CertificateError, "largest weight is 1.0000000000000002"),
-        ({"signs": [0, 1]}, [1.0, -1e-300], CertificateError, "only positive ones"),
+        ({"signs": [0, 1]}, [1.0, -1e-300], CertificateError, "is -1e-300, but only positive ones"),
         ({"signs": [-1, 0]}, [1.0, 0.0], CertificateError, "only negative ones"),
         ({"max_features": 1}, [1.0, 1e-300], CertificateError, "2 features have a weight, but at most 1"),
         ({}, [1.0], InputError, "needs 2 finite numbers"),
         ({}, [1.0, math.nan], InputError, "needs 2 finite numbers"),
+        ({"limits": ([1, -0.5], [1, 0.25])}, [1.0, 0.5], CertificateError, "is 0.5, but only -0.5 to 0.25 is"),
+        ({"limits": ([1, -0.5], [1, 0.25])}, [1.0, -0.75], CertificateError, "is -0.75, but only -0.5 to 0.25 is"),
+        ({"limits": ([1, -0.5], [1, 0.25])}, [0.0, 0.0], CertificateError, "is 0.0, but only 1.0 to 1.0 is"),
     ],
 )
 def test_weights_that_are_not_allowed_are_refused(options, w, kind, sentence):

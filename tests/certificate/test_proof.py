@@ -22,6 +22,8 @@ from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw
 from tests.cases.proofs import Slow, below, bisected, listed, proof_with, random_tree, supports, up
+from tests.oracles.anchored import anchored
+from tests.oracles.anchored import optimum as anchored_optimum
 from tests.oracles.oracle import objective_at, optimum
 
 SEEDS = st.integers(0, 10**6)
@@ -33,6 +35,17 @@ def searched(problem: Problem, seconds: float = 5.0) -> Proof:
     proof = solve(problem, time_limit=seconds, proof=True).proof
     assert isinstance(proof, Proof)
     return proof
+
+
+def drawn(seed: int, **options: int) -> Problem:
+    """An ordinary problem or, one in three, a given score with corrections."""
+    return anchored(seed, **options) if seed % 3 == 0 else draw(seed, **options).problem
+
+
+def best_value(problem: Problem) -> Fraction:
+    found = anchored_optimum(problem) if problem.anchored else optimum(problem)
+    assert found is not None
+    return found.value
 
 
 def holds(problem: Problem, proof: Proof) -> bool:
@@ -71,7 +84,7 @@ def case() -> tuple[Problem, Proof]:
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
 def test_the_searchs_proofs_hold(seed):
-    problem = draw(seed).problem
+    problem = drawn(seed)
     proof = searched(problem)
     verdict = verify_proof(problem, proof)
     assert verdict.ok, verdict.message
@@ -86,7 +99,7 @@ def test_the_searchs_proofs_hold(seed):
 def test_where_rounding_decides(name):
     """Differences of 1e-12, columns of 1e300 and 1e-300, exact ties, optima on corners of the cube."""
     problem = adversarial()[name]
-    best = optimum(problem).value
+    best = best_value(problem)
     verdict = verify_proof(problem, searched(problem, 2.0))
     assert verdict.ok, verdict.message
     assert verdict.bound_checked >= best
@@ -141,7 +154,7 @@ def test_grids_are_split_by_lines():
 @given(SEEDS)
 def test_bounds_of_leaves_are_exact(seed):
     """The largest bound of any leaf, computed pair by pair in rationals, is accepted; the next double below is not."""
-    problem = draw(seed, n_max=6).problem
+    problem = drawn(seed, n_max=6)
     proof = random_tree(problem, 0.0, np.random.default_rng(seed))
     most = Slow(problem).largest(proof)
     assert holds(problem, replace(proof, bound=up(most)))
@@ -152,8 +165,8 @@ def test_bounds_of_leaves_are_exact(seed):
 @given(SEEDS)
 def test_no_tree_shows_a_bound_below_the_optimum(seed):
     """Whatever the splits, lines and kinds of leaves: the checker is sound."""
-    problem = draw(seed, n_max=7).problem
-    low = below(optimum(problem).value)
+    problem = drawn(seed, n_max=7)
+    low = below(best_value(problem))
     rng = np.random.default_rng(seed)
     for lines in (0, 1, 3):
         assert not holds(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED)))
@@ -170,7 +183,7 @@ def test_a_side_chosen_twice_is_not_empty():
     ]
     problem = Problem.build(X, heavy, epsilon=0.01, low=[0, 0], high=[1, 1])
     # Pairs (1, 0), (-1, 0) and (-1, 1/2): the first and the last are won together, inside the face w_2 = 1.
-    assert optimum(problem).value == Fraction(3, 4)
+    assert best_value(problem) == Fraction(3, 4)
     twice = [LINE + 1, LINE + 1, LISTED, LISTED, LISTED]
     proof = proof_with(problem, 0.75, twice * 4, [np.array([[0, 1]])])
     assert holds(problem, proof)
@@ -180,7 +193,7 @@ def test_a_side_chosen_twice_is_not_empty():
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_lines_only_lose_what_they_may(seed):
-    problem = draw(seed, n_max=5).problem
+    problem = drawn(seed, n_max=5)
     proof = random_tree(problem, 0.0, np.random.default_rng(seed), lines=2)
     proof = replace(proof, bound=up(Slow(problem).largest(proof)))
     assert verify_proof(problem, proof).ok and holds(problem, proof)
@@ -190,8 +203,8 @@ def test_lines_only_lose_what_they_may(seed):
 @given(SEEDS)
 def test_listing_vertices_gives_the_optimum(seed):
     """Leaves whose vertices are listed settle whole faces, exactly to the last double."""
-    problem = draw(seed, n_max=8).problem
-    best = optimum(problem).value
+    problem = drawn(seed, n_max=8)
+    best = best_value(problem)
     verdict = verify_proof(problem, listed(problem, up(best)))
     assert verdict.ok, verdict.message
     assert not verify_proof(problem, listed(problem, below(best))).ok
@@ -201,11 +214,16 @@ def test_listing_vertices_gives_the_optimum(seed):
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_exact_values(seed):
-    problem = draw(seed).problem
+    problem = drawn(seed)
     exact = ExactProblem(problem)
     rng = np.random.default_rng(seed)
     w = rng.choice([-1.0, -0.25, 0.0, 0.5, 1.0, 1 / 3], size=problem.n_features)
     assert exact.value(w) == objective_at(problem, w)
+    if problem.limits is not None:
+        w = np.clip(w, *problem.limits)
+        if problem.max_features is None:
+            assert exact.value(w) == certify(problem, w).value
+        return
     w = np.where(w * problem.signs < 0, -w, w)
     top = np.abs(w).max()
     if top > 0 and problem.max_features is None:
@@ -215,7 +233,7 @@ def test_exact_values(seed):
 @settings(max_examples=30, deadline=None)
 @given(SEEDS)
 def test_worths_are_rounded_up_by_less_than_a_unit(seed):
-    problem = draw(seed).problem
+    problem = drawn(seed)
     units = ExactProblem(problem).units
     up_, first, shift = rounded_up(units)
     for unit, start in zip(units, first):
@@ -231,7 +249,7 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
 def test_the_filter_is_never_wrong(seed):
     """Margins a few units of rounding around the exact end of a box: doubles decide only what they can."""
     rng = np.random.default_rng(seed)
-    plain = draw(seed).problem
+    plain = drawn(seed)
     support = supports(plain)[-1]
     k = len(support)
     centre = rng.integers(-3, 4, size=k) / 8
