@@ -35,9 +35,7 @@ def supports(problem: Problem) -> list[tuple[int, ...]]:
     d = problem.n_features - len(given)
     largest = min(problem.max_features or d, d)
     sizes = range(1, largest + 1) if problem.C > 0 else [largest]
-    return [
-        given + s for size in sizes for s in combinations(range(len(given), problem.n_features), size)
-    ]
+    return [given + s for size in sizes for s in combinations(range(len(given), problem.n_features), size)]
 
 
 def size_of(problem: Problem, j: int) -> Fraction:
@@ -75,9 +73,7 @@ class Slow:
         p = self.problem
         X, low, high = p.X, p.low, p.high
         return [
-            size_of(p, j)
-            * (Fraction(X[i, j]) - Fraction(X[k, j]))
-            / (Fraction(high[j]) - Fraction(low[j]))
+            size_of(p, j) * (Fraction(X[i, j]) - Fraction(X[k, j])) / (Fraction(high[j]) - Fraction(low[j]))
             for j in support
         ]
 

@@ -174,8 +174,18 @@ def small(limits=None, **options) -> Problem:
         ({"max_features": 1}, [1.0, 1e-300], CertificateError, "2 features have a weight, but at most 1"),
         ({}, [1.0], InputError, "needs 2 finite numbers"),
         ({}, [1.0, math.nan], InputError, "needs 2 finite numbers"),
-        ({"limits": ([1, -0.5], [1, 0.25])}, [1.0, 0.5], CertificateError, "is 0.5, but only -0.5 to 0.25 is"),
-        ({"limits": ([1, -0.5], [1, 0.25])}, [1.0, -0.75], CertificateError, "is -0.75, but only -0.5 to 0.25 is"),
+        (
+            {"limits": ([1, -0.5], [1, 0.25])},
+            [1.0, 0.5],
+            CertificateError,
+            "is 0.5, but only -0.5 to 0.25 is",
+        ),
+        (
+            {"limits": ([1, -0.5], [1, 0.25])},
+            [1.0, -0.75],
+            CertificateError,
+            "is -0.75, but only -0.5 to 0.25 is",
+        ),
         ({"limits": ([1, -0.5], [1, 0.25])}, [0.0, 0.0], CertificateError, "is 0.0, but only 1.0 to 1.0 is"),
     ],
 )

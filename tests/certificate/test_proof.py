@@ -21,7 +21,7 @@ from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw
-from tests.cases.proofs import Slow, below, bisected, listed, proof_with, random_tree, supports, up
+from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored
 from tests.oracles.anchored import optimum as anchored_optimum
 from tests.oracles.oracle import objective_at, optimum
@@ -274,6 +274,18 @@ def test_the_filter_is_never_wrong(seed):
             assert not value >= high or end >= Fraction(epsilon)
 
 
+def test_the_filter_knows_that_the_smallest_doubles_have_few_digits():
+    """Eight differences of the smallest double, .375 of each: exactly the margin, and 0 in doubles."""
+    smallest = 5e-324
+    X = np.vstack([np.full(8, smallest), np.zeros(8)])
+    lists = problem_of(np.eye(2), [1.0, 0.0], parse("auc")).lists
+    exact = ExactProblem(Problem.build(X, lists, epsilon=3 * smallest, low=np.zeros(8), high=np.ones(8)))
+    test = Filter.on(Pairs(exact), np.arange(8))
+    assert test.reach(np.full((1, 8), 0.375), np.zeros((1, 8)))[0, 0] >= test.low[0]
+    # Nor is the pair lost where its own difference is at least 0.
+    assert not test.opposed(X[0], 3 * smallest).any()
+
+
 # ---- what must be refused
 
 
@@ -405,6 +417,76 @@ def test_supports_left_out():
     }
     for name, altered in cases.items():
         assert not verify_proof(problem, altered).ok, name
+
+
+def test_supports_and_lines_are_counted_separately(case):
+    problem, proof = case
+    for fewer in ({"supports": ()}, {"lines": ()}, {"lines": proof.lines * 2}):
+        assert "1 supports must be treated" in verify_proof(problem, replace(proof, **fewer)).message
+
+
+def test_all_supports_may_be_left_out_if_their_price_says_so():
+    """One feature costs more than any order is worth, so that no box is needed."""
+    problem = gaussian(12, 3, "auc", C=2.0)
+    nothing = float(ExactProblem(problem).value(np.zeros(3)))
+    proof = replace(
+        proof_with(problem, nothing, []), supports=(), lines=(), codes=np.zeros(0, np.uint16), left_out=1
+    )
+    assert verify_proof(problem, proof).ok
+    assert "left out" in verify_proof(problem, replace(proof, left_out=0)).message
+    assert "not complete" in verify_proof(problem, replace(proof, codes=np.array([LEAF], np.uint16))).message
+    split = replace(proof, codes=np.array([COORDINATE, LEAF, LEAF], np.uint16))
+    assert not verify_proof(problem, split).ok
+    cheap = gaussian(12, 3, "auc", C=0.5)
+    at = float(ExactProblem(cheap).ideal()) - 0.5
+    claim = replace(proof, fingerprint=digest(cheap), bound=at)
+    assert verify_proof(cheap, claim).ok
+    assert not verify_proof(cheap, replace(claim, bound=below(Fraction(at)))).ok
+
+
+def test_a_problem_in_which_nothing_is_worth_anything():
+    problem = gaussian(6, 2, "auc")
+    item = problem.lists[0]
+    problem = replace(problem, lists=(replace(item, coefficients=np.zeros(6), constant=0.0),))
+    proof = proof_with(problem, 0.0, [LEAF] * 4)
+    assert proof.value == 0 and verify_proof(problem, proof).ok
+    assert not verify_proof(problem, replace(proof, value=5e-324)).ok
+
+
+def test_vertices_are_listed_up_to_a_number_of_systems(monkeypatch):
+    """n planes in a square face: 4 corners, n points on each of 4 edges, and n (n - 1) / 2 crossings."""
+    problem = gaussian(12, 3, "auc")
+    proof = listed(problem, float(best_value(problem)) + 1e-6)
+    exact = ExactProblem(problem)
+    pairs = Pairs(exact)
+    counts = []
+    for support in supports(problem):
+        for box in faces(problem, support):
+            if Slow(problem).bound(support, box) <= proof.bound:
+                continue
+            crossing = 0
+            for i, k in zip(pairs.upper, pairs.lower):
+                row = exact.difference(int(i), int(k), np.array(support))
+                low = sum(min(v * a, v * b) for v, (a, b) in zip(row, box))
+                high = sum(max(v * a, v * b) for v, (a, b) in zip(row, box))
+                crossing += low < exact.epsilon <= high
+            counts.append(4 + 4 * crossing + crossing * (crossing - 1) // 2)
+    monkeypatch.setattr("rerank.certificate.check.vertices.MOST_SYSTEMS", max(counts))
+    verdict = verify_proof(problem, proof)
+    assert verdict.ok and verdict.leaves == 6 and verdict.exact_leaves == len(counts) > 0
+    monkeypatch.setattr("rerank.certificate.check.vertices.MOST_SYSTEMS", max(counts) - 1)
+    verdict = verify_proof(problem, proof)
+    assert "too many to list" in verdict.message and not verdict.ok
+
+
+def test_leaves_on_a_side_without_weights_are_counted():
+    """On the face w_1 = 1 the only pair is won, and so nothing lies on the other side of its line."""
+    problem = problem_of([[1.0, 0.0], [0.0, 0.0], [0.5, 1.0]], [1.0, 0.0, 0.0], parse("auc"), epsilon=0.01)
+    problem = replace(problem, lists=(replace(problem.lists[0], rows=np.array([0, 1]), gains=np.array([1.0, 0.0]),
+                                              coefficients=np.array([0.0, 1.0])),))  # fmt: skip
+    codes = [LINE + 1, LEAF, COORDINATE + 1, LEAF, LEAF] + [LEAF] * 3
+    proof = proof_with(problem, 1.0, codes, [np.array([[0, 1]])])
+    assert holds(problem, proof)
 
 
 def test_sizes_left_out_are_bounded_by_their_price():

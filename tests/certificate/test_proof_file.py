@@ -290,3 +290,65 @@ def test_the_list_of_members_is_bounded(path):
 def test_devices_are_not_read(special):
     with pytest.raises(InputError, match="regular file"):
         load_proof(special)
+
+
+# ---- limits: what just fits is read, and one more is not
+
+
+@pytest.mark.parametrize("name", ["MOST_BYTES", "MOST_SUPPORTS", "MOST_DIRECTORY", "MOST_HEADER"])
+def test_each_limit_is_the_last_that_is_read(path, monkeypatch, name):
+    body = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        size = {
+            "MOST_BYTES": sum(
+                header(path)["lengths"][array] * np.dtype(kind).itemsize for array, kind in ARRAYS.items()
+            ),
+            "MOST_SUPPORTS": len(example().supports),
+            "MOST_DIRECTORY": int.from_bytes(body[-10:-6], "little"),
+            "MOST_HEADER": archive.getinfo(HEADER).file_size,
+        }[name]
+    monkeypatch.setattr(proof_file, name, size)
+    assert same(load_proof(path), example())
+    monkeypatch.setattr(proof_file, name, size - 1)
+    refused(path)
+
+
+def test_more_lines_than_supports_may_be_are_refused_too(path, monkeypatch):
+    """Each support has its number of lines, so that both lists are as long."""
+    monkeypatch.setattr(proof_file, "MOST_SUPPORTS", 3)
+    stated = header(path)
+    stated["lengths"]["line_counts"] = 4
+    rewritten(path, header=json.dumps(stated).encode())
+    assert "more than 3 supports" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(5, "Input/output error"), "Input/output error"),
+        (OSError(), "it is damaged"),
+        (MemoryError(), "does not fit into memory"),
+        (ValueError("x" * 300), f"({'x' * 100});"),
+        (EOFError(), "(EOFError);"),
+    ],
+)
+def test_what_goes_wrong_on_the_way_is_one_sentence(path, monkeypatch, error, sentence):
+    def failing(archive):
+        raise error
+
+    monkeypatch.setattr(proof_file, "_read", failing)
+    assert sentence in refused(path)
+
+
+def test_an_entry_as_long_as_its_array_may_be_is_read_and_a_longer_one_is_not(path):
+    """The header of an array takes at most 1,024 bytes beside its numbers."""
+    kind, numbers = ARRAYS["codes"], example().codes
+    plain = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({numbers.size},), }}"
+    for extra, read in ((0, True), (1, False)):
+        head = plain.ljust(1024 - 10 - 1 + extra) + "\n"
+        body = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + numbers.tobytes()
+        rewritten(path, codes=body)
+        if read:
+            assert same(load_proof(path), example())
+        else:
+            assert "longer than it may be" in refused(path)
