@@ -21,6 +21,7 @@ def test_duplicates_by_hand():
     assert [group.tolist() for group in duplicates(X, [])] == [[0, 1, 2, 3, 4]]
     assert [group.tolist() for group in duplicates(X, [0], qid=[1, 2, 1, 2, 1])] == [[1, 3], [2, 4]]
     assert duplicates(X[:1]) == []
+    assert [group.tolist() for group in duplicates([[1.0], [0.0], [0.0], [1.0]])] == [[0, 3], [1, 2]]
 
 
 @settings(deadline=None, max_examples=80)
@@ -114,4 +115,6 @@ def test_merging_keeps_conflicts():
 def test_rows_that_are_not_a_margin_apart_in_units_of_the_range_are_seen():
     moved, groups = np.array([[0.0], [0.01], [2.0]]), [np.array([0, 1])]
     assert _apart(moved, groups, np.array([0]), 0.004)
-    assert not _apart(moved, groups, np.array([0]), 0.0051) and not _apart(moved, groups, np.array([0]), 0.1)
+    for shift in (0.0, 1.0, -1.0):  # what counts is a difference
+        assert not _apart(moved + shift, groups, np.array([0]), 0.0051)
+        assert not _apart(moved + shift, groups, np.array([0]), 0.1)
