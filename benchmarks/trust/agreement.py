@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.trust.draws import mixed
+from benchmarks.trust.draws import mixed, with_score
 from benchmarks.trust.shortlists import fitted
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.errors import SolverError
@@ -59,12 +59,13 @@ def searched(seed: int) -> Case:
 
 
 def searched_by_rows(seed: int) -> Case:
-    """The search that long lists get, on a problem without a price or a limit on features.
+    """The search that long lists get, on a problem without a price or a limit on features; half are anchored.
 
     Boxes too small to split are not decided exactly there, so a search may stay open.
     """
     while (instance := draw(seed, n_max=12)).problem.C > 0 or instance.problem.max_features is not None:
         seed += 10**6
+    instance = with_score(instance) if seed % 2 else instance
     with patch.object(run, "by_rows", lambda _: True), patch.object(run, "lines_by_rows", lambda _: True):
         verdict = _named(instance, check_search(instance.problem, time_limit=10.0), 10.0)
     return _case(str(instance), "rows", verdict)

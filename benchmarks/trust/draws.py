@@ -13,6 +13,7 @@ from rerank.problem import Problem, RankedList, ranked_list
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import Instance, draw
+from tests.oracles.anchored import corrected
 
 Floats = NDArray[np.float64]
 
@@ -28,8 +29,18 @@ STATISTICS = ("auc", "pauc@2", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndc
 
 
 def mixed(seed: int) -> Instance:
-    """Every third instance is extreme, the others are those of the tests."""
-    return extreme(seed) if seed % 3 == 2 else draw(seed)
+    """Every third instance is extreme, the others are those of the tests; every fourth corrects its first column."""
+    instance = extreme(seed) if seed % 3 == 2 else draw(seed)
+    return with_score(instance) if seed % 4 == 3 else instance
+
+
+def with_score(instance: Instance) -> Instance:
+    """The instance as an anchored problem, where there is a second column; signs are dropped."""
+    try:
+        problem = corrected(np.random.default_rng([20261126, instance.seed]), instance.problem)
+    except InputError:  # a single column, or a deviation of 0
+        return instance
+    return replace(instance, kind=f"{instance.kind}, corrected", problem=problem)
 
 
 def extreme(seed: int) -> Instance:

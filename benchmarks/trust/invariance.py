@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.trust.draws import with_score
 from benchmarks.trust.shortlists import Table, drawn
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank import Reranker
@@ -38,7 +39,7 @@ def invariance(size: int, first: int, jobs: int) -> Summary:
 
 def moved(seed: int) -> Case:
     """The search on the problem of a seed in other units, in another order, on two threads."""
-    instance = draw(seed)
+    instance = draw(seed) if seed % 3 else with_score(draw(seed))
     problem, rng = instance.problem, np.random.default_rng([20261125, seed])
     plain = _search(problem)
     bad = []
@@ -67,7 +68,8 @@ def _moved(rng: np.random.Generator, p: Problem) -> Iterator[tuple[str, Problem,
         shift = 2.0 ** np.ceil(np.log2(np.abs(p.X).max(axis=0) + 1)) * rng.choice([1.0, -1.0], size=d)
         shifted = p.X + shift
         if (shifted - shift == p.X).all():
-            yield "columns shifted without rounding", _of(p, shifted), True
+            # A deviation, the unit of an anchored problem, is a rounded number.
+            yield "columns shifted without rounding", _of(p, shifted), not p.anchored
         factor = rng.uniform(0.1, 10, size=d)
         if _tells_apart(p):
             yield "columns scaled by other factors", _of(p, p.X * factor), False
@@ -84,7 +86,9 @@ def _tells_apart(p: Problem) -> bool:
 
 
 def _of(p: Problem, X: np.ndarray) -> Problem:
-    return Problem.build(X, p.lists, epsilon=p.epsilon, C=p.C, max_features=p.max_features, signs=p.signs)
+    return Problem.build(
+        X, p.lists, epsilon=p.epsilon, C=p.C, max_features=p.max_features, signs=p.signs, limits=p.limits
+    )
 
 
 def _search(problem: Problem, n_jobs: int = 1) -> SearchResult:

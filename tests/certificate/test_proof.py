@@ -22,9 +22,8 @@ from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw
 from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
-from tests.oracles.anchored import anchored
-from tests.oracles.anchored import optimum as anchored_optimum
-from tests.oracles.oracle import objective_at, optimum
+from tests.oracles.anchored import anchored, best
+from tests.oracles.oracle import objective_at
 
 SEEDS = st.integers(0, 10**6)
 
@@ -40,12 +39,6 @@ def searched(problem: Problem, seconds: float = 5.0) -> Proof:
 def drawn(seed: int, **options: int) -> Problem:
     """An ordinary problem or, one in three, a given score with corrections."""
     return anchored(seed, **options) if seed % 3 == 0 else draw(seed, **options).problem
-
-
-def best_value(problem: Problem) -> Fraction:
-    found = anchored_optimum(problem) if problem.anchored else optimum(problem)
-    assert found is not None
-    return found.value
 
 
 def holds(problem: Problem, proof: Proof) -> bool:
@@ -99,12 +92,12 @@ def test_the_searchs_proofs_hold(seed):
 def test_where_rounding_decides(name):
     """Differences of 1e-12, columns of 1e300 and 1e-300, exact ties, optima on corners of the cube."""
     problem = adversarial()[name]
-    best = best_value(problem)
+    most = best(problem).value
     verdict = verify_proof(problem, searched(problem, 2.0))
     assert verdict.ok, verdict.message
-    assert verdict.bound_checked >= best
-    assert verify_proof(problem, listed(problem, up(best))).ok
-    assert not verify_proof(problem, listed(problem, below(best))).ok
+    assert verdict.bound_checked >= most
+    assert verify_proof(problem, listed(problem, up(most))).ok
+    assert not verify_proof(problem, listed(problem, below(most))).ok
 
 
 @pytest.mark.parametrize(
@@ -166,7 +159,7 @@ def test_bounds_of_leaves_are_exact(seed):
 def test_no_tree_shows_a_bound_below_the_optimum(seed):
     """Whatever the splits, lines and kinds of leaves: the checker is sound."""
     problem = drawn(seed, n_max=7)
-    low = below(best_value(problem))
+    low = below(best(problem).value)
     rng = np.random.default_rng(seed)
     for lines in (0, 1, 3):
         assert not holds(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED)))
@@ -183,7 +176,7 @@ def test_a_side_chosen_twice_is_not_empty():
     ]
     problem = Problem.build(X, heavy, epsilon=0.01, low=[0, 0], high=[1, 1])
     # Pairs (1, 0), (-1, 0) and (-1, 1/2): the first and the last are won together, inside the face w_2 = 1.
-    assert best_value(problem) == Fraction(3, 4)
+    assert best(problem).value == Fraction(3, 4)
     twice = [LINE + 1, LINE + 1, LISTED, LISTED, LISTED]
     proof = proof_with(problem, 0.75, twice * 4, [np.array([[0, 1]])])
     assert holds(problem, proof)
@@ -204,11 +197,11 @@ def test_lines_only_lose_what_they_may(seed):
 def test_listing_vertices_gives_the_optimum(seed):
     """Leaves whose vertices are listed settle whole faces, exactly to the last double."""
     problem = drawn(seed, n_max=8)
-    best = best_value(problem)
-    verdict = verify_proof(problem, listed(problem, up(best)))
+    most = best(problem).value
+    verdict = verify_proof(problem, listed(problem, up(most)))
     assert verdict.ok, verdict.message
-    assert not verify_proof(problem, listed(problem, below(best))).ok
-    assert holds(problem, bisected(problem, up(best), 3))
+    assert not verify_proof(problem, listed(problem, below(most))).ok
+    assert holds(problem, bisected(problem, up(most), 3))
 
 
 @settings(max_examples=40, deadline=None)
@@ -456,7 +449,7 @@ def test_a_problem_in_which_nothing_is_worth_anything():
 def test_vertices_are_listed_up_to_a_number_of_systems(monkeypatch):
     """n planes in a square face: 4 corners, n points on each of 4 edges, and n (n - 1) / 2 crossings."""
     problem = gaussian(12, 3, "auc")
-    proof = listed(problem, float(best_value(problem)) + 1e-6)
+    proof = listed(problem, float(best(problem).value) + 1e-6)
     exact = ExactProblem(problem)
     pairs = Pairs(exact)
     counts = []
