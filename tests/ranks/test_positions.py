@@ -77,6 +77,8 @@ def test_a_difference_equal_to_the_margin_is_won():
     scores = np.array([Fraction(3, 10), Fraction(2, 10)], dtype=object)
     assert lost_counts(scores, [True, False], Fraction(1, 10)).tolist() == [0]
     assert lost_counts(scores, [True, False], Fraction(1, 10) + Fraction(1, 10**30)).tolist() == [1]
+    # Without a margin only a tie is lost.
+    assert lost_counts([0.5, 0.25, 0.5, 0.25], [True, True, False, False]).tolist() == [1, 2]
 
 
 def test_value_of_lost_by_hand():

@@ -81,7 +81,10 @@ def test_zero_weights_refute_it_with_a_price_though_all_columns_are_distinct():
     X, y, C = np.array([[0, 0], [3, 3], [1, 1], [2, 2]]), [1, 1, 0, 0], 2.5
     assert optima(X, y, A, C=C, max_features=1) == (2.5, 3, False)
     assert not theorem_applies(X[:, :1], C=C) and "w = 0" in theorem_applies(X[:, :1], C=C).reason
-    assert not theorem_applies(X[:, :1], C=C, coefficients=A, y=y)
+    for known in ({"coefficients": A}, {"y": y}):  # both are needed
+        assert "may be w = 0" in theorem_applies(X[:, :1], C=C, **known).reason
+    verdict = theorem_applies(X[:, :1], C=C, coefficients=A, y=y)
+    assert not verdict and "no single feature beats w = 0" in str(verdict)
     assert theorem_applies(X[:, :1], C=1.0, coefficients=A, y=y)
     # The best column at a price of 3 is worth what w = 0 is, which is then a maximiser, too.
     tie = {"coefficients": [1.0, 2.0, 4.0], "y": [0, 1, 1]}
