@@ -69,8 +69,10 @@ def _is_left_alone(node: ast.AST) -> bool:
 
 
 def _is_type(node: ast.Assign) -> bool:
-    """Whether an assignment names a type (``Seed = int | None``) or the public names."""
+    """Whether an assignment names a type (``Seed = int | None``, ``Ties = Literal["a"]``) or the public names."""
     union = isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.BitOr)
+    if isinstance(node.value, ast.Subscript) and ast.unparse(node.value.value) == "Literal":
+        return True
     name = ast.unparse(node.targets[0])
     return name == "__all__" or (union and name.isidentifier() and name[0].isupper() and not name.isupper())
 

@@ -105,14 +105,14 @@ def test_repeats_and_soak(monkeypatch) -> None:
 
 def test_mutators_change_one_thing() -> None:
     source = (
-        '"""Doc."""\n\ndef f(a: int | None = 1) -> int:\n    """Doc."""\n'
+        '"""Doc."""\nTies = Literal["a", 7]\n\ndef f(a: int | None = 1) -> int:\n    """Doc."""\n'
         "    x[0] = a < 2 and not a\n    return a + 1\n"
     )
     changed = [ast.unparse(mutant.tree) for mutant in mutants(source)]
     assert len(set(changed)) == len(changed) and ast.unparse(ast.parse(source)) not in changed
     for piece in ("a <= 2", "or", "a - 1", "return None", "pass", "a + 2", "x[1]", "a < 3", "None=2"):
         assert any(piece in text for text in changed), piece
-    assert all('"""Doc."""' in text and "int | None" in text for text in changed)
+    assert all('"""Doc."""' in text and "int | None" in text and "7]" in text for text in changed)
 
 
 def test_the_ranges_of_missed_lines() -> None:

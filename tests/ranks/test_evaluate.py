@@ -156,7 +156,7 @@ def test_lists_without_a_value_follow_the_policy_and_are_counted():
         (([1, math.nan], [1, 2]), {}, "label of row 1 is nan"),
         (([1, -1], [1, 2]), {}, "write 0 for an irrelevant item, not -1"),
         ((["x", "y"], [1, 2]), {}, "label must be a number"),
-        (([1, 2000], [1, 2]), {}, "label of row 1 is 2000"),
+        (([1, 1000.5], [1, 2]), {}, "label of row 1 is 1000.5"),
         (([1, 0], [1, 2]), {"gain": "square"}, "'exponential' or 'linear'"),
         (([1, 0], [1, 2]), {"ties": "random"}, "ties is 'random'"),
         (([1, 0], [1, 2]), {"empty": "drop"}, "empty is 'drop'"),
@@ -171,6 +171,10 @@ def test_lists_without_a_value_follow_the_policy_and_are_counted():
 def test_bad_input_gets_a_sentence(arguments, options, sentence):
     with pytest.raises(InputError, match=sentence):
         evaluate("dcg", *arguments, **options)
+
+
+def test_the_largest_grade_still_has_a_gain():
+    assert gains([1000, 1000.0, 0]).tolist() == [2.0**1000 - 1, 2.0**1000 - 1, 0]
 
 
 @settings(deadline=None, max_examples=40)
