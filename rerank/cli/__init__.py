@@ -62,4 +62,8 @@ for name, command in (
 def main() -> None:
     """Entry point of the ``rerank`` command.  SIGTERM does what Ctrl-C does: a fit keeps what it found."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app()
+    try:
+        app()
+    finally:
+        # The exit code says how the command ended, and Python takes the handler away before it exits with that.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)

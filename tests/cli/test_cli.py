@@ -203,6 +203,15 @@ def test_doctor_lists_what_it_finds(folder):
     assert "highs" in run("doctor").stdout
 
 
+def test_a_signal_after_the_end_of_a_command_does_not_change_its_exit_code():
+    code = (
+        "import atexit, os, signal, sys\nfrom rerank.cli import main\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGTERM)\nsys.argv = ['rerank', '--version']\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("rerank ")
+
+
 def test_help_is_quick_and_loads_nothing_heavy():
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom rerank.cli import app\n"
