@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.certificate import load_proof, proof_file, save_proof, verify_proof
-from rerank.certificate.proof_file import ARRAYS, HEADER
+from rerank.certificate.proof_file import FORM
 from rerank.errors import InputError
+from rerank.io.archive import HEADER
 from rerank.problem import problem_of
 from rerank.problem.proof import COORDINATE, LEAF, LINE, Proof
 from rerank.statistics import parse
@@ -173,9 +174,9 @@ def test_other_files(path, body):
         {"fingerprint": 7},
         {"lengths": {}},
         {"lengths": [1, 2]},
-        {"lengths": dict.fromkeys(ARRAYS, -1)},
-        {"lengths": dict.fromkeys(ARRAYS, 10**18)},
-        {"lengths": dict.fromkeys(ARRAYS, 1.5)},
+        {"lengths": dict.fromkeys(FORM.kinds, -1)},
+        {"lengths": dict.fromkeys(FORM.kinds, 10**18)},
+        {"lengths": dict.fromkeys(FORM.kinds, 1.5)},
     ],
 )
 def test_headers_that_are_wrong(path, change):
@@ -249,13 +250,13 @@ def test_nothing_is_ever_unpickled(path):
 def test_arrays_are_bounded_together(path):
     """Half a megabyte once took 1.57 GB: every array was bounded, and their sum was not."""
     stated = header(path)
-    stated["lengths"] = dict.fromkeys(ARRAYS, 4_900_000)
+    stated["lengths"] = dict.fromkeys(FORM.kinds, 4_900_000)
     rewritten(path, header=json.dumps(stated).encode())
     assert "at most" in refused(path)
 
 
 def test_a_proof_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(proof_file, "MOST_BYTES", 60)
+    monkeypatch.setattr(proof_file, "FORM", replace(FORM, most_bytes=60))
     with pytest.raises(InputError, match="at most 60"):
         save_proof(example(), tmp_path / "p")
     assert not list(tmp_path.iterdir())

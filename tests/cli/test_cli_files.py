@@ -3,6 +3,7 @@
 # ruff: noqa: F811 -- the fixture is imported.
 import os
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -190,7 +191,7 @@ def test_a_program_and_its_sidecar_are_written_together(folder):
 
 
 def test_a_model_and_its_proof_are_replaced_together(folder, monkeypatch):
-    from rerank.certificate import proof_file
+    from rerank.io import archive
 
     fit("--proof", "p.proof")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -199,7 +200,7 @@ def test_a_model_and_its_proof_are_replaced_together(folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(proof_file, "writing_bytes", full)
+        patch.setattr(archive, "writing_bytes", full)
         with pytest.raises(AssertionError):  # the model was written before the proof failed
             fit("--C", "0.001", "--proof", "p.proof", code=0)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -208,7 +209,7 @@ def test_a_model_and_its_proof_are_replaced_together(folder, monkeypatch):
 def test_a_proof_that_is_too_large_costs_no_model(folder, monkeypatch):
     from rerank.certificate import proof_file
 
-    monkeypatch.setattr(proof_file, "MOST_BYTES", 10)
+    monkeypatch.setattr(proof_file, "FORM", replace(proof_file.FORM, most_bytes=10))
     done = fit("--proof", "p.proof")
     assert "No proof was written to p.proof: The proof cannot be written" in done.stderr
     assert Path("m.json").exists() and not Path("p.proof").exists()

@@ -1,0 +1,197 @@
+"""Archives: a zip of plain arrays (``.npy``) and a JSON header, which ``numpy.load`` opens too; no pickle.
+
+The header states how long every array is.  An array of another length is not unpacked, and all arrays together are
+not if they would take more than the format allows.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.atomic import writing_bytes
+from rerank.io.bounded import open_regular, parsed_json, read_array
+
+HEADER = "header.json"
+MOST_HEADER = 1 << 16
+MOST_DIRECTORY = 1 << 12
+DAMAGES = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError,
+    AttributeError, OverflowError, NotImplementedError, RuntimeError, IndexError, SyntaxError,
+)  # fmt: skip
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """What archives of one kind hold.
+
+    Attributes
+    ----------
+    name : str
+        Stands in the header as ``format``.
+    version : int
+    kinds : mapping of str to str
+        Names of the arrays and types of their numbers.
+    most_bytes : int
+        Size of all arrays together, unpacked.
+    compressed : bool
+    """
+
+    name: str
+    version: int
+    kinds: Mapping[str, str]
+    most_bytes: int
+    compressed: bool = True
+
+    def check(self, lengths: Any) -> None:
+        """Raise ValueError unless arrays of these lengths may be unpacked together."""
+        for name, kind in self.kinds.items():
+            most = self.most_bytes // np.dtype(kind).itemsize
+            if type(lengths[name]) is not int or not 0 <= lengths[name] <= most:
+                raise ValueError(f"{name} is said to hold {str(lengths[name])[:20]} numbers")
+        total = sum(lengths[name] * np.dtype(kind).itemsize for name, kind in self.kinds.items())
+        if total > self.most_bytes:
+            raise ValueError(f"its arrays take {total} bytes, and at most {self.most_bytes} are read")
+
+
+def lengths_of(form: Format, arrays: Arrays) -> dict[str, int]:
+    """Numbers in each array; ValueError if an archive of them would not be read back."""
+    lengths = {name: int(arrays[name].size) for name in form.kinds}
+    form.check(lengths)
+    return lengths
+
+
+def write_archive(
+    path: str | os.PathLike[str], form: Format, header: Mapping[str, Any], arrays: Arrays
+) -> None:
+    """Write an archive, whole or not at all; equal contents make equal bytes.
+
+    Parameters
+    ----------
+    path : path
+    form : Format
+    header : mapping
+        Plain values; ``format``, ``version`` and ``lengths`` are added.
+    arrays : mapping of str to array
+        They are flattened.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    ValueError
+        The arrays are larger than what is read back.
+    """
+    stated = {"format": form.name, "version": form.version, **header, "lengths": lengths_of(form, arrays)}
+    method = zipfile.ZIP_DEFLATED if form.compressed else zipfile.ZIP_STORED
+    with writing_bytes(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _put(archive, HEADER, (json.dumps(stated, indent=1) + "\n").encode(), method)
+        for name, kind in form.kinds.items():
+            body = io.BytesIO()
+            flat = np.ravel(arrays[name]).astype(kind, copy=False)
+            np.lib.format.write_array(body, flat, version=(1, 0), allow_pickle=False)
+            _put(archive, f"{name}.npy", body.getbuffer(), method)
+
+
+def _put(archive: zipfile.ZipFile, name: str, body: Any, method: int) -> None:
+    # A fixed date, so that equal contents make equal bytes.
+    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), body, method)
+
+
+@contextmanager
+def refusing(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[None]:
+    """Turn whatever is wrong with a file that is read in the block into an :class:`InputError` of one sentence."""
+    name = Path(path).name
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"Cannot read the {what} {name}: {error}") from None
+    except OSError as error:
+        raise InputError(f"Cannot read the {what} {name}: {error.strerror or 'it is damaged'}.") from None
+    except (MemoryError, RecursionError):
+        raise InputError(
+            f"The {what} {name} does not fit into memory; it is damaged or was made on a larger machine."
+        ) from None
+    except DAMAGES as error:
+        reason = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
+        raise InputError(f"{name} is not a {what} that can be used ({reason}); {remedy}.") from None
+
+
+def read_archive(
+    path: str | os.PathLike[str], form: Format
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and flat arrays of an archive; call it in a block of :func:`refusing`."""
+    with open_regular(path) as file:
+        _check_directory(file, form)
+        with zipfile.ZipFile(file) as archive:
+            return _read(archive, form)
+
+
+def _check_directory(file: BinaryIO, form: Format) -> None:
+    """Refuse an archive with a long list of members before that list is read into memory."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 42))
+    tail = file.read()
+    end = tail[-22:]
+    if size > form.most_bytes + (1 << 20) or end[:4] != b"PK\x05\x06" or tail.startswith(b"PK\x06\x07"):
+        raise ValueError(f"it is no archive of a header and {len(form.kinds)} arrays")
+    if int.from_bytes(end[12:16], "little") > MOST_DIRECTORY:
+        raise ValueError("its list of members is too long")
+    file.seek(0)
+
+
+def _read(archive: zipfile.ZipFile, form: Format) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    entries = {entry.filename: entry for entry in archive.infolist()}
+    wanted = [HEADER, *(f"{name}.npy" for name in form.kinds)]
+    if sorted(entries) != sorted(wanted) or len(archive.infolist()) != len(wanted):
+        raise ValueError(f"it does not hold a header and the {len(form.kinds)} arrays")
+    header = parsed_json(_content(archive, entries[HEADER]))
+    if (
+        not isinstance(header, dict)
+        or header.get("format") != form.name
+        or header.get("version") != form.version
+    ):
+        raise ValueError(f"it does not say it is an {form.name} of version {form.version}")
+    form.check(header["lengths"])
+    return header, {
+        name: _array(archive, entries[f"{name}.npy"], header["lengths"][name], kind)
+        for name, kind in form.kinds.items()
+    }
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int, kind: str) -> NDArray[Any]:
+    """One array of exactly the type and length that the header states."""
+    if entry.file_size > length * np.dtype(kind).itemsize + 1024:
+        raise ValueError(f"{entry.filename} is longer than it may be")
+    with archive.open(entry) as file:
+        try:
+            array = read_array(cast(BinaryIO, file), kind, (length,), entry.file_size)
+        except ValueError as error:
+            raise ValueError(f"{entry.filename}: {error}") from None
+        if file.read(1):  # read to the end, so that the checksum is compared
+            raise ValueError(f"{entry.filename} is longer than it states")
+    return array
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    if entry.file_size > MOST_HEADER:
+        raise ValueError(f"{entry.filename} is longer than it may be")
+    with archive.open(entry) as file:
+        body = file.read(MOST_HEADER + 1)  # read to the end, so that the checksum is compared
+    if len(body) != entry.file_size:
+        raise ValueError(f"{entry.filename} is cut short")
+    return body
