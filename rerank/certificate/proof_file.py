@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.archive import Format, lengths_of, read_archive, refusing, write_archive
+from rerank.io.archive import Format, cut, lengths_of, read_archive, refusing, write_archive
 from rerank.problem.proof import VERSION, Proof
 
 FORM = Format(
@@ -82,22 +82,11 @@ def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
     return Proof(
         value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]),
         weights=arrays["weights"], flip=arrays["flip"], left_out=left_out,
-        supports=tuple(_cut(arrays["supports"].astype(np.intp), arrays["support_sizes"])),
-        codes=arrays["codes"], lines=tuple(_cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
+        supports=tuple(cut(arrays["supports"].astype(np.intp), arrays["support_sizes"])),
+        codes=arrays["codes"], lines=tuple(cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
     )  # fmt: skip
 
 
 def _check_supports(lengths: dict[str, int]) -> None:
     if lengths["support_sizes"] > MOST_SUPPORTS or lengths["line_counts"] > MOST_SUPPORTS:
         raise ValueError(f"it is said to list more than {MOST_SUPPORTS} supports")
-
-
-def _cut(array: NDArray[Any], sizes: NDArray[np.int32]) -> list[NDArray[Any]]:
-    """Consecutive parts of the given sizes."""
-    stops = np.cumsum(sizes, dtype=np.int64)
-    if (sizes < 0).any() or (int(stops[-1]) if stops.size else 0) != len(array):
-        raise ValueError("its parts do not add up")
-    nothing = array[:0]  # most supports have no lines, and can share one object
-    return [
-        array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())
-    ]

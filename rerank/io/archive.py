@@ -62,7 +62,7 @@ class Format:
         for name, kind in self.kinds.items():
             most = self.most_bytes // np.dtype(kind).itemsize
             if type(lengths[name]) is not int or not 0 <= lengths[name] <= most:
-                raise ValueError(f"{name} is said to hold {str(lengths[name])[:20]} numbers")
+                raise ValueError(f"{name} holds {str(lengths[name])[:20]} numbers, and 0 to {most} are read")
         total = sum(lengths[name] * np.dtype(kind).itemsize for name, kind in self.kinds.items())
         if total > self.most_bytes:
             raise ValueError(f"its arrays take {total} bytes, and at most {self.most_bytes} are read")
@@ -195,3 +195,14 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if len(body) != entry.file_size:
         raise ValueError(f"{entry.filename} is cut short")
     return body
+
+
+def cut(array: NDArray[Any], sizes: NDArray[Any]) -> list[NDArray[Any]]:
+    """Consecutive parts of the given sizes; ValueError if they are not all of the array."""
+    stops = np.cumsum(sizes, dtype=np.int64)
+    if (sizes < 0).any() or (int(stops[-1]) if stops.size else 0) != len(array):
+        raise ValueError("its parts do not add up")
+    nothing = array[:0]  # where most parts are empty, they can share one object
+    return [
+        array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())
+    ]

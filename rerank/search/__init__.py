@@ -34,6 +34,7 @@ The whole branch and bound, with the names of the functions that do it::
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -42,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors.stops import limited, protected
 from rerank.problem import Problem
+from rerank.search.checkpoint import Checkpoint
 from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult
 from rerank.search.run import Run, without_search
@@ -64,6 +66,7 @@ def solve(
     proof: bool = False,
     progress: Callable[[Progress], None] | None = None,
     node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> SearchResult:
     """Maximise ``V(w) - C |w|_0`` over weights in scaled space, with a bound.
 
@@ -85,6 +88,9 @@ def solve(
         Called with a :class:`Progress` after each round, in the thread that called this function.
     node_limit : int, optional
         Boxes after which the search stops.  They are counted at the end of each round, so some more are explored.
+    checkpoint : path, optional
+        A file for the state of the search, written about every half minute and at the end.  If the file exists, the
+        search goes on where it stopped, with any ``n_jobs`` and any limits.  The file of a closed search stays.
 
     Returns
     -------
@@ -96,11 +102,14 @@ def solve(
     Raises
     ------
     InputError
-        If there are more pairs of rows than fit into memory.
+        If there are more pairs of rows than fit into memory, or the checkpoint belongs to a search of other data or
+        options, is damaged, or cannot be written.
     """
     workers = Workers(n_jobs)
     found, interrupted = protected(
-        lambda: _solved(problem, time_limit, start, workers, random_state, proof, progress, node_limit)
+        lambda: _solved(
+            problem, time_limit, start, workers, random_state, proof, progress, node_limit, checkpoint
+        )
     )
     return replace(found, interrupted=True) if interrupted else found
 
@@ -149,6 +158,7 @@ def _solved(
     proof: bool,
     progress: Callable[[Progress], None] | None,
     node_limit: int | None,
+    checkpoint: str | os.PathLike[str] | None,
 ) -> SearchResult:
     ready()
     closed = interrupted = False
@@ -158,14 +168,29 @@ def _solved(
         except OutOfTimeError as late:
             return without_search(problem, start, str(late))
         loop = BranchAndBound(
-            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share, run.circuits
+            run.boxes,
+            run.exact,
+            run.offer,
+            workers,
+            node_limit,
+            run.lines,
+            run.states,
+            run.share,
+            run.circuits,
         )
+        file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
+        reports = [] if progress is None else [run.progress(progress)]
+        if file is not None:
+            file.resume()
+            reports.append(file.after)
         try:
-            run.begin(start)
-            closed = loop.run(None if progress is None else run.progress(progress))
+            run.begin(start, None if file is None else file.after)
+            closed = loop.run(*reports)
         except KeyboardInterrupt:  # raised by ``progress``
             interrupted = True
-        return run.result(closed, interrupted)
+        if file is not None:
+            file.save(closed)
+        return run.result(closed, interrupted, "" if file is None else file.note)
 
 
 def line_search(

@@ -86,9 +86,17 @@ class BranchAndBound:
     _speed: float = 5e7
     _owed: float = 0.0
 
-    def run(self, progress: Callable[[OpenBoxes], None] | None = None) -> bool:
-        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False)."""
+    def run(self, *reports: Callable[[OpenBoxes], None]) -> bool:
+        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False).
+
+        The ``reports`` are called after each round, when ``boxes`` holds all that is open.
+        """
         boxes, stop = self.boxes, current()
+
+        def after(boxes: OpenBoxes) -> None:
+            for report in reports:
+                report(boxes)
+
         with self.workers:
             while True:
                 while boxes.drop_fathomed():
@@ -99,13 +107,22 @@ class BranchAndBound:
                     if not self._screen():
                         self._explore(stop.left)
                         self._bound_by_circuits(stop.left)
-                    if progress is not None:
-                        progress(boxes)
-                if fathom_unresolved(boxes, self.exact, self.offer):
+                    after(boxes)
+                if fathom_unresolved(boxes, self.exact, self.offer, after):
                     return True
                 if not boxes.whitened:
                     return False
                 boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
+
+    def counters(self) -> dict[str, float]:
+        """What the steps to come depend on, beside boxes, lines and circuits."""
+        return {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
+
+    def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
+        """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
+        self._done, self._work, self._owed = (float(counters[name]) for name in ("done", "work", "owed"))
+        self._tried, self.states = bool(counters["tried"]), states
+        self.circuits = self.circuits if circuits else None
 
     def _over(self, stop: Stop) -> bool:
         """Whether a limit is reached; some of the time is kept for the proof."""
@@ -139,7 +156,8 @@ class BranchAndBound:
             return
         lost = self.circuits.loss(PROGRAMS, 0.2 * left)
         self.boxes.cap = bound_of_loss(self.boxes.tables, lost)
-        self.circuits = None
+        if not current().now:  # cut short; a search that goes on later begins with them again
+            self.circuits = None
 
     def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""

@@ -27,6 +27,7 @@ class SearchResult:
     boxes : int
         Number of boxes explored (``nodes`` is the same).
     seconds : float
+        With a checkpoint, those of earlier processes are added.
     start_value : float
         Value after the first line searches.
     root_bound : float
@@ -38,7 +39,7 @@ class SearchResult:
     box : tuple of float64 (d,) or None
         Lower and upper ends of a box that holds every point that could still beat ``value``.
     note : str
-        Why the search did not begin, or ``""``.
+        Why the search did not begin, or why its checkpoint was not written; else ``""``.
     """
 
     value: float

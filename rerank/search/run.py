@@ -16,7 +16,7 @@ from rerank.search.boxes.vertices import Exact
 from rerank.search.circuits import circuits_of
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
-from rerank.search.lines.search import LineSearch, states
+from rerank.search.lines.search import Climb, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
 from rerank.search.rows.lines import FEW_LISTS, RowLines, RowValues
@@ -77,7 +77,7 @@ class Run:
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         begin = self.domain.unchanged
         self.boxes = OpenBoxes(self.tables, columns, prices, self.domain, self._inner(begin), begin, proof)
-        self.start_value = self.boxes.value
+        self.start_value, self.begun = self.boxes.value, False
         self.many_lists = isinstance(self.lines, RowLines) and len(problem.lists) > FEW_LISTS
         series, self.share = LINES_OF_MANY if d > MANY or self.many_lists else LINES
         self.states = states(0 if self.limited else series, random_state)
@@ -100,11 +100,16 @@ class Run:
             return
         self.boxes.offer(self._inner(w), w)
 
-    def begin(self, start: ArrayLike | None) -> None:
-        """First points: the start that was given, then line searches."""
+    def begin(self, start: ArrayLike | None, after: Callable[[], None] | None = None) -> None:
+        """First points: the start that was given, then line searches, unless an earlier process has done them.
+
+        ``after`` is called between lines where there are many.
+        """
         d = self.problem.n_features
         if start is not None:
             self.offer(_allowed(self.domain, start))
+        if self.begun:
+            return
         if self.limited:
             most = d - len(self.domain.anchor)
             sizes = most if self.problem.max_features is None else self.problem.max_features
@@ -114,13 +119,16 @@ class Run:
             # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
             stop = current()
             self.lines.deadline = time.perf_counter() + CLIMB_SHARE * stop.left
-            self.offer(self.lines.climb(self.boxes.best)[1])
-            self.lines.deadline = np.inf
+            state = self.lines.state
+            state.climb = state.climb or Climb(self.boxes.best)
+            self.offer(self.lines.finish(state.climb, after=after)[1])
+            self.lines.deadline, state.climb = np.inf, None
         else:
             # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
             rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
             self.offer(self.lines.climb(self.boxes.best, rounds=rounds)[1])
         self.start_value = self.boxes.value
+        self.begun = True
 
     # ---- what is reported
 
@@ -145,7 +153,7 @@ class Run:
 
         return after
 
-    def result(self, closed: bool, interrupted: bool) -> SearchResult:
+    def result(self, closed: bool, interrupted: bool, note: str = "") -> SearchResult:
         """What the search found; ``closed`` says whether every box is fathomed."""
         boxes, t = self.boxes, self.tables
         closed = closed and self.left_out is None
@@ -167,6 +175,7 @@ class Run:
             interrupted,
             proof,
             None if closed else self._box(),
+            note,
         )
 
     def _bound(self, inner: float) -> float:

@@ -77,10 +77,10 @@ class OpenBoxes:
         self.whitened = whitened
         self.heap, self.unresolved, self.splits, self.bases = [], [], [], {}
         self.n_splits = 0
-        self._pushed, self._named, self._job = 0, 0, 1  # counters of batches, of faces named, and of jobs
+        self.pushed, self.named, self.job = 0, 0, 1  # counters of batches, of faces named, and of jobs
         # A proof holds the splits of every support, and a single one needs no screening.
         screened = len(self.columns) > 1 and not self.record and not self.domain.anchored
-        self._waiting = Waiting(self.tables, self.columns, self.prices, self.domain.signed, screened)
+        self.unexplored = Waiting(self.tables, self.columns, self.prices, self.domain.signed, screened)
         if len(self.columns) == 1:  # shared out from the start
             whole = self._root()
             for part in np.array_split(np.arange(whole.bounds.size), min(FIRST_BATCHES, whole.bounds.size)):
@@ -89,26 +89,26 @@ class OpenBoxes:
     @property
     def waiting(self) -> int:
         """Number of supports that have not been explored; smaller and cheaper ones come first."""
-        return len(self._waiting)
+        return len(self.unexplored)
 
     def _waiting_bound(self) -> float:
         """Bound (minus price) of the next support, which no later one exceeds; -inf if none waits."""
         if not self.waiting:
             return -np.inf
-        return self.tables.ideal + self.tables.slack - float(self.prices[self._waiting.first])
+        return self.tables.ideal + self.tables.slack - float(self.prices[self.unexplored.first])
 
     def _root(self) -> NodeBatch:
         """The boxes that the domain of the next support falls into."""
-        s = self._waiting.take()
+        s = self.unexplored.take()
         centres, halves = self.domain.part(self.columns[s]).roots()
-        names = np.arange(self._named, self._named + len(centres), dtype=np.int64)
-        self._named += len(centres)
+        names = np.arange(self.named, self.named + len(centres), dtype=np.int64)
+        self.named += len(centres)
         bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
         return NodeBatch(s, centres, halves, bounds, names, np.zeros((len(centres), 0), np.int32))
 
     def _push(self, batch: NodeBatch) -> None:
-        self._pushed += 1
-        heapq.heappush(self.heap, (-(batch.bound - self.prices[batch.support]), self._pushed, batch))
+        self.pushed += 1
+        heapq.heappush(self.heap, (-(batch.bound - self.prices[batch.support]), self.pushed, batch))
 
     @property
     def slack(self) -> float:
@@ -144,12 +144,12 @@ class OpenBoxes:
         limit = self.value + self.slack
         if self.cap <= limit:
             self.heap.clear()
-            self._waiting.clear()
+            self.unexplored.clear()
             self.unresolved = []
         if self.heap and -self.heap[0][0] <= limit:
             self.heap.clear()
         if self._waiting_bound() <= limit:
-            self._waiting.clear()
+            self.unexplored.clear()
         self.unresolved = [b for b in self.unresolved if b.bound - self.prices[b.support] > limit]
         return bool(self.heap or self.waiting)
 
@@ -161,11 +161,11 @@ class OpenBoxes:
         # Without a point to beat nothing would be fathomed; exploring some supports first gives one.
         if self.weights is None or not self.weights.any() or not self._new_first():
             return []
-        return self._waiting.shares(self.value + self.slack, count)
+        return self.unexplored.shares(self.value + self.slack, count)
 
     def merge_screened(self, results: Iterable[tuple[NDArray[np.bool_], int]]) -> None:
         """Merge what the screening jobs returned."""
-        self.boxes += self._waiting.merge(results)
+        self.boxes += self.unexplored.merge(results)
 
     def pick(self, count: int) -> list[NodeBatch]:
         """Remove the batches of largest bound for ``count`` jobs; supports that wait come before the rest of others."""
@@ -192,11 +192,11 @@ class OpenBoxes:
                 whole = each * len(share)
             supports = [self._support(b) for b in share]
             incumbents = [self.value + float(self.prices[b.support]) for b in share]
-            first = self._job * NAMES
+            first = self.job * NAMES
             shares.append(
                 (self.tables, supports, share, incumbents, self.slack, each, whole, self.record, first)
             )
-            self._job += 1
+            self.job += 1
         return shares
 
     def merge(self, results: Iterable[Findings]) -> float:
@@ -228,8 +228,13 @@ class OpenBoxes:
             fresh = batch.sides.shape[1] == 0 and len(self.columns) > 1 and batch.bound >= self.tables.ideal
             if fresh:
                 return Support(features, self.basis(i), NO_GROUPS)
-            self.antiparallel[i] = antiparallel_pairs(self.tables, features)
-        return Support(features, self.basis(i), self.antiparallel[i])
+        return Support(features, self.basis(i), self.grouped(i))
+
+    def grouped(self, support: int) -> AntiparallelPairs:
+        """The antiparallel pairs of a support, searched for once."""
+        if support not in self.antiparallel:
+            self.antiparallel[support] = antiparallel_pairs(self.tables, self.columns[support])
+        return self.antiparallel[support]
 
     def basis(self, support: int) -> Floats | None:
         """The basis of a support's boxes, None for the features' own axes."""

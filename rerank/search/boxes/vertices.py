@@ -21,7 +21,6 @@ from rerank.errors.stops import current
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
-    from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.domain import Domain
     from rerank.search.rows.lines import RowValues
@@ -188,16 +187,21 @@ def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
     return [row[-1] for row in rows]
 
 
-def fathom_unresolved(boxes: OpenBoxes, exact: Exact | RowValues, offer: Callable[[Floats], None]) -> bool:
+def fathom_unresolved(
+    boxes: OpenBoxes,
+    exact: Exact | RowValues,
+    offer: Callable[[Floats], None],
+    after: Callable[[OpenBoxes], None] = lambda boxes: None,
+) -> bool:
     """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
 
-    ``offer`` is called with the points that are better than the best.  The boxes for which this worked are named in
-    ``boxes.listed``.  Boxes in a whitened basis stay open: vertices are listed for boxes of weights only.  Those that
-    are left when time is up stay open, too.
+    ``offer`` is called with the points that are better than the best, ``after`` between batches, when ``boxes`` holds
+    all that is open.  The boxes for which this worked are named in ``boxes.listed``.  Boxes in a whitened basis stay
+    open: vertices are listed for boxes of weights only.  Those that are left when time is up stay open, too.
     """
     stop = current()
-    left: list[tuple[float, NodeBatch]] = []
-    for batch in boxes.unresolved:
+    for _ in range(len(boxes.unresolved)):
+        batch, left = boxes.unresolved.pop(0), []
         price = float(boxes.prices[batch.support])
         whitened = boxes.basis(batch.support) is not None
         for i in range(batch.bounds.size):
@@ -212,6 +216,8 @@ def fathom_unresolved(boxes: OpenBoxes, exact: Exact | RowValues, offer: Callabl
                     boxes.listed.add(int(box.names[0]))
                     for w in found[1] if best > boxes.value + boxes.slack else []:
                         offer(w)
-            left.append((best, replace(box, bounds=np.array([best + price]))))
-    boxes.unresolved = [box for best, box in left if best > boxes.value + boxes.slack]
+            left.append(replace(box, bounds=np.array([best + price])))
+        boxes.unresolved += left
+        after(boxes)
+    boxes.drop_fathomed()
     return not boxes.unresolved

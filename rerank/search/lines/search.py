@@ -8,7 +8,7 @@ the search can stop after any of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,9 +125,15 @@ class LineSearch:
         self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
     ) -> Point:
         """Follow coordinates, then random and elite directions, until ``patience`` rounds bring nothing."""
-        climb = Climb(w, rounds, patience)
+        return self.finish(Climb(w, rounds, patience), features)
+
+    def finish(
+        self, climb: Climb, features: Indices | None = None, after: Callable[[], None] | None = None
+    ) -> Point:
+        """Follow a climb to its end, with a call after each line."""
         while self.step(climb, features) and not self.late:
-            pass
+            if after is not None:
+                after()
         self.state.remember([(climb.value, climb.w)])
         return climb.value, climb.w
 

@@ -56,7 +56,7 @@ class Waiting:
     screened: bool
     _open: deque[int] = field(default_factory=deque)
     _next: int = 0
-    _part: int = FIRST  # supports of a job
+    _part: int = 0  # supports of a job; 0 until the first
     _layout: Any = None
 
     def __post_init__(self) -> None:
@@ -82,6 +82,14 @@ class Waiting:
         self._open.clear()
         self._next = len(self.columns)
 
+    def place(self) -> tuple[int, int, list[int]]:
+        """How far screening is: the next support, supports of a job, and those left open."""
+        return self._next, self._part, list(self._open)
+
+    def go_on(self, place: tuple[int, int, list[int]]) -> None:
+        """Go on at a :meth:`place`."""
+        self._next, self._part, self._open = place[0], place[1], deque(place[2])
+
     def shares(self, limit: float, count: int) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
 
@@ -97,7 +105,7 @@ class Waiting:
             if self._layout is None:
                 self.screened = False
                 return []
-            self._part = int(np.clip(WORK / (MOST_BOXES * self._layout.idle.size), 1, FIRST))
+            self._part = self._part or int(np.clip(WORK / (MOST_BOXES * self._layout.idle.size), 1, FIRST))
         shares: list[tuple[Any, ...]] = []
         begin = self._next
         while begin < len(columns) and len(shares) < count:

@@ -1,0 +1,246 @@
+"""The state of a search as plain numbers: what one process stores, another goes on with, and takes the same steps.
+
+Weights and boxes are stored as they are.  Tables, layouts and groups of antiparallel pairs follow from the problem and
+are made anew; the groups have to come out as they were, because boxes name them by number.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.io.archive import cut
+from rerank.search.boxes.nodes import NodeBatch
+from rerank.search.jobs import MOST_SIDES
+from rerank.search.lines.search import Climb, State
+
+if TYPE_CHECKING:
+    from rerank.search.boxes.open import OpenBoxes
+    from rerank.search.loop import BranchAndBound
+    from rerank.search.run import Run
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+KINDS = {
+    "weights": "<f8", "points": "<f8", "unexplored": "<i8", "supports": "<i8", "sizes": "<i8", "sides": "<i8",
+    "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
+    "basis": "<f8", "splits": "<i8", "listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4",
+}  # fmt: skip
+"""Names of the arrays of a state, and types of their numbers."""
+
+NUMBERS = ("pushed", "named", "job", "boxes")
+"""Counters of :class:`OpenBoxes`."""
+
+
+def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
+    """A header of plain values and flat arrays, from which :func:`restore` makes the same state."""
+    boxes = run.boxes
+    # Before the search has begun only its first climb is under way.
+    lines, points = _stored_lines(loop.states if run.begun else [run.lines.state])
+    following, part, waiting = boxes.unexplored.place()
+    header = {
+        "begun": run.begun, "start_value": _hex(run.start_value), "value": _hex(boxes.value),
+        "has_weights": boxes.weights is not None, "cap": _hex(boxes.cap), "whitened": boxes.whitened,
+        **{name: int(getattr(boxes, name)) for name in NUMBERS},
+        "next_support": int(following), "supports_of_a_job": int(part),
+        "loop": {name: _hex(number) for name, number in loop.counters().items()},
+        "circuits": loop.circuits is not None, "lines": lines,
+    }  # fmt: skip
+    arrays = {
+        "weights": np.empty(0) if boxes.weights is None else boxes.weights,
+        "points": _joined(points, np.float64),
+        "unexplored": np.array(waiting, np.int64),
+        "splits": _joined(boxes.splits, np.int64),
+        "listed": np.array(sorted(boxes.listed), np.int64),
+        **_stored_batches(boxes),
+    }
+    return header, arrays
+
+
+def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
+    """Go on where :func:`stored` was called, with a run and a loop of the same problem and options.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        The state does not fit the problem, or is none.
+    """
+    boxes, d = run.boxes, run.problem.n_features
+    restored = _lines(header["lines"], arrays["points"].reshape(-1, d))
+    run.begun, run.start_value = bool(header["begun"]), _finite(header["start_value"])
+    if len(restored) != (len(loop.states) if run.begun else 1):
+        raise ValueError("it has another number of series of lines")
+    if run.begun:
+        loop.go_on(
+            {name: float.fromhex(text) for name, text in header["loop"].items()},
+            restored,
+            bool(header["circuits"]),
+        )
+    else:
+        run.lines.state = restored[0]
+    boxes.value, boxes.cap = _finite(header["value"]), float.fromhex(header["cap"])
+    boxes.weights = None
+    if header["has_weights"]:
+        boxes.weights = _checked(arrays["weights"], (d,))
+    for name in NUMBERS:
+        setattr(boxes, name, int(header[name]))
+    waiting, following = arrays["unexplored"], int(header["next_support"])
+    _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
+    boxes.unexplored.go_on((following, int(header["supports_of_a_job"]), waiting.tolist()))
+    splits = arrays["splits"].reshape(-1, 3)
+    boxes.splits, boxes.n_splits = [splits] if splits.size else [], len(splits)
+    boxes.listed = set(arrays["listed"].tolist())
+    _restore_batches(boxes, bool(header["whitened"]), arrays)
+
+
+# ---- boxes
+
+
+def _stored_batches(boxes: OpenBoxes) -> Arrays:
+    """Open batches, then the unresolved ones; ``pushed`` holds the numbers of the open ones."""
+    batches = [batch for _, _, batch in boxes.heap] + boxes.unresolved
+    # A proof names the groups of every support, the boxes to come only those of their own.
+    used = boxes.antiparallel if boxes.record else {batch.support for batch in batches}
+    grouped = sorted(s for s in used if s in boxes.antiparallel)
+    guides = [boxes.antiparallel[s].guide for s in grouped]
+    basis = boxes.basis(0) if boxes.whitened else None
+    return {
+        "supports": np.array([batch.support for batch in batches], np.int64),
+        "sizes": np.array([batch.bounds.size for batch in batches], np.int64),
+        "sides": np.array([batch.sides.shape[1] for batch in batches], np.int64),
+        "pushed": np.array([number for _, number, _ in boxes.heap], np.int64),
+        "centres": _joined((batch.centres for batch in batches), np.float64),
+        "halves": _joined((batch.halves for batch in batches), np.float64),
+        "bounds": _joined((batch.bounds for batch in batches), np.float64),
+        "names": _joined((batch.names for batch in batches), np.int64),
+        "chosen": _joined((batch.sides for batch in batches), np.int32),
+        "basis": np.empty(0) if basis is None else basis.ravel(),
+        "grouped": np.array(grouped, np.int64),
+        "guide_counts": np.array([guide.size for guide in guides], np.int64),
+        "guides": _joined(guides, np.int32),
+    }
+
+
+def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
+    """Put the batches back; everything that compiled code will use as a place in an array is checked."""
+    supports, sizes, sides = arrays["supports"], arrays["sizes"], arrays["sides"]
+    _within(supports, 0, len(boxes.columns) - 1)
+    _within(arrays["grouped"], 0, len(boxes.columns) - 1)
+    _within(sizes, 1, arrays["bounds"].size)
+    if not sizes.size == supports.size == sides.size >= arrays["pushed"].size:
+        raise ValueError("its batches of boxes do not fit together")
+    if not np.isin(sides, (0, MOST_SIDES)).all():
+        raise ValueError("its boxes have another number of sides")
+    _same_groups(boxes, arrays)
+    width = np.array([boxes.columns[s].size for s in supports.tolist()], np.int64)
+    parts = [
+        cut(_checked(arrays["centres"]), sizes * width), cut(_checked(arrays["halves"]), sizes * width),
+        cut(_checked(arrays["bounds"]), sizes), cut(arrays["names"], sizes), cut(arrays["chosen"], sizes * sides),
+    ]  # fmt: skip
+    batches = []
+    for s, n, k, m, c, h, bounds, names, chosen in zip(
+        supports.tolist(), sizes.tolist(), width.tolist(), sides.tolist(), *parts, strict=True
+    ):
+        _within(h, 0.0, np.inf)
+        known = boxes.antiparallel[s].count if s in boxes.antiparallel else 0
+        _within(chosen, -known, known)
+        batches.append(NodeBatch(s, c.reshape(n, k), h.reshape(n, k), bounds, names, chosen.reshape(n, m)))
+    open_ = arrays["pushed"].size
+    boxes.unresolved = batches[open_:]
+    boxes.heap = [
+        (-(batch.bound - boxes.prices[batch.support]), number, batch)
+        for number, batch in zip(arrays["pushed"].tolist(), batches[:open_], strict=True)
+    ]
+    heapq.heapify(boxes.heap)
+    boxes.whitened, boxes.bases = whitened, {}
+    if whitened:
+        # The basis may come out differently elsewhere, and boxes mean nothing in another one.
+        k = boxes.columns[0].size
+        boxes.bases[0] = _checked(arrays["basis"], (k, k)) if arrays["basis"].size else None
+
+
+def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
+    """Group the antiparallel pairs of the supports that were grouped, with the same numbers."""
+    for s, guide in zip(
+        arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True
+    ):
+        if not np.array_equal(boxes.grouped(s).guide, guide):
+            raise ValueError("its groups of pairs come out differently on this machine")
+
+
+# ---- lines
+
+
+def _stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Floats]]:
+    """Series of climbs as plain values, and their points one after the other."""
+    found, points = [], []
+    for state in states:
+        climb = state.climb
+        points += [w for _, w in state.elite]
+        if climb is not None:
+            points += [climb.w, *climb.queue]
+        if state.found is not None:
+            points.append(state.found)
+        found.append(
+            {
+                "rng": state.rng.bit_generator.state, "random_start": state.random_start,
+                "elite": [_hex(value) for value, _ in state.elite], "found": state.found is not None,
+                "climb": None if climb is None else [
+                    climb.rounds, climb.patience, climb.turn, climb.idle, len(climb.queue), _hex(climb.value),
+                    _hex(climb.before),
+                ],
+            }
+        )  # fmt: skip
+    return found, points
+
+
+def _lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[State]:
+    rows = list(_checked(points)[::-1])
+    return [_state(one, rows) for one in stored]
+
+
+def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
+    """One series of climbs; its points are taken from the end of ``rows``."""
+    state = State(np.random.default_rng(0), random_start=bool(stored["random_start"]))
+    state.rng.bit_generator.state = stored["rng"]
+    state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
+    if stored["climb"] is not None:
+        rounds, patience, turn, idle, directions, value, before = stored["climb"]
+        state.climb = Climb(rows.pop(), int(rounds), int(patience))
+        state.climb.turn, state.climb.idle = int(turn), int(idle)
+        state.climb.value, state.climb.before = float.fromhex(value), float.fromhex(before)
+        state.climb.queue = [rows.pop() for _ in range(directions)]
+    state.found = rows.pop() if stored["found"] else None
+    return state
+
+
+# ---- numbers
+
+
+def _hex(number: float) -> str:
+    return float(number).hex()
+
+
+def _finite(text: str) -> float:
+    return float(_checked(np.array(float.fromhex(text))))
+
+
+def _checked(array: Floats, shape: tuple[int, ...] | None = None) -> Floats:
+    """The array in this shape, if its numbers are finite."""
+    if not np.isfinite(array).all():
+        raise ValueError("a number is not finite")
+    return array if shape is None else array.reshape(shape)
+
+
+def _within(array: NDArray[Any], low: float, high: float) -> None:
+    if not ((array >= low) & (array <= high)).all():
+        raise ValueError("a number is not where it can be")
+
+
+def _joined(parts: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, kind), *(part.ravel() for part in parts)])
