@@ -74,6 +74,12 @@ def fit(
         Path | None,
         typer.Option(help="Where to write the search's proof, for verify --proof.", show_default=False),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to keep the state of the search; the same command goes on with it.", show_default=False
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     verbose: Annotated[
@@ -88,7 +94,7 @@ def fit(
     from rerank.reranker.files.document import save
     from rerank.reranker.settings import check
 
-    check_outputs(with_ideal(data), {"--model": model, "--proof": proof})
+    check_outputs(with_ideal(data), {"--model": model, "--proof": proof, "--checkpoint": checkpoint})
     table = read_data(
         data,
         label=label,
@@ -104,11 +110,13 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, thinning=thinning, proof=proof is not None, n_jobs=jobs, random_state=seed,
-        verbose=2 if verbose else 1,
+        gain=gain, thinning=thinning, proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
+        random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
+    if checkpoint is not None and checkpoint.exists():
+        say(f"The search goes on with {checkpoint}.")
     fit_table(est, table)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}

@@ -45,8 +45,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     first_stage : str, estimator or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"`` or
         any scikit-learn estimator. A fitted estimator is used as it is (wrap it in
-        ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row is a candidate; the
-        features may be the scores of several rankers.
+        ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row is a candidate.
     n_candidates : int, "auto" or None
         K, the number of rows of each list that are reranked; rows that share the score at the cut are reranked too.
         None is all rows. "auto" is all rows of lists of up to 2,000 rows, and of lists of any length if every place
@@ -81,6 +80,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof``. It can be saved and checked
         (``docs/proofs.md``). With correlated features the search takes longer then.
+    checkpoint : path or None
+        A file for the state of the search, from which the same fit goes on after its process has died.
     n_jobs : int or None
         Cores of the search and threads of HiGHS; None for 1, -1 for all.
     random_state : int, RandomState or None
@@ -99,14 +100,12 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
     threshold_ : float
-        Least first-stage score of the head; ``-inf`` if every row is in the head. After a fit on several lists it is
-        the score that as many training rows reach as there are rows in all heads. It only approximates the K best rows
-        of each list.
+        Least first-stage score of the head; ``-inf`` if every row is in the head. After a fit on several lists as many
+        training rows reach it as there are rows in all heads, which only approximates the K best rows of each list.
     reranks_ : bool
         False if the first stage is kept as it is.
     state_ : FittedState
-        The whole fitted state as one frozen object, which files store.
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+        All of this as one frozen object, which files store.
     """
 
     def __init__(
@@ -128,6 +127,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         pos_label: Any = None,
         thinning: float | None = None,
         proof: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -148,6 +148,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.pos_label = pos_label
         self.thinning = thinning
         self.proof = proof
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -214,8 +215,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.threshold_ = state.threshold
         self.reranks_ = state.reranks
         self.result_ = state.result
-        self.coef_ = state.coef
-        used = np.flatnonzero(self.coef_)
+        self.coef_, used = state.coef, np.flatnonzero(state.coef)
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
 

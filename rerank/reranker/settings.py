@@ -61,6 +61,7 @@ class Settings:
     proof: bool = False
     verbose: int = 0
     node_limit: int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
@@ -112,7 +113,22 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         proof=bool(options.get("proof", False)),
         verbose=_verbosity(options["verbose"]),
         node_limit=_count("node_limit", options.get("node_limit")),
+        checkpoint=_checkpoint(options.get("checkpoint"), options["solver"], bool(options["presolve"])),
     )
+
+
+def _checkpoint(path: Any, solver: str, presolve: bool) -> str | os.PathLike[str] | None:
+    """The path, if there is a search whose state it can hold."""
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise InputError(f"checkpoint is {path!r}; it must be None or the path of a file.")
+    if solver == "none" or (solver != "search" and not presolve):
+        what = "solver='none'" if solver == "none" else "presolve=False"
+        raise InputError(
+            f"checkpoint holds the state of a search, and with {what} there is none; leave one of them out."
+        )
+    return path
 
 
 def _verbosity(value: Any) -> int:

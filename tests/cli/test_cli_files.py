@@ -213,3 +213,21 @@ def test_a_proof_that_is_too_large_costs_no_model(folder, monkeypatch):
     done = fit("--proof", "p.proof")
     assert "No proof was written to p.proof: The proof cannot be written" in done.stderr
     assert Path("m.json").exists() and not Path("p.proof").exists()
+
+
+def test_a_command_goes_on_with_its_checkpoint(folder):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 4))
+    y = (X[:, 0] + rng.normal(size=100) > 0.5).astype(float)
+    write_csv("data.csv", Table(X, y, None, None, ("a", "b", "c", "d")), label="hit")
+    all_rows = ("--stat", "auc", "--candidates", 0)
+    first = fit(*all_rows, "--checkpoint", "c", "--node-limit", 1, code=3)
+    whole = answer(fit(*all_rows, "--json"))
+    done = fit(*all_rows, "--checkpoint", "c", "--json")
+    found = answer(done)
+    assert "goes on with c" in done.stderr and "goes on" not in first.stderr
+    assert [found[name] for name in ("status", "value", "bound", "nodes")] == [
+        whole[name] for name in ("status", "value", "bound", "nodes")
+    ]
+    assert "another problem" in fit("--checkpoint", "c", "--C", 0.5, code=2).stderr
+    assert "both read and written" in fit("--checkpoint", "data.csv", code=2).stderr

@@ -40,11 +40,24 @@ def grid() -> Problem:
     return problem_of(X, (score > np.quantile(score, 0.6)).astype(float), parse("auc"), C=0.002, max_features=4)
 
 
+def corrected() -> Problem:
+    """A given score in the first column, and corrections of it."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    score = X[:, 0] + 0.6 * X[:, 1:] @ rng.normal(size=4) + rng.normal(size=60)
+    ends = np.array([1.0, -1.0, -1.0, -1.0, -1.0]), np.ones(5)
+    return problem_of(
+        X, (score > np.quantile(score, 0.65)).astype(float), parse("mrr"), low=np.zeros(5), high=X.std(axis=0),
+        limits=ends,
+    )  # fmt: skip
+
+
 KINDS: dict[str, tuple[Callable[[], Problem], dict[str, Any]]] = {
     "pairs": (lambda: noisy_problem(60, 5, "mrr", 0.35, 0), {}),
     "signs": (lambda: noisy_problem(60, 5, "auc", 0.35, 0, signs=[1, -1, 0, 0, 1]), {}),
     "whitened": (lambda: correlated(5, 0.97, "auc"), {}),
     "rows": (lambda: noisy_problem(1500, 4, "dcg@20", 0.1, 0), {}),
+    "anchored": (corrected, {}),
     "price": (lambda: noisy_problem(60, 9, "auc", 0.35, 2, C=0.01, max_features=4), {}),
     "screened": (lambda: noisy_problem(100, 14, "mrr", 0.35, 2, max_features=3), {}),
     "sides": (grid, {"proof": True}),
@@ -100,8 +113,10 @@ def test_a_search_that_time_ends_closes_later_at_the_same_value(tmp_path: Path) 
     whole, found, parts = answer(problem), None, 0
     while found is None or not found.closed:
         found, parts = answer(problem, checkpoint=tmp_path / "c", time_limit=0.04), parts + 1
-        assert found.value <= whole.value <= found.bound + 1e-12
-    assert parts > 1 and (found.value, found.bound) == (whole.value, whole.bound)
+        assert found.value <= whole.value + 1e-12 and whole.value <= found.bound + 1e-12
+    # Other steps may end at another place of the same value, and add up its terms in another order.
+    assert parts > 1 and found.value == pytest.approx(whole.value, rel=1e-14)
+    assert found.bound == pytest.approx(whole.bound, rel=1e-14)
 
 
 def test_ctrl_c_keeps_the_round_before_it(tmp_path: Path) -> None:

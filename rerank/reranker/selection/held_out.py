@@ -118,7 +118,7 @@ def _run(
     held = _rows_of(data, split.test)
     statistic = parse(base.stat)
     with _naming(f"the training rows of {name}"):
-        own = clone(base).set_params(pos_label=None)  # the labels of the folds are grades already
+        own = clone(base).set_params(pos_label=None, checkpoint=None)  # the folds' labels are grades already
         part = _rows_of(data, split.train)
         given: dict[str, Any] = {
             "qid": part.qid,

@@ -35,7 +35,8 @@ class RerankerCV(GradedTags, BaseEstimator):
     Parameters
     ----------
     reranker : Reranker, optional
-        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted.
+        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its checkpoint is for the last fit,
+        on all rows.
     grid : mapping of str to sequence, or sequence of such mappings, optional
         Values of the reranker's parameters. By default the automatic margin and margins of .05 and .15, each with and
         without thinning to .8 (without it only for AUC, which thinning does not change).

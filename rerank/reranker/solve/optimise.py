@@ -137,6 +137,7 @@ def _searched(
             proof=settings.proof,
             progress=show,
             node_limit=settings.node_limit,
+            checkpoint=settings.checkpoint,
         )
     if settings.verbose > 1:
         printed("search ends")(Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes)))
