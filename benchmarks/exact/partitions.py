@@ -73,11 +73,12 @@ def measure(path: Path, jobs: int) -> dict[str, object]:
     times, cpu = [time.perf_counter()], time.process_time()
     with Workers(jobs) as workers:
         reduced = anchored_problem(parts, parse("precision@1000"), LIMITS, epsilon=1e-9, run=workers.run)
-        times.append(time.perf_counter())
-        found = solve(reduced.problem, n_jobs=jobs)
-        times.append(time.perf_counter())
+    times.append(time.perf_counter())
+    found = solve(reduced.problem, n_jobs=jobs)
+    times.append(time.perf_counter())
+    with Workers(jobs) as workers:
         near = at_weights(parts, reduced, found.weights, run=workers.run)
-        value = float(certify(near.problem, found.weights).value)
+    value = float(certify(near.problem, found.weights).value)
     times.append(time.perf_counter())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return {
