@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rerank.search.boxes.vertices import Exact
     from rerank.search.circuits import Circuits
     from rerank.search.lines.search import LineSearch, State
-    from rerank.search.rows.lines import RowValues
+    from rerank.search.rows.exact import RowExact
     from rerank.search.workers import Workers
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class BranchAndBound:
     Parameters
     ----------
     boxes : OpenBoxes
-    exact : Exact or RowValues
+    exact : Exact or RowExact
         What is known of the boxes that are too small to split.
     offer : callable
         Called with the points found by lines and by exact arithmetic.
@@ -71,7 +71,7 @@ class BranchAndBound:
     """
 
     boxes: OpenBoxes
-    exact: Exact | RowValues
+    exact: Exact | RowExact
     offer: Callable[[Floats], None]
     workers: Workers
     node_limit: int | None = None

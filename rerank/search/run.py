@@ -19,7 +19,8 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import Climb, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
-from rerank.search.rows.lines import FEW_LISTS, RowLines, RowValues
+from rerank.search.rows.exact import RowExact
+from rerank.search.rows.lines import FEW_LISTS, RowLines
 from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
 from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
 from rerank.search.supports.subsets import supports
@@ -53,14 +54,14 @@ class Run:
         self.began = time.perf_counter()
         self.domain = Domain.of(problem)
         self.tables: Tables | RowTables
-        self.exact: Exact | RowValues
+        self.exact: Exact | RowExact
         self.lines: LineSearch
         row_lines = not self.limited and lines_by_rows(problem)
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state)
-            self.exact = RowValues(self.lines)
+            self.exact = RowExact(problem, self.lines, self.domain)
         if proof or not (row_lines and by_rows(problem)):
             self.tables = tables(problem, affordable_pairs(problem, workers))
             if (self.domain.scale != 1).any():

@@ -15,13 +15,14 @@ from rerank.search import run, sizes, solve
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
 from rerank.search.rows import workspace
+from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
 from rerank.search.rows.unit import above, largest
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem, surface
 from tests.oracles.comparisons import check_search
-from tests.oracles.oracle import objective_at
+from tests.oracles.oracle import objective_at, optimum
 
 SEEDS = st.integers(0, 10**6)
 
@@ -184,3 +185,22 @@ def test_equal_rows_of_both_kinds_are_lost_pairs(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(workspace, "MOST_REFINED", 3)  # no room to form pairs
     problem = unlimited(7, n_max=9, d_max=2)
     assert check_search(problem).failures == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_a_point_is_worth_by_rows_what_it_is_in_rationals(seed: int) -> None:
+    problem = unlimited(seed, n_max=14, d_max=3)
+    domain = Domain.of(problem)
+    exact = RowExact(problem, RowLines(rows_of(problem), domain), domain)
+    for w in surface(np.random.default_rng(seed), problem, 6):
+        here = float(objective_at(problem, w))
+        assert exact.lines.tables.to_value(exact.value(w / domain.scale)) == pytest.approx(here, rel=1e-12, abs=1e-12)
+
+
+def test_boxes_that_are_too_small_to_split_are_decided_in_rationals(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = draw(150, n_max=11).problem  # rows that differ by some 1e-12
+    best = solve(problem, n_jobs=1)
+    assert best.closed and best.value == pytest.approx(float(optimum(problem).value))
+    monkeypatch.setattr(RowExact, "largest", lambda *box: None)
+    assert not solve(problem, n_jobs=1, time_limit=1.0).closed

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rerank.problem import Problem
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.domain import Domain
-    from rerank.search.rows.lines import RowValues
+    from rerank.search.rows.exact import RowExact
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -189,7 +189,7 @@ def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
 
 def fathom_unresolved(
     boxes: OpenBoxes,
-    exact: Exact | RowValues,
+    exact: Exact | RowExact,
     offer: Callable[[Floats], None],
     after: Callable[[OpenBoxes], None] = lambda boxes: None,
 ) -> bool:

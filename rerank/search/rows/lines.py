@@ -60,17 +60,17 @@ class RowLines(LineSearch):
         # The value at the point as it is rounded, which is what counts.
         return self.value(out), out
 
-    def value(self, w: Floats) -> float:
-        """Value of a point in the tables' unit; pairs within rounding of the margin count as lost."""
-        return self._worth(self.tables.rows @ w, self.domain.norm(w))
+    def value(self, w: Floats, sign: float = 1.0) -> float:
+        """Value of a point in the tables' unit; pairs within rounding of the margin are lost, or won for sign -1."""
+        return self._worth(self.tables.rows @ w, self.domain.norm(w), sign)
 
-    def _worth(self, scores: Floats, norm: float) -> float:
+    def _worth(self, scores: Floats, norm: float, sign: float = 1.0) -> float:
         from rerank.search.rows.unit import total_worth
         from rerank.search.rows.workspace import instance
 
         t = self.tables
         levels, scratch = self._arrays()
-        margin = t.epsilon * norm + t.tolerance * max(norm, 1.0)
+        margin = t.epsilon * norm + sign * t.tolerance * max(norm, 1.0)
         return float(total_worth(instance(t), levels, scores, margin, scratch))
 
     def _arrays(self) -> tuple[Levels, Scratch]:
@@ -118,20 +118,6 @@ class RowLines(LineSearch):
                         best, at = value, float(tau)
             width *= 0.2
         return best, 1.0, at
-
-
-@dataclass(frozen=True, eq=False)
-class RowValues:
-    """Values of points; the counterpart of :class:`rerank.search.boxes.vertices.Exact`."""
-
-    lines: RowLines
-
-    def value(self, w: Floats) -> float:
-        """Value of ``w`` in the tables' unit; pairs within rounding of the margin count as lost."""
-        return self.lines.value(w)
-
-    def largest(self, features: Indices, centre: Floats, half: Floats) -> None:
-        """No vertices are listed: boxes too small to split stay open."""
 
 
 def lines_on(
