@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rerank.certificate import load_proof, proof_file, save_proof, verify_proof
 from rerank.certificate.proof_file import FORM
 from rerank.errors import InputError
+from rerank.io import archive as archive_module
 from rerank.io.archive import HEADER
 from rerank.problem import problem_of
 from rerank.problem.proof import COORDINATE, LEAF, LINE, Proof
@@ -302,16 +303,23 @@ def test_each_limit_is_the_last_that_is_read(path, monkeypatch, name):
     with zipfile.ZipFile(path) as archive:
         size = {
             "MOST_BYTES": sum(
-                header(path)["lengths"][array] * np.dtype(kind).itemsize for array, kind in ARRAYS.items()
+                header(path)["lengths"][array] * np.dtype(kind).itemsize for array, kind in FORM.kinds.items()
             ),
             "MOST_SUPPORTS": len(example().supports),
             "MOST_DIRECTORY": int.from_bytes(body[-10:-6], "little"),
             "MOST_HEADER": archive.getinfo(HEADER).file_size,
         }[name]
-    monkeypatch.setattr(proof_file, name, size)
+    set_limit(monkeypatch, name, size)
     assert same(load_proof(path), example())
-    monkeypatch.setattr(proof_file, name, size - 1)
+    set_limit(monkeypatch, name, size - 1)
     refused(path)
+
+
+def set_limit(monkeypatch, name, size):
+    if name == "MOST_BYTES":
+        monkeypatch.setattr(proof_file, "FORM", replace(FORM, most_bytes=size))
+    else:
+        monkeypatch.setattr(proof_file if name == "MOST_SUPPORTS" else archive_module, name, size)
 
 
 def test_more_lines_than_supports_may_be_are_refused_too(path, monkeypatch):
@@ -319,7 +327,7 @@ def test_more_lines_than_supports_may_be_are_refused_too(path, monkeypatch):
     monkeypatch.setattr(proof_file, "MOST_SUPPORTS", 3)
     stated = header(path)
     stated["lengths"]["line_counts"] = 4
-    rewritten(path, header=json.dumps(stated).encode())
+    rewritten(path, header=json.dumps(stated).encode(), line_counts=as_npy(np.zeros(4, "<i4")))
     assert "more than 3 supports" in refused(path)
 
 
@@ -334,16 +342,16 @@ def test_more_lines_than_supports_may_be_are_refused_too(path, monkeypatch):
     ],
 )
 def test_what_goes_wrong_on_the_way_is_one_sentence(path, monkeypatch, error, sentence):
-    def failing(archive):
+    def failing(archive, form):
         raise error
 
-    monkeypatch.setattr(proof_file, "_read", failing)
+    monkeypatch.setattr(archive_module, "_read", failing)
     assert sentence in refused(path)
 
 
 def test_an_entry_as_long_as_its_array_may_be_is_read_and_a_longer_one_is_not(path):
     """The header of an array takes at most 1,024 bytes beside its numbers."""
-    kind, numbers = ARRAYS["codes"], example().codes
+    kind, numbers = FORM.kinds["codes"], example().codes
     plain = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({numbers.size},), }}"
     for extra, read in ((0, True), (1, False)):
         head = plain.ljust(1024 - 10 - 1 + extra) + "\n"
