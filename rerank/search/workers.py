@@ -2,10 +2,14 @@
 
 The kernels hold no lock of the interpreter, so threads share the tables and start at once.  A backend that the
 caller set with :func:`joblib.parallel_config` (processes, Ray, Dask) is used instead.
+
+The first argument of every job is what all jobs read: tables, or a layout of them.  It goes to each process once: on
+one machine as files that joblib maps into memory, on Ray through its object store.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +23,12 @@ if TYPE_CHECKING:
     from joblib import Parallel
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
+
+MAPPED = 16_000
+"""Bytes from which joblib maps an array instead of sending it with each job."""
+
+MOST_FETCHED = 2
+"""Objects that a process on Ray keeps: the tables and the layout of one search."""
 
 
 class Workers:
@@ -39,6 +49,7 @@ class Workers:
         self._joblib: Parallel | None = None
         self._configured: int | None = None
         self._started = False
+        self._sent: dict[int, tuple[Any, Any]] | None = None  # on Ray: what was put into the store, and references
         # Without joblib imported nobody has configured it, and to import it takes a tenth of a second.
         if n_jobs != 1 and "joblib" in sys.modules:
             from joblib import Parallel
@@ -46,7 +57,12 @@ class Workers:
 
             backend, self._configured = get_active_backend(prefer="threads")
             if not isinstance(backend, ThreadingBackend):
-                self._joblib = Parallel(n_jobs=n_jobs, prefer="threads")
+                # Mapped copy-on-write: the kernels are compiled for arrays that may be written.  One job at a time:
+                # rounds are short, and jobs that joblib puts together would leave workers without one.
+                self._joblib = Parallel(
+                    n_jobs=n_jobs, prefer="threads", max_nbytes=MAPPED, mmap_mode="c", batch_size=1
+                )
+                self._sent = {} if type(backend).__module__.startswith("ray.") else None
 
     @property
     def count(self) -> int:
@@ -71,6 +87,7 @@ class Workers:
             self._threads.shutdown(wait=True, cancel_futures=True)
         self._threads = None
         self._started = False
+        self._sent = None if self._sent is None else {}
         self._stack.close()
 
     def run(self, jobs: Sequence[Job], alone: bool = False) -> list[Any]:
@@ -83,7 +100,8 @@ class Workers:
         if not alone and self._joblib is not None:
             from joblib import delayed
 
-            return list(self._joblib(delayed(function)(*given) for function, given in jobs))
+            sent = [job if self._sent is None else self._by_reference(*job) for job in jobs]
+            return list(self._joblib(delayed(function)(*given) for function, given in sent))
         if alone or self._threads is None:
             return [_unless_stopped(job) for job in jobs]
         pool = self._threads
@@ -94,6 +112,16 @@ class Workers:
             for future in waiting:
                 future.cancel()
 
+    def _by_reference(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Job:
+        """The job with a reference to Ray's object store in place of its first argument."""
+        import ray
+
+        assert self._sent is not None
+        shared = given[0]
+        if id(shared) not in self._sent:
+            self._sent[id(shared)] = shared, ray.put(shared)
+        return _with_fetched, (function, self._sent[id(shared)][1], *given[1:])
+
     def _start(self) -> None:
         """Joblib's own threads poll every hundredth of a second, as long as a round lasts; ours wake up at once."""
         self._started = True
@@ -101,6 +129,22 @@ class Workers:
             self._stack.enter_context(self._joblib)
         elif self.count > 1:
             self._threads = ThreadPoolExecutor(self.count, thread_name_prefix="rerank")
+
+
+_fetched: dict[str, Any] = {}  # of a process on Ray: the objects of the last search
+
+
+def _with_fetched(function: Callable[..., Any], reference: Any, *given: Any) -> Any:
+    """Call a function on a process of Ray, with what a reference stands for."""
+    key = reference.hex()
+    if key not in _fetched:
+        import ray
+
+        if len(_fetched) >= MOST_FETCHED:
+            _fetched.clear()
+        # Ray gives arrays that must not be written; one copy for the process saves one for each job.
+        _fetched[key] = copy.deepcopy(ray.get(reference))
+    return function(_fetched[key], *given)
 
 
 def _unless_stopped(job: Job) -> Any:

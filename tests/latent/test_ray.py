@@ -3,6 +3,7 @@
 import os
 import signal
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from rerank.errors import InputError, SolverError
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
+from rerank.search import solve
 from tests.cases.latent import clustered_log
+from tests.cases.search import noisy_problem
 from tests.latent.test_checkpoint import same
 
 ray = pytest.importorskip("ray")
@@ -182,3 +185,16 @@ def test_a_cluster_with_an_address_is_joined_and_left(monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS")
     assert ray_cluster.connect(2**20, 2)
     assert "num_cpus" not in asked[0] and asked[1]["num_cpus"] == 2 and not asked[1]["include_dashboard"]
+
+
+def test_a_search_whose_jobs_go_to_ray_takes_the_same_steps():
+    """Here because this file has started a Ray; see rerank/search/workers.py."""
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    problem = noisy_problem(60, 6, "mrr", 0.35, 0)
+    here = solve(problem, time_limit=None, n_jobs=1)
+    with joblib.parallel_config("ray", n_jobs=2):
+        there = solve(problem, time_limit=None)
+    assert (there.value, there.bound, there.boxes) == (here.value, here.bound, here.boxes)
+    assert there.closed and np.array_equal(there.weights, here.weights)

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.exact.scaling import megabytes, two_workers
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, problem_of
 from rerank.search import Progress, SearchResult, solve
 from rerank.statistics import parse
 from tests.cases.instances import draw
-from tests.cases.search import drawn_lists, noisy_problem, surface
+from tests.cases.search import noisy_problem, surface
 from tests.oracles.oracle import objective_at, optimum
 
 SEEDS = st.integers(0, 10**6)
@@ -148,14 +149,14 @@ def test_processes_give_the_same_answer() -> None:
     assert np.array_equal(there.weights, here.weights)
 
 
-def test_processes_take_arrays_that_joblib_maps_read_only() -> None:
-    problem = drawn_lists(2, 150, 40, 4, "ndcg@10")
-    assert (
-        sum(u.positive.size * u.negative.size for u in problem.units) * 4 * 8 > 2**20
-    )  # above joblib's limit
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        found = solve(problem, time_limit=2.0)
-    assert found.value <= found.bound and found.boxes > 0
+def test_tables_go_to_a_process_once_and_not_with_each_job() -> None:
+    problem = noisy_problem(500, 4, "auc", 0.35, 0)
+    here = solve(problem, time_limit=None, n_jobs=1, node_limit=20_000)
+    with two_workers("processes") as counted:
+        there = solve(problem, time_limit=None, node_limit=20_000)
+    assert megabytes(problem) > 2 and len(counted) >= 16 and max(counted) < 50_000
+    assert (there.value, there.bound, there.boxes) == (here.value, here.bound, here.boxes)
+    assert np.array_equal(there.weights, here.weights)
 
 
 @pytest.mark.parametrize("statistic", ["auc", "dcg", "mrr", "ndcg@5"])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import joblib
+import numpy as np
 import pytest
 
 from rerank.search.workers import Workers
@@ -41,6 +45,42 @@ def test_the_callers_configuration_is_followed() -> None:
         assert os.getpid() not in {pid for _, pid, _ in workers.run([(place, (i,)) for i in range(4)])}
     with joblib.parallel_config(n_jobs=1), Workers(None) as workers:
         assert {name for _, _, name in workers.run([(place, (i,)) for i in range(3)])} == {"MainThread"}
+
+
+def filled(table: np.ndarray, i: int) -> float:
+    table[:] += i  # what is fetched may be written
+    return float(table.sum())
+
+
+def test_on_ray_the_first_argument_is_sent_once_and_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Store:
+        """Ray's object store: arrays come out read-only."""
+
+        stored: list[np.ndarray] = []
+        fetched = 0
+
+        def put(self, table: np.ndarray) -> Any:
+            self.stored.append(table.copy())
+            self.stored[-1].flags.writeable = False
+            name = str(len(self.stored))
+            return SimpleNamespace(hex=lambda: name)
+
+        def get(self, reference: Any) -> np.ndarray:
+            self.fetched += 1
+            return self.stored[int(reference.hex()) - 1]
+
+    store = Store()
+    monkeypatch.setitem(sys.modules, "ray", store)
+    with Workers(1) as workers:
+        workers._sent = {}
+        tables = [np.zeros(3), np.ones(3), np.full(3, 2.0)]
+        for _ in range(2):
+            jobs = [workers._by_reference(filled, (table, i)) for table in tables for i in (1, 2)]
+            found = [function(*given) for function, given in jobs]
+            assert len(store.stored) == 3
+    # Two objects stay in a process: for the third the others go, and are fetched anew when they come again.
+    assert found[:2] == [3.0, 9.0] and store.fetched == 6
+    assert not workers._sent
 
 
 def fail(i: int) -> None:
