@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from benchmarks.trust.limits import excess, processor_clock, table
 from rerank import Reranker, RerankerCV
-from rerank.errors import InputError
+from rerank.errors import InputError, SolverError
 
 SHAPES = {
     "many pairs": ({"rows": 1000, "features": 50}, {"solver": "search", "first_stage": None}),
@@ -101,3 +101,20 @@ def test_a_program_that_takes_too_long_to_build_is_left_out():
     est = fitted({"rows": 300, "features": 6}, SHAPES["a program too large to build"][1], time_limit=2.0)
     assert any("was not built" in note for note in est.result_.notes)
     assert est.result_.certificate is not None and est.result_.bound_source == "ideal"
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "options", "note"),
+    [(6, 16, {}, "stands without a second opinion"), (12, 24, {"node_limit": 1}, "The program brought nothing")],
+)
+def test_a_solver_that_fails_takes_nothing_away(monkeypatch, d, n, options, note):
+    def failing(*args, **kwargs):
+        raise SolverError("The licence has expired.")
+
+    X, y, _ = table(60, d)
+    plain = Reranker("auc", n_candidates=n, solver="search", epsilon=1e-4, **options).fit(X, y).result_
+    monkeypatch.setattr("rerank.reranker.solve.by_program.run", failing)
+    est = Reranker("auc", n_candidates=n, solver="highs", **options).fit(X, y)
+    assert any(f"{note}: The licence has expired." in one for one in est.result_.notes)
+    assert est.result_.bound_source == "search" and est.result_.bound >= est.result_.value
+    assert (est.result_.status == "optimal") == (plain.status == "optimal") == (not options)

@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
+from rerank.reranker.files.refit import refitted
 from rerank.reranker.files.verify import verify
 from tests.cases.models import CASES, PROVED, fitted, noisy, surviving
 from tests.cases.mutants import signed
@@ -219,3 +220,34 @@ def test_columns_and_labels_have_to_be_those_of_the_fit():
         verify(doc, replace(given, X=given.X[:, :2]))
     with pytest.raises(InputError):
         verify(doc, replace(given, y=given.y + 3))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_head_of_equal_rows():
+    """Six rows tie above all others, so that no column varies among the rows to be ordered."""
+    X = np.concatenate([np.ones(6), np.zeros(14)])[:, None]
+    y = np.array([1.0, 1, 0, 1, 0, 1, *[0] * 13, 1])
+    est = Reranker("dcg@3", n_candidates=4, solver="search").fit(X, y)
+    assert est.result_.status == "nothing_to_reorder" and est.result_.shortlist.n_tied == 2
+    doc, given = document(est.state_), Table(X, y, None, None, est.state_.feature_names)
+    report = verify(doc, given)
+    assert report.holds and "epsilon" in {one.name for one in report.not_looked_at}
+    assert not verify(replace(doc, data_sha256="0" * 64), given).holds
+    with pytest.raises(InputError, match="cannot be used"):
+        verify(replace(doc, features=np.array([0])), given)
+    for status in ("nothing_to_find", "optimal", "feasible"):
+        assert not verify(replace(doc, result={**doc.result, "status": status}), given).holds
+    # A fitted model whose head ties on another table, and the reverse.
+    other, _ = fitted("shortlist")
+    wide = Table(np.ones((20, 3)) * X, y, None, None, other.state_.feature_names)
+    assert not verify(document(other.state_), wide).holds
+
+
+def test_a_table_without_labels_or_of_other_rows_states_no_problem():
+    est, given = fitted("shortlist")
+    doc = document(est.state_)
+    with pytest.raises(InputError, match="no labels"):
+        refitted(doc, replace(given, y=None), "m.json")
+    with pytest.raises(InputError, match="not the one m.json was fitted on"):
+        refitted(doc, replace(given, X=2 * given.X), "m.json")
+    assert refitted(doc, given, "m.json").training.problem is not None

@@ -1,0 +1,121 @@
+"""What a person reads: remarks of a fit, sentences for wrong arguments, and exit codes."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+from rerank.cli.common import guarded
+from rerank.errors import CertificateError, InputError, SolverError
+from rerank.io import Table, write_csv
+from tests.cli.test_cli import answer, fit, folder, noisy, run  # noqa: F401
+
+
+def written(name, X, y, qid=None):
+    names = tuple(f"c{j}" for j in range(X.shape[1]))
+    write_csv(name, Table(X, y, qid, None, names), label="hit")
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def test_a_fit_says_what_it_left_out_and_who_shares_a_score(folder):  # noqa: F811
+    X, y = noisy(0)
+    X = np.hstack([X, np.ones((len(X), 1))])
+    X[25:], y[25:40] = X[:25], y[:15]  # the others have another label than their twin
+    written("twins.csv", X, y)
+    said = words(fit(data="twins.csv", code=None).stderr + fit(data="twins.csv", code=None).stdout)
+    assert "Constant on the shortlist and left out: c3." in said
+    assert "repeat an earlier one" in said and "of them with another gain" in said
+    assert "share the score at the cut" in words("".join(odd_cut()))
+
+
+def odd_cut():
+    """Twins have equal scores, so that of two neighbouring cuts one parts a pair."""
+    for count in (19, 20):
+        done = fit("--candidates", count, data="twins.csv", code=None)
+        yield done.stderr + done.stdout
+
+
+def test_lists_without_anything_to_order_are_counted(folder):  # noqa: F811
+    X, y = noisy(1)
+    qid = np.array([f"q{i // 10}" for i in range(len(y))], dtype=object)
+    y[:10] = 0
+    written("lists.csv", X, y, qid)
+    done = fit("--qid", "qid", data="lists.csv", code=None)
+    assert "1 list(s) hold nothing to order" in words(done.stderr + done.stdout)
+
+
+def test_a_bound_of_a_solver_is_on_its_word(folder):  # noqa: F811
+    done = run(
+        "fit", "data.csv", "--label", "hit", "--model", "m.json", "--candidates", 12, "--solver", "highs",
+        "--formulation", "mixed", "--no-presolve", "--stat", "dcg@5", "--time-limit", 20, code=None,
+    )  # fmt: skip
+    assert "on the word of" in words(done.stdout)
+
+
+def test_a_solution_is_taken_in_with_a_report(folder):  # noqa: F811
+    fit("--candidates", 8)
+    run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed")
+    assert run("solve", "p.mps", "--solver", "highs").exit_code == 0
+    done = run("import", "p.mps", "p.sol", "--model", "n.json")
+    assert "value" in done.stdout and "Written to n.json" in done.stderr
+    done = run("import", "p.mps", "p.sol", "--model", "o.json", "--dialect", "cbc", code=2)
+    assert not Path("o.json").exists() and done.stderr.startswith("rerank: ")
+
+
+def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
+    for where in ("a", "b"):
+        Path(where).mkdir()
+        Path(where, "bm25.run").write_text("q1 Q0 d1 1 2.0 bm25\nq1 Q0 d2 2 1.0 bm25\n")
+    for sources, sentence in (
+        (["a/bm25.run", "data.csv"], "data.csv is no TREC run"),
+        (["data.csv", "data.csv"], "2 tables were given"),
+        (["a/bm25.run", "b/bm25.run"], "the same file name"),
+        ([], "at least one file to read"),
+    ):
+        assert sentence in words(run("convert", *sources, "out.csv", code=2).stderr)
+        assert not Path("out.csv").exists()
+    body = answer(run("convert", "data.csv", "out.csv", "--label", "hit", "--json"))
+    assert body == {"written": "out.csv", "n_rows": 50, "n_features": 3}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (KeyboardInterrupt(), 130, "Stopped before there was a result"),
+        (MemoryError(), 2, "not enough memory"),
+        (InputError("This cannot be used."), 2, "This cannot be used."),
+        (SolverError("It failed."), 4, "It failed."),
+        (CertificateError("It is contradicted."), 5, "It is contradicted."),
+    ],
+)
+def test_each_way_to_end_has_its_exit_code(capsys, error, code, sentence):
+    @guarded
+    def command():
+        raise error
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == code and sentence in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(monkeypatch):
+    class Closed:
+        closed = False
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+
+    @guarded
+    def command():
+        raise BrokenPipeError
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 0 and sys.stderr.closed
