@@ -63,9 +63,7 @@ class Run:
             self.lines = RowLines(self.tables, self.domain, random_state)
             self.exact = RowExact(problem, self.lines, self.domain)
         if proof or not (row_lines and by_rows(problem)):
-            self.tables = tables(problem, affordable_pairs(problem, workers))
-            if (self.domain.scale != 1).any():
-                np.multiply(self.tables.pairs, self.domain.scale[:, None], out=self.tables.pairs)
+            self.tables = tables(problem, affordable_pairs(problem, workers), self.domain.scale)
             self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:
                 self.lines = LineSearch(self.tables, self.domain, random_state)

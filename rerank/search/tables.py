@@ -41,8 +41,7 @@ class Tables:
     coef_start, coef
         What the places of each binary list earn, best place first; trailing zeros are left out.
     linear : bool
-        Whether a place earns a constant amount more than the next (AUC): then only the number of lost
-        pairs matters.
+        Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
     loss : float64 (P,)
         Linear problems: what losing the pair costs, in units of ``grain``.
     grain : float
@@ -154,8 +153,11 @@ def tolerance(problem: Problem) -> float:
     return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 + anchored
 
 
-def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
-    """Flatten a problem; pairs of one item with equal rows are merged.  ``parts`` are those of :func:`pairs_of`."""
+def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
+    """Flatten a problem; pairs of one item with equal rows are merged.
+
+    ``parts`` are those of :func:`pairs_of`; columns are multiplied by ``scale``, so that points are coordinates.
+    """
     parts = pairs_of(problem) if parts is None else parts
     thresholds = [q.thresholds() for q in problem.lists]
     # Slots: item by item, thresholds of one item in a row.
@@ -185,8 +187,11 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None) -> Tables:
         unit_of[s] = u
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
     above, beneath = np.concatenate(uppers), np.concatenate(lowers)
+    pairs = _differences(problem.scaled, above, beneath)
+    if scale is not None:
+        pairs *= scale[:, None]
     flat = Tables(
-        pairs=_differences(problem.scaled, above, beneath),
+        pairs=pairs,
         slot=np.concatenate(slot),
         span=np.concatenate(span),
         multiplicity=np.concatenate(multiplicity),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
 from rerank.search.boxes.antiparallel import NO_GROUPS
+from rerank.search.boxes.vertices import Exact
+from rerank.search.domain import Domain
 from rerank.search.tables import Tables, tables
 from rerank.search.warm import is_compiled
 from rerank.statistics import parse
@@ -18,7 +21,9 @@ Floats = NDArray[np.float64]
 
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
-__all__ = ["drawn_lists", "instance_of", "noisy_problem", "slow_margin", "slow_unit", "surface", "tables"]
+__all__ = [
+    "drawn_lists", "exact_objective", "instance_of", "noisy_problem", "slow_margin", "slow_unit", "surface", "tables",
+]  # fmt: skip
 
 
 def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:
@@ -33,6 +38,14 @@ def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:
         row[order[problem.max_features or d :]] = 0.0
     top = np.abs(w).max(axis=1)
     return w[top > 0] / top[top > 0, None] + 0.0
+
+
+def exact_objective(problem: Problem, t: Tables | None = None) -> Callable[[Floats], float]:
+    """Value minus price of weights, every pair decided in rationals by the search's own arithmetic."""
+    domain = Domain.of(problem)
+    t = tables(problem, scale=domain.scale) if t is None else t
+    exact = Exact(problem, t, domain)
+    return lambda w: t.to_value(exact.value(w / domain.scale)) - problem.C * np.count_nonzero(w)
 
 
 def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **options: Any) -> Problem:

@@ -64,9 +64,7 @@ class RowExact:
         if sum(unit.positive.size * unit.negative.size for unit in problem.units) > MOST_PAIRS:
             return None
         # The rows that are left out earn nothing, so the constant is that of the whole lists.
-        small = tables(problem)
-        np.multiply(small.pairs, self.domain.scale[:, None], out=small.pairs)
-        return Exact(problem, small, self.domain)
+        return Exact(problem, tables(problem, scale=self.domain.scale), self.domain)
 
 
 def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> RankedList:
