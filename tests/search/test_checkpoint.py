@@ -237,6 +237,7 @@ def test_paths_that_cannot_be_used_are_refused_before_the_search(tmp_path: Path)
 
 
 def test_a_damaged_file_is_refused_or_unharmed(stopped: tuple[Problem, bytes], tmp_path: Path) -> None:
+    """Beside ``tests.cases.fuzz``: what goes on gives the same bits."""
     problem, body = stopped
     path, rng, said = tmp_path / "c", np.random.default_rng(0), 0
     whole = answer(problem, proof=True)
