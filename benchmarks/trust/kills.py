@@ -22,7 +22,7 @@ from benchmarks.exact.data import noisy_problem
 from benchmarks.frames import correlated
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.errors import InputError
-from rerank.io.archive import read_archive
+from rerank.io.archive import read_archive, refusing
 from rerank.problem import Problem
 from rerank.search import Progress, SearchResult, checkpoint, compile_kernels, solve
 
@@ -115,9 +115,13 @@ def _killed_after(kind: str, path: Path, every: float, seconds: float) -> list[f
 def judged(kind: str, path: Path, reached: list[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is wrong with what a killed search left, and what was seen."""
     bad, kept, begun = [], 0.0, False
-    if path.exists():  # else the search had not begun
-        header, _ = read_archive(path, checkpoint.FORM)
-        kept, begun = float.fromhex(header["seconds"]), header["begun"]
+    try:
+        if path.exists():  # else the search had not begun
+            with refusing(path, "checkpoint", "this must not happen"):
+                header, _ = read_archive(path, checkpoint.FORM)
+            kept, begun = float.fromhex(header["seconds"]), header["begun"]
+    except InputError as error:
+        return (str(error),), ()
     lost, allowed = reached[-1] - kept, MINUTE
     if kind != "long":  # the interval, the round that it ends in, and a write of the file
         allowed = SHORT + float(np.max(np.diff(reached), initial=0.0)) + 0.2

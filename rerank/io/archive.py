@@ -11,7 +11,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -206,3 +206,15 @@ def cut(array: NDArray[Any], sizes: NDArray[Any]) -> list[NDArray[Any]]:
     return [
         array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())
     ]
+
+
+def joined(parts: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    """Arrays one after the other, flat; :func:`cut` parts them again."""
+    return np.concatenate([np.empty(0, kind), *(part.ravel() for part in parts)])
+
+
+def finite(array: NDArray[Any], shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+    """The array in this shape; ValueError if it has another size or holds a NaN or an infinity."""
+    if not np.isfinite(array).all():
+        raise ValueError("a number is not finite")
+    return array if shape is None else array.reshape(shape)

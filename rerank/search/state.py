@@ -7,23 +7,21 @@ are made anew; the groups have to come out as they were, because boxes name them
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.archive import cut
-from rerank.search.boxes.nodes import NodeBatch
+from rerank.io.archive import cut, finite, joined
+from rerank.search.boxes.nodes import NAMES, NodeBatch
 from rerank.search.jobs import MOST_SIDES
-from rerank.search.lines.search import Climb, State
+from rerank.search.lines.stored import restored_lines, stored_lines
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.loop import BranchAndBound
     from rerank.search.run import Run
 
-Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 KINDS = {
@@ -33,29 +31,29 @@ KINDS = {
 }  # fmt: skip
 """Names of the arrays of a state, and types of their numbers."""
 
-NUMBERS = ("pushed", "named", "job", "boxes")
-"""Counters of :class:`OpenBoxes`."""
+MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
+"""Counters of :class:`OpenBoxes`, and what they stay below."""
 
 
 def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     """A header of plain values and flat arrays, from which :func:`restore` makes the same state."""
     boxes = run.boxes
     # Before the search has begun only its first climb is under way.
-    lines, points = _stored_lines(loop.states if run.begun else [run.lines.state])
+    lines, points = stored_lines(loop.states if run.begun else [run.lines.state])
     following, part, waiting = boxes.unexplored.place()
     header = {
-        "begun": run.begun, "start_value": _hex(run.start_value), "value": _hex(boxes.value),
-        "has_weights": boxes.weights is not None, "cap": _hex(boxes.cap), "whitened": boxes.whitened,
-        **{name: int(getattr(boxes, name)) for name in NUMBERS},
+        "begun": run.begun, "start_value": float(run.start_value).hex(), "value": float(boxes.value).hex(),
+        "has_weights": boxes.weights is not None, "cap": float(boxes.cap).hex(), "whitened": boxes.whitened,
+        **{name: int(getattr(boxes, name)) for name in MOST},
         "next_support": int(following), "supports_of_a_job": int(part),
-        "loop": {name: _hex(number) for name, number in loop.counters().items()},
+        "loop": {name: float(number).hex() for name, number in loop.counters().items()},
         "circuits": loop.circuits is not None, "lines": lines,
     }  # fmt: skip
     arrays = {
         "weights": np.empty(0) if boxes.weights is None else boxes.weights,
-        "points": _joined(points, np.float64),
+        "points": joined(points, np.float64),
         "unexplored": np.array(waiting, np.int64),
-        "splits": _joined(boxes.splits, np.int64),
+        "splits": joined(boxes.splits, np.int64),
         "listed": np.array(sorted(boxes.listed), np.int64),
         **_stored_batches(boxes),
     }
@@ -71,28 +69,28 @@ def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arra
         The state does not fit the problem, or is none.
     """
     boxes, d = run.boxes, run.problem.n_features
-    restored = _lines(header["lines"], arrays["points"].reshape(-1, d))
-    run.begun, run.start_value = bool(header["begun"]), _finite(header["start_value"])
+    restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))
+    run.begun, run.start_value = bool(header["begun"]), _number(header["start_value"])
     if len(restored) != (len(loop.states) if run.begun else 1):
         raise ValueError("it has another number of series of lines")
     if run.begun:
-        loop.go_on(
-            {name: float.fromhex(text) for name, text in header["loop"].items()},
-            restored,
-            bool(header["circuits"]),
-        )
+        counters = {name: _number(text) for name, text in header["loop"].items()}
+        loop.go_on(counters, restored, bool(header["circuits"]))
     else:
         run.lines.state = restored[0]
-    boxes.value, boxes.cap = _finite(header["value"]), float.fromhex(header["cap"])
+    boxes.value, boxes.cap = _number(header["value"]), float.fromhex(header["cap"])
     boxes.weights = None
     if header["has_weights"]:
-        boxes.weights = _checked(arrays["weights"], (d,))
-    for name in NUMBERS:
-        setattr(boxes, name, int(header[name]))
-    waiting, following = arrays["unexplored"], int(header["next_support"])
-    _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
-    boxes.unexplored.go_on((following, int(header["supports_of_a_job"]), waiting.tolist()))
+        boxes.weights = finite(arrays["weights"], (d,))
+    for name, most in MOST.items():
+        setattr(boxes, name, _count(header[name], most))
+    _within(np.append(arrays["pushed"], 0), 0, boxes.pushed)
     splits = arrays["splits"].reshape(-1, 3)
+    # Names of boxes to come must be new.
+    _within(np.concatenate([[0], arrays["names"], splits[:, 0], splits[:, 2]]), 0, boxes.job * NAMES - 1)
+    waiting, following = arrays["unexplored"], _count(header["next_support"])
+    _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
+    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), waiting.tolist()))
     boxes.splits, boxes.n_splits = [splits] if splits.size else [], len(splits)
     boxes.listed = set(arrays["listed"].tolist())
     _restore_batches(boxes, bool(header["whitened"]), arrays)
@@ -114,15 +112,15 @@ def _stored_batches(boxes: OpenBoxes) -> Arrays:
         "sizes": np.array([batch.bounds.size for batch in batches], np.int64),
         "sides": np.array([batch.sides.shape[1] for batch in batches], np.int64),
         "pushed": np.array([number for _, number, _ in boxes.heap], np.int64),
-        "centres": _joined((batch.centres for batch in batches), np.float64),
-        "halves": _joined((batch.halves for batch in batches), np.float64),
-        "bounds": _joined((batch.bounds for batch in batches), np.float64),
-        "names": _joined((batch.names for batch in batches), np.int64),
-        "chosen": _joined((batch.sides for batch in batches), np.int32),
+        "centres": joined((batch.centres for batch in batches), np.float64),
+        "halves": joined((batch.halves for batch in batches), np.float64),
+        "bounds": joined((batch.bounds for batch in batches), np.float64),
+        "names": joined((batch.names for batch in batches), np.int64),
+        "chosen": joined((batch.sides for batch in batches), np.int32),
         "basis": np.empty(0) if basis is None else basis.ravel(),
         "grouped": np.array(grouped, np.int64),
         "guide_counts": np.array([guide.size for guide in guides], np.int64),
-        "guides": _joined(guides, np.int32),
+        "guides": joined(guides, np.int32),
     }
 
 
@@ -139,8 +137,8 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
     _same_groups(boxes, arrays)
     width = np.array([boxes.columns[s].size for s in supports.tolist()], np.int64)
     parts = [
-        cut(_checked(arrays["centres"]), sizes * width), cut(_checked(arrays["halves"]), sizes * width),
-        cut(_checked(arrays["bounds"]), sizes), cut(arrays["names"], sizes), cut(arrays["chosen"], sizes * sides),
+        cut(finite(arrays["centres"]), sizes * width), cut(finite(arrays["halves"]), sizes * width),
+        cut(finite(arrays["bounds"]), sizes), cut(arrays["names"], sizes), cut(arrays["chosen"], sizes * sides),
     ]  # fmt: skip
     batches = []
     for s, n, k, m, c, h, bounds, names, chosen in zip(
@@ -161,7 +159,7 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
     if whitened:
         # The basis may come out differently elsewhere, and boxes mean nothing in another one.
         k = boxes.columns[0].size
-        boxes.bases[0] = _checked(arrays["basis"], (k, k)) if arrays["basis"].size else None
+        boxes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
 
 
 def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
@@ -173,74 +171,16 @@ def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
             raise ValueError("its groups of pairs come out differently on this machine")
 
 
-# ---- lines
+def _number(text: str) -> float:
+    return float(finite(np.array(float.fromhex(text))))
 
 
-def _stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Floats]]:
-    """Series of climbs as plain values, and their points one after the other."""
-    found, points = [], []
-    for state in states:
-        climb = state.climb
-        points += [w for _, w in state.elite]
-        if climb is not None:
-            points += [climb.w, *climb.queue]
-        if state.found is not None:
-            points.append(state.found)
-        found.append(
-            {
-                "rng": state.rng.bit_generator.state, "random_start": state.random_start,
-                "elite": [_hex(value) for value, _ in state.elite], "found": state.found is not None,
-                "climb": None if climb is None else [
-                    climb.rounds, climb.patience, climb.turn, climb.idle, len(climb.queue), _hex(climb.value),
-                    _hex(climb.before),
-                ],
-            }
-        )  # fmt: skip
-    return found, points
-
-
-def _lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[State]:
-    rows = list(_checked(points)[::-1])
-    return [_state(one, rows) for one in stored]
-
-
-def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
-    """One series of climbs; its points are taken from the end of ``rows``."""
-    state = State(np.random.default_rng(0), random_start=bool(stored["random_start"]))
-    state.rng.bit_generator.state = stored["rng"]
-    state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
-    if stored["climb"] is not None:
-        rounds, patience, turn, idle, directions, value, before = stored["climb"]
-        state.climb = Climb(rows.pop(), int(rounds), int(patience))
-        state.climb.turn, state.climb.idle = int(turn), int(idle)
-        state.climb.value, state.climb.before = float.fromhex(value), float.fromhex(before)
-        state.climb.queue = [rows.pop() for _ in range(directions)]
-    state.found = rows.pop() if stored["found"] else None
-    return state
-
-
-# ---- numbers
-
-
-def _hex(number: float) -> str:
-    return float(number).hex()
-
-
-def _finite(text: str) -> float:
-    return float(_checked(np.array(float.fromhex(text))))
-
-
-def _checked(array: Floats, shape: tuple[int, ...] | None = None) -> Floats:
-    """The array in this shape, if its numbers are finite."""
-    if not np.isfinite(array).all():
-        raise ValueError("a number is not finite")
-    return array if shape is None else array.reshape(shape)
+def _count(number: Any, most: int = 2**31) -> int:
+    if type(number) is not int or not 0 <= number < most:
+        raise ValueError("a counter is not a number that it can be")
+    return number
 
 
 def _within(array: NDArray[Any], low: float, high: float) -> None:
     if not ((array >= low) & (array <= high)).all():
         raise ValueError("a number is not where it can be")
-
-
-def _joined(parts: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, kind), *(part.ravel() for part in parts)])

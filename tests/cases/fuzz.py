@@ -71,6 +71,7 @@ READERS = {
         Reader("mps", fuzz_fitted.mps, ".mps", fuzz_fitted.read_mps),
         Reader("solution", fuzz_fitted.solutions, ".sol", fuzz_fitted.read_solution),
         Reader("proof", fuzz_fitted.proof, ".proof", fuzz_fitted.read_proof),
+        Reader("checkpoint", fuzz_fitted.checkpoint, ".checkpoint", fuzz_fitted.read_checkpoint),
         Reader("latent", fuzz_fitted.latent, ".json", fuzz_fitted.read_latent),
         Reader("latent_array", fuzz_fitted.latent_array, ".npy", fuzz_fitted.read_latent_array),
     )

@@ -1,4 +1,4 @@
-"""Sound models, programs, solutions, proofs and latent folders for `tests.cases.fuzz`, and what reads them."""
+"""Sound models, programs, solutions, proofs, checkpoints and latent folders, and what reads them (`tests.cases.fuzz`)."""
 
 from __future__ import annotations
 
@@ -140,6 +140,27 @@ def read_proof(path: Path) -> None:
     from rerank.certificate import load_proof, verify_proof
 
     verify_proof(_fitted().state_.problem, load_proof(path))
+
+
+@cache
+def _searched() -> Any:
+    from tests.cases.search import noisy_problem
+
+    return noisy_problem(30, 4, "mrr", 0.35, 0)
+
+
+@cache
+def checkpoint() -> list[bytes]:
+    from rerank.search import solve
+
+    return [written(lambda path: solve(_searched(), node_limit=1, checkpoint=path))]
+
+
+def read_checkpoint(path: Path) -> None:
+    from rerank.search import solve
+
+    found = solve(_searched(), node_limit=1, checkpoint=path)
+    assert found.value <= found.bound
 
 
 @cache
