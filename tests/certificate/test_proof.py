@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from unittest.mock import patch
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from rerank.certificate import certify, digest, verify_proof
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs, rounded_up
+from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, problem_of
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
@@ -23,7 +25,7 @@ from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw
 from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored, best
-from tests.oracles.oracle import objective_at
+from tests.oracles.oracle import objective_at, statistic_at
 
 SEEDS = st.integers(0, 10**6)
 
@@ -204,6 +206,52 @@ def test_listing_vertices_gives_the_optimum(seed):
     assert holds(problem, bisected(problem, up(most), 3))
 
 
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_the_largest_value_of_a_box_is_that_of_its_best_vertex(seed):
+    """Against every crossing of two planes or edges inside the box, each valued by the definition."""
+    while (problem := draw(seed, n_max=6).problem).n_features != 3:
+        seed += 1
+    problem = replace(problem, signs=np.zeros(3, np.int8))
+    exact, rng = ExactProblem(problem), np.random.default_rng(seed)
+    pairs = Pairs(exact)
+    centre, half = rng.integers(-4, 5, size=3) / 8, rng.integers(1, 5, size=3) / 8
+    centre[0], half[0] = 1.0, 0.0
+    box = RationalBox(exact, pairs, np.arange(3), centre, half)
+    found = largest_value(box, np.zeros(pairs.unit_of.size, np.int64), np.arange(pairs.slot.size))
+
+    ends = [(Fraction(c) - Fraction(h), Fraction(c) + Fraction(h)) for c, h in zip(centre, half)]
+    lines = [(1, 0, end) for end in ends[1]] + [(0, 1, end) for end in ends[2]]
+    for p in range(pairs.slot.size):
+        first, a, b = box.row(p)
+        lines.append((a, b, exact.epsilon - first))
+    values = []
+    for (a, b, r), (c, d, s) in combinations(dict.fromkeys(lines), 2):
+        if a * d == b * c:
+            continue
+        w = (Fraction(1), (r * d - b * s) / Fraction(a * d - b * c), (a * s - r * c) / Fraction(a * d - b * c))
+        if all(low <= v <= high for v, (low, high) in zip(w, ends)):
+            values.append(statistic_at(problem, w))
+    assert found + exact.constant == max(values)
+
+
+@pytest.mark.parametrize("side", [(1, 0), (-1, 0), (0, 1), (0, -1)])
+@pytest.mark.parametrize("reach_", [0.5, 0.75])
+def test_a_wedge_of_two_planes_at_any_side_of_a_box_is_found(side, reach_):
+    """Both pairs are won only in a triangle without a corner of the box; all its vertices lie on their planes."""
+    u, v = np.array(side), np.array([side[1], -side[0]])
+    X = np.array([[0.0, 0, 0], -np.array([-reach_, *(v - u)]), -np.array([-reach_, *(-v - u)])])
+    lists = problem_of(np.eye(3), [1.0, 0.0, 0.0], parse("auc")).lists
+    problem = Problem.build(X, lists, epsilon=2.0**-10, low=np.zeros(3), high=np.ones(3))
+    exact = ExactProblem(problem)
+    box = RationalBox(exact, Pairs(exact), np.arange(3), np.array([1.0, 0, 0]), np.array([0.0, 1, 1]))
+    assert largest_value(box, np.zeros(1, np.int64), np.arange(2)) + exact.constant == 1
+    inside = np.array([1.0, *(-0.9 * u)])
+    assert statistic_at(problem, inside) == 1
+    for corner in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        assert statistic_at(problem, np.array([1.0, *corner])) < 1
+
+
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_exact_values(seed):
@@ -235,6 +283,7 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
             assert exact <= int(up_[start + place]) < exact + 1
     ideal = sum(int(up_[a : a + unit.positive.size].sum()) for unit, a in zip(units, first))
     assert ideal < 2**63 - 1
+    assert ideal == 0 or ideal >= 2**60  # nor are digits given away
 
 
 @settings(max_examples=60, deadline=None)
