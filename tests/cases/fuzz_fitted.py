@@ -1,4 +1,4 @@
-"""Sound models, programs, solutions, proofs, checkpoints and latent folders, and what reads them (`tests.cases.fuzz`)."""
+"""Sound models, programs, solutions, proofs, checkpoints and latent folders, and their readers (`tests.cases.fuzz`)."""
 
 from __future__ import annotations
 
