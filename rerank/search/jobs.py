@@ -16,6 +16,7 @@ from rerank.search.rows.tables import RowTables
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
     from rerank.search.lines.search import State
+    from rerank.search.supports.screening import Screens
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -91,11 +92,13 @@ def _by_rows(
     from rerank.search.rows import workspace
     from rerank.search.rows.kernel import explore
 
-    memory = workspace.levels(t), workspace.scratch(t, batch.bounds.size, t.n_features)
-    given = workspace.instance(t)
+    features = support.features
+    rows = t.rows if features.size == t.n_features else t.rows[:, features]
+    memory = workspace.levels(t), workspace.scratch(t, batch.bounds.size, features.size)
+    given = workspace.instance(t, rows=rows)
     if support.basis is not None:
-        tolerance = whitened_tolerance(t.tolerance, t.n_features)
-        given = workspace.instance(t, support.basis, t.rows @ support.basis, tolerance)
+        tolerance = whitened_tolerance(t.tolerance, features.size)
+        given = workspace.instance(t, support.basis, rows @ support.basis, tolerance)
     todo = _boxes(batch, batch.sides)
     found, best, left, unresolved, boxes, done = explore(given, *memory, todo, at, slack, work, SMALLEST, name)
     return found, best, left, unresolved, np.empty((0, 3), np.int64), boxes, done
@@ -127,14 +130,26 @@ def instance(t: Tables, support: Support) -> Any:
 
 
 def screen_supports(
-    layout: Any, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], int]:
-    """Which supports coarse boxes show to hold no value above their limit, and how many boxes that took."""
-    from rerank.search.supports.screening_kernel import screen
+    screens: Screens, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_]
+) -> tuple[Floats, int]:
+    """Bounds of supports, -inf where no value is above the limit; and how many coarse boxes that took."""
+    rows, bounds, boxes = np.require(supports, requirements=["C", "W"]), np.full(len(supports), np.inf), 0
+    if screens.groups is not None:
+        from rerank.search.supports.groups import bound_by_groups
 
-    fathomed = np.zeros(len(supports), np.bool_)
-    plain, rows = layout._make(_writable(layout)), np.require(supports, requirements=["C", "W"])
-    return fathomed, int(screen(plain, rows, limits, signed, fathomed))
+        found = bounds.copy()
+        groups = screens.groups._make(_writable(screens.groups))
+        bound_by_groups(groups, rows, screens.to_groups(limits), found)
+        bounds = screens.from_groups(found)
+    left = bounds == np.inf
+    if screens.pairs is not None and left.any():
+        from rerank.search.supports.screening_kernel import screen
+
+        found = np.empty(int(left.sum()))
+        plain = screens.pairs._make(_writable(screens.pairs))
+        boxes = int(screen(plain, rows[left], limits[left], signed, found))
+        bounds[left] = np.minimum(bounds[left], found)
+    return np.where(bounds > limits, bounds, -np.inf), boxes
 
 
 def _writable(parts: tuple[Any, ...]) -> list[Any]:

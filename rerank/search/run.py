@@ -21,8 +21,9 @@ from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import FEW_LISTS, RowLines
-from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, number_of_pairs, row_tables
 from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
+from rerank.search.supports.screening import MOST_PLACES, Screens, layout
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 
@@ -31,6 +32,7 @@ MANY = 12  # features beyond which boxes prove nothing in practice
 LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
 LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
 CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
+FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 
 
 class Run:
@@ -56,13 +58,14 @@ class Run:
         self.tables: Tables | RowTables
         self.exact: Exact | RowExact
         self.lines: LineSearch
-        row_lines = not self.limited and lines_by_rows(problem)
+        row_lines = lines_by_rows(problem)
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state)
             self.exact = RowExact(problem, self.lines, self.domain)
-        if proof or not (row_lines and by_rows(problem)):
+        # Short lists are tighter in boxes of pairs, but a support has no time for as many pairs.
+        if proof or not (row_lines and (self.limited or by_rows(problem))):
             self.tables = tables(problem, affordable_pairs(problem, workers), self.domain.scale)
             self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:
@@ -75,7 +78,10 @@ class Run:
         columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         begin = self.domain.unchanged
-        self.boxes = OpenBoxes(self.tables, columns, prices, self.domain, self._inner(begin), begin, proof)
+        self.boxes = OpenBoxes(
+            self.tables, columns, prices, self.domain, self._inner(begin), begin, proof,
+            screens=lambda: self._screens(columns[-1].size, workers),
+        )  # fmt: skip
         self.start_value, self.begun = self.boxes.value, False
         self.many_lists = isinstance(self.lines, RowLines) and len(problem.lists) > FEW_LISTS
         series, self.share = LINES_OF_MANY if d > MANY or self.many_lists else LINES
@@ -85,6 +91,25 @@ class Run:
     def limited(self) -> bool:
         """Whether supports are searched one by one."""
         return self.problem.max_features is not None or self.problem.C > 0
+
+    def _screens(self, size: int, workers: int) -> Screens | None:
+        """What supports of up to ``size`` features are screened with."""
+        from rerank.search.supports.groups import groups_of
+
+        problem, t = self.problem, self.tables
+        if self.domain.anchored:
+            return None
+        # Where all supports are bounded by groups, coarse boxes cost more than the boxes of what is left.
+        groups, pairs = groups_of(problem), None
+        if groups is not None and groups.values.all():
+            pass
+        elif isinstance(t, Tables):
+            pairs = layout(t, size)
+        elif number_of_pairs(problem) <= MOST_PLACES:
+            pairs = layout(tables(problem, affordable_pairs(problem, workers), self.domain.scale), size)
+        if groups is None and pairs is None:
+            return None
+        return Screens(groups, pairs, 1 / self.unit, (problem.constant - t.constant) / self.unit, t.integral)
 
     # ---- points
 
@@ -112,8 +137,10 @@ class Run:
         if self.limited:
             most = d - len(self.domain.anchor)
             sizes = most if self.problem.max_features is None else self.problem.max_features
+            self.lines.deadline = time.perf_counter() + FORWARD_SHARE * current().left
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
+            self.lines.deadline = np.inf
         elif self.many_lists:
             # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
             stop = current()

@@ -28,6 +28,7 @@ KINDS = {
     "weights": "<f8", "points": "<f8", "unexplored": "<i8", "supports": "<i8", "sizes": "<i8", "sides": "<i8",
     "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
     "basis": "<f8", "splits": "<i8", "listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4",
+    "priced": "<f8",
 }  # fmt: skip
 """Names of the arrays of a state, and types of their numbers."""
 
@@ -52,7 +53,8 @@ def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     arrays = {
         "weights": np.empty(0) if boxes.weights is None else boxes.weights,
         "points": joined(points, np.float64),
-        "unexplored": np.array(waiting, np.int64),
+        "unexplored": np.array([s for _, s in waiting], np.int64),
+        "priced": np.array([low for low, _ in waiting], np.float64),
         "splits": joined(boxes.splits, np.int64),
         "listed": np.array(sorted(boxes.listed), np.int64),
         **_stored_batches(boxes),
@@ -90,7 +92,9 @@ def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arra
     _within(np.concatenate([[0], arrays["names"], splits[:, 0], splits[:, 2]]), 0, boxes.job * NAMES - 1)
     waiting, following = arrays["unexplored"], _count(header["next_support"])
     _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
-    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), waiting.tolist()))
+    priced = finite(arrays["priced"], waiting.shape).tolist()
+    order = list(zip(priced, waiting.tolist(), strict=True))
+    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), order))
     boxes.splits, boxes.n_splits = [splits] if splits.size else [], len(splits)
     boxes.listed = set(arrays["listed"].tolist())
     _restore_batches(boxes, bool(header["whitened"]), arrays)

@@ -26,7 +26,7 @@ from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
-from rerank.search.supports.screening import layout
+from rerank.search.supports.screening import Screens, layout
 from rerank.search.supports.subsets import Supports
 from rerank.search.tables import tables
 
@@ -181,10 +181,13 @@ def _explored(t: Tables | RowTables) -> None:
 
 def _compile_the_rest() -> None:
     """The other kernels."""
+    from rerank.search.supports.groups import groups_of
+
     for problem in _small():
         t, domain = tables(problem), Domain.of(problem)
         LineSearch(t, domain).climb(np.ones(2), rounds=1)
-        screen_supports(layout(t, 1), Supports(2, [1]).rows(0, 2), np.full(2, t.ideal), domain.signed)
+        screens = Screens(groups_of(problem), layout(t, 1), 1.0, 0.0, False)
+        screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
         by_row = row_tables(problem, np.ones(2))
         _explored(by_row)
         lines_on(by_row, domain).climb(np.ones(2), rounds=1)

@@ -15,7 +15,7 @@ from rerank.search import solve
 from rerank.search.jobs import screen_supports
 from rerank.search.run import Run
 from rerank.search.supports import screening
-from rerank.search.supports.screening import _lanes, layout
+from rerank.search.supports.screening import Screens, _lanes, layout
 from rerank.search.supports.screening_rows import (
     FACE,
     LEVELS,
@@ -65,14 +65,14 @@ def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> Non
         rows = np.array(list(combinations(range(d), size)), dtype=np.int32)
         best = np.array([t.from_value(solve(on(problem, tuple(r)), n_jobs=1).value) for r in rows])
         step = 0.5 if t.integral else 1e-9
-        made = layout(t, d)
-        assert not screen_supports(made, rows, best - step, run.domain.signed)[0].any()
-        held += int(screen_supports(made, rows, best + 0.1 * (t.ideal - best) + step, run.domain.signed)[0].sum())
+        made = Screens(None, layout(t, d), 1.0, 0.0, False)
+        bounds, _ = screen_supports(made, rows, best - step, run.domain.signed)
+        assert (bounds >= best - t.slack).all()
+        bounds, _ = screen_supports(made, rows, best + 0.1 * (t.ideal - best) + step, run.domain.signed)
+        held += int((bounds == -np.inf).sum())
         # A face of a single feature is a point and has no side to halve: it is left to the box search.
-        assert (
-            size == 1
-            or screen_supports(made, rows, np.full(len(rows), t.ideal + t.slack), run.domain.signed)[0].all()
-        )
+        bounds, _ = screen_supports(made, rows, np.full(len(rows), t.ideal + t.slack), run.domain.signed)
+        assert size == 1 or (bounds == -np.inf).all()
     assert held > 0
 
 

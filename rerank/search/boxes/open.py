@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
 from rerank.search.domain import Domain
 from rerank.search.rows.tables import RowTables
-from rerank.search.supports.screening import Waiting
+from rerank.search.supports.screening import Screens, Waiting
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
@@ -24,6 +24,7 @@ FIRST_BATCHES = 16  # into which the faces of a single cube are divided
 BATCHES = 4  # of a job, so that jobs do the same work though batches differ;
 BATCHES_OF_MANY = 24  # where there are many supports, so that many of them are explored early,
 EVALUATIONS = 120.0  # with so many evaluations of every pair at least
+A_JOB = 1e8  # evaluations of a pair by a job on many supports
 PARTS = 4  # batches into which the boxes left by one job are divided, by their bounds
 MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth first
 
@@ -49,6 +50,8 @@ class OpenBoxes:
         Whether to keep the splits, for a proof.
     whitened : bool
         Whether correlated features get boxes in a whitened basis (:mod:`rerank.search.boxes.basis`).
+    screens : callable, optional
+        Makes what many supports are screened with (:mod:`rerank.search.supports.screening`).
     """
 
     tables: Any
@@ -59,6 +62,7 @@ class OpenBoxes:
     weights: Floats | None = None
     record: bool = False
     whitened: bool = False
+    screens: Callable[[], Screens | None] | None = None
     cap: float = np.inf  # a bound on every value (price not subtracted) that needs no boxes
     boxes: int = field(default=0, init=False)  # explored so far
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
@@ -79,8 +83,8 @@ class OpenBoxes:
         self.n_splits = 0
         self.pushed, self.named, self.job = 0, 0, 1  # counters of batches, of faces named, and of jobs
         # A proof holds the splits of every support, and a single one needs no screening.
-        screened = len(self.columns) > 1 and not self.record and not self.domain.anchored
-        self.unexplored = Waiting(self.tables, self.columns, self.prices, self.domain.signed, screened)
+        screens = None if len(self.columns) == 1 or self.record else self.screens
+        self.unexplored = Waiting(self.tables, self.columns, self.prices, self.domain.signed, screens)
         if len(self.columns) == 1:  # shared out from the start
             whole = self._root()
             for part in np.array_split(np.arange(whole.bounds.size), min(FIRST_BATCHES, whole.bounds.size)):
@@ -91,19 +95,13 @@ class OpenBoxes:
         """Number of supports that have not been explored; smaller and cheaper ones come first."""
         return len(self.unexplored)
 
-    def _waiting_bound(self) -> float:
-        """Bound (minus price) of the next support, which no later one exceeds; -inf if none waits."""
-        if not self.waiting:
-            return -np.inf
-        return self.tables.ideal + self.tables.slack - float(self.prices[self.unexplored.first])
-
     def _root(self) -> NodeBatch:
         """The boxes that the domain of the next support falls into."""
-        s = self.unexplored.take()
+        s, most = self.unexplored.take()
         centres, halves = self.domain.part(self.columns[s]).roots()
         names = np.arange(self.named, self.named + len(centres), dtype=np.int64)
         self.named += len(centres)
-        bounds = np.full(len(centres), self.tables.ideal + self.tables.slack)
+        bounds = np.full(len(centres), most)
         return NodeBatch(s, centres, halves, bounds, names, np.zeros((len(centres), 0), np.int32))
 
     def _push(self, batch: NodeBatch) -> None:
@@ -119,7 +117,7 @@ class OpenBoxes:
     def open_bound(self) -> float:
         """Largest bound (minus price) of what is not fathomed yet, never below the value."""
         tops = [-self.heap[0][0]] if self.heap else []
-        tops.append(self._waiting_bound())
+        tops.append(self.unexplored.bound())
         tops += [b.bound - float(self.prices[b.support]) for b in self.unresolved]
         return max(self.value, min(max(tops), self.cap))
 
@@ -148,13 +146,13 @@ class OpenBoxes:
             self.unresolved = []
         if self.heap and -self.heap[0][0] <= limit:
             self.heap.clear()
-        if self._waiting_bound() <= limit:
+        if self.unexplored.bound() <= limit:
             self.unexplored.clear()
         self.unresolved = [b for b in self.unresolved if b.bound - self.prices[b.support] > limit]
         return bool(self.heap or self.waiting)
 
     def _new_first(self) -> bool:
-        return not self.heap or self._waiting_bound() >= -self.heap[0][0]
+        return not self.heap or self.unexplored.bound() >= -self.heap[0][0]
 
     def screening_shares(self, count: int) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for up to ``count`` jobs, if supports that wait come first."""
@@ -163,14 +161,16 @@ class OpenBoxes:
             return []
         return self.unexplored.shares(self.value + self.slack, count)
 
-    def merge_screened(self, results: Iterable[tuple[NDArray[np.bool_], int]]) -> None:
+    def merge_screened(self, results: Iterable[tuple[Floats, int]]) -> None:
         """Merge what the screening jobs returned."""
         self.boxes += self.unexplored.merge(results)
 
     def pick(self, count: int) -> list[NodeBatch]:
         """Remove the batches of largest bound for ``count`` jobs; supports that wait come before the rest of others."""
         picked: list[NodeBatch] = []
-        most = count * (BATCHES if len(self.columns) == 1 else BATCHES_OF_MANY)
+        most = count * BATCHES
+        if len(self.columns) > 1:
+            most = count * int(np.clip(A_JOB / (EVALUATIONS * max(self.tables.size, 1)), 1, BATCHES_OF_MANY))
         while len(picked) < most and (self.heap or self.waiting):
             picked.append(self._root() if self._new_first() else heapq.heappop(self.heap)[2])
         return picked
@@ -225,8 +225,8 @@ class OpenBoxes:
         if self.by_rows:
             return Support(features, self.basis(i), NO_GROUPS)
         if i not in self.antiparallel:
-            fresh = batch.sides.shape[1] == 0 and len(self.columns) > 1 and batch.bound >= self.tables.ideal
-            if fresh:
+            whole = (batch.halves >= 0.5).any()
+            if batch.sides.shape[1] == 0 and len(self.columns) > 1 and whole:
                 return Support(features, self.basis(i), NO_GROUPS)
         return Support(features, self.basis(i), self.grouped(i))
 

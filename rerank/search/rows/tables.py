@@ -106,15 +106,16 @@ class RowTables:
 def lines_by_rows(problem: Problem) -> bool:
     """Whether lines are searched by rows: many pairs, and most places earn nothing."""
     places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    return _pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem)
+    return number_of_pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem)
 
 
 def by_rows(problem: Problem) -> bool:
     """Whether boxes are searched by rows, too: long lists, or too many pairs for a table."""
-    return lines_by_rows(problem) and _pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
+    return lines_by_rows(problem) and number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
 
 
-def _pairs(problem: Problem) -> int:
+def number_of_pairs(problem: Problem) -> int:
+    """Pairs of all lists."""
     return sum(unit.positive.size * unit.negative.size for unit in problem.units)
 
 

@@ -7,10 +7,10 @@ box.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rerank.search.supports.subsets import Supports
 
 if TYPE_CHECKING:
+    from rerank.search.rows.tables import RowTables
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -25,70 +26,101 @@ Ints = NDArray[np.int64]
 
 FIRST = 8  # supports of a job of the first round at most; no more than twice as many from round to round
 WORK = 1e8  # evaluations of a pair by one job, some hundredths of a second
-ENOUGH = 400  # unfathomed supports, more than one round explores; they come first, since they may give a better value
+ENOUGH = 400  # supports left open, or half of all: more than one round explores; they may give a better value
 LARGEST = 32_000  # of a sum, in quanta
-MOST_PLACES = 100_000  # pairs beyond which supports are left to the box search
+MOST_PLACES = 1_000_000  # pairs beyond which supports are left to the box search
+LONG, FEWEST = 100_000, 4  # pairs from where setting a support up takes as long as many boxes, and supports of a job
+ROW = 20.0  # evaluations of a pair in 16 bits that a row of a group costs
 MOST_NUMBERS = 5e7  # numbers in a layout
 FULL = 16  # numbers in a vector
 FEWEST_LANES = 64  # lanes that fill the vector unit
 
 
+class Screens(NamedTuple):
+    """What bounds supports before boxes are explored: groups of equal rows, coarse boxes where there are too many.
+
+    Values of ``groups`` are in the problem's unit.
+
+    ``scale`` and ``shift`` lead from there to the tables' unit, in which values are whole numbers if ``integral``.
+    """
+
+    groups: Any
+    pairs: Any
+    scale: float
+    shift: float
+    integral: bool
+
+    def to_groups(self, inner: Floats) -> Floats:
+        """From the tables' unit."""
+        return (inner - self.shift) / self.scale
+
+    def from_groups(self, value: Floats) -> Floats:
+        """To the tables' unit."""
+        inner = value * self.scale + self.shift
+        return np.floor(inner + 1e-6) if self.integral else inner
+
+    def cost(self, boxes: float) -> float:
+        """Evaluations of a pair that a support with so many boxes costs."""
+        coarse = 0.0 if self.pairs is None else boxes * self.pairs.idle.size
+        return max(coarse, 1.0 if self.groups is None else ROW * self.groups.rows.size)
+
+
 @dataclass(eq=False)
 class Waiting:
-    """Supports that the box search has not explored, by price: those that screening left open, then the unscreened.
+    """Supports that the box search has not explored: those that screening left open, by bound, and the unscreened.
 
     Parameters
     ----------
-    tables : Tables
+    tables : Tables or RowTables
     columns : sequence of intp arrays
         The supports.
     prices : float64 (number of supports,)
         Never falling.
     signed : bool (d,)
-    screened : bool
-        Whether to screen at all; other sequences than :class:`Supports` are not screened.
+    screens : callable, optional
+        Makes what supports are screened with; only a sequence :class:`Supports` is screened.
     """
 
-    tables: Tables
+    tables: Tables | RowTables
     columns: Sequence[NDArray[np.intp]]
     prices: Floats
     signed: NDArray[np.bool_]
-    screened: bool
-    _open: deque[int] = field(default_factory=deque)
+    screens: Callable[[], Screens | None] | None
+    _open: list[tuple[float, int]] = field(default_factory=list)  # a heap: price minus bound, support
     _next: int = 0
     _part: int = 0  # supports of a job; 0 until the first
-    _layout: Any = None
-
-    def __post_init__(self) -> None:
-        self.screened &= isinstance(self.columns, Supports)
+    _made: Screens | None = None
 
     def __len__(self) -> int:
         return len(self.columns) - self._next + len(self._open)
 
-    @property
-    def first(self) -> int:
-        """The next support, which no later one beats in price."""
-        return self._open[0] if self._open else self._next
+    def bound(self) -> float:
+        """What no value minus price on a support that waits exceeds; -inf if none waits."""
+        most = -self._open[0][0] if self._open else -np.inf
+        if self._next < len(self.columns):
+            most = max(most, self.tables.ideal + self.tables.slack - float(self.prices[self._next]))
+        return most
 
-    def take(self) -> int:
-        """Remove the next support and return it."""
+    def take(self) -> tuple[int, float]:
+        """Remove the next support; returns it with the bound of its values."""
         if self._open:
-            return self._open.popleft()
+            low, s = heapq.heappop(self._open)
+            return s, float(self.prices[s]) - low
         self._next += 1
-        return self._next - 1
+        return self._next - 1, self.tables.ideal + self.tables.slack
 
     def clear(self) -> None:
         """Drop all of them."""
         self._open.clear()
         self._next = len(self.columns)
 
-    def place(self) -> tuple[int, int, list[int]]:
+    def place(self) -> tuple[int, int, list[tuple[float, int]]]:
         """How far screening is: the next support, supports of a job, and those left open."""
         return self._next, self._part, list(self._open)
 
-    def go_on(self, place: tuple[int, int, list[int]]) -> None:
+    def go_on(self, place: tuple[int, int, list[tuple[float, int]]]) -> None:
         """Go on at a :meth:`place`."""
-        self._next, self._part, self._open = place[0], place[1], deque(place[2])
+        self._next, self._part, self._open = place[0], place[1], list(place[2])
 
     def shares(self, limit: float, count: int) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
@@ -96,34 +128,43 @@ class Waiting:
         A job fathoms the supports on which nothing beats ``limit`` plus the price.
         """
         columns = self.columns
-        if not isinstance(columns, Supports) or not self.screened or len(self._open) >= ENOUGH:
+        if not isinstance(columns, Supports):
             return []
-        if self._layout is None:
+        if self._made is None and self.screens is not None:
+            self._made, self.screens = self.screens(), None
+        if self._made is None or (self._made.pairs is not None and len(self._open) >= max(ENOUGH, len(columns) // 2)):
+            return []
+        if self._part == 0:
             from rerank.search.supports.screening_rows import MOST_BOXES
 
-            self._layout = layout(self.tables, columns[-1].size)
-            if self._layout is None:
-                self.screened = False
-                return []
-            self._part = self._part or int(np.clip(WORK / (MOST_BOXES * self._layout.idle.size), 1, FIRST))
+            self._part = int(np.clip(WORK / self._made.cost(MOST_BOXES), self._fewest, FIRST))
         shares: list[tuple[Any, ...]] = []
         begin = self._next
         while begin < len(columns) and len(shares) < count:
             some = columns.rows(begin, begin + self._part)
             limits = limit + self.prices[begin : begin + len(some)]
-            shares.append((self._layout, some, limits, self.signed))
+            shares.append((self._made, some, limits, self.signed))
             begin += len(some)
         return shares
 
-    def merge(self, results: Iterable[tuple[NDArray[np.bool_], int]]) -> int:
+    @property
+    def _fewest(self) -> int:
+        pairs = None if self._made is None else self._made.pairs
+        return FEWEST if pairs is not None and pairs.idle.size > LONG else 1
+
+    def merge(self, results: Iterable[tuple[Floats, int]]) -> int:
         """Keep the supports that the jobs did not fathom; returns the number of boxes that they took."""
-        boxes, begin = 0, self._next
-        for fathomed, needed in results:
-            self._open.extend((self._next + np.flatnonzero(~fathomed)).tolist())
-            self._next += fathomed.size
+        boxes, begin, ideal = 0, self._next, self.tables.ideal
+        for bounds, needed in results:
+            for i in np.flatnonzero(bounds > -np.inf):
+                s = self._next + int(i)
+                most = min(float(bounds[i]), ideal) + self.tables.slack
+                heapq.heappush(self._open, (float(self.prices[s]) - most, s))
+            self._next += bounds.size
             boxes += needed
-        cost = max(boxes / max(self._next - begin, 1), 1.0) * self._layout.idle.size
-        self._part = int(np.clip(WORK / cost, 1, 2 * self._part))
+        if self._made is not None:
+            cost = self._made.cost(max(boxes / max(self._next - begin, 1), 1.0))
+            self._part = int(np.clip(WORK / cost, self._fewest, 2 * self._part))
         return boxes
 
 

@@ -45,18 +45,28 @@ def _widest(level: Any, spread: Any, features: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any) -> int:
-    """Boxes it takes to fathom the face at the bottom of the stack; more than ``most`` if it is not fathomed."""
-    sums, at, levels = stack
+def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any) -> Any:
+    """Halve the face at the bottom of the stack; what the boxes left exceed by no weights, -inf if none is left.
+
+    The second number returned is that of the boxes, some ``most``.
+    """
+    sums, at, levels, tops = stack
     lane, lost, count = scratch
     boxes = 0
+    worst = -np.inf
     top = 1
     while top > 0:
         top -= 1
         which = _widest(levels[top], layout.spread, features)
+        if which < 0:
+            worst = max(worst, tops[top])
+            continue
+        if boxes >= most:
+            for i in range(top + 1):
+                worst = max(worst, tops[i])
+            break
         boxes += 2
-        if which < 0 or boxes > most:
-            return most + 1
+        above = tops[top]
         level = levels[top, which]
         parent, left, right = at[top], at[top + 1], at[top + 2]
         n_left = n_right = 0
@@ -73,10 +83,12 @@ def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stac
         # The children replace the parent, one above the other; rows that are free stay above them.
         kept = top
         for child, n in ((left, n_left), (right, n_right)):
-            if bound(sums[child], n, layout, lane, lost, count) > limit:
+            here = min(above, bound(sums[child], n, layout, lane, lost, count))
+            if here > limit:
                 if kept > top:
                     copy(levels[top], levels[kept])
                 at[kept] = child
+                tops[kept] = here
                 kept += 1
         if kept == top + 1:
             at[top + 1] = left + right - at[top]
@@ -84,12 +96,12 @@ def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stac
         elif kept == top + 2:
             at[top + 2] = parent
         top = kept
-    return boxes
+    return worst, boxes
 
 
 @njit(cache=True, nogil=True)
-def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) -> int:
-    """Mark the supports on which no weights have a value above their limit, and count the boxes.
+def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) -> int:
+    """Bound the values on supports, and count the boxes.
 
     Parameters
     ----------
@@ -99,15 +111,15 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) 
     limits : float64 (m,)
     signed : bool (d,)
         Weights that must not be negative.
-    fathomed : bool (m,)
-        Filled in; False where coarse boxes do not show it.
+    bounds : float64 (m,)
+        Filled in: what no value exceeds, -inf where none is above its limit.
     """
     m, s = supports.shape
     E = layout.idle.size
     rows = np.empty((s, LEVELS, E), np.int16)
     whole = np.empty(E, np.int16)
     depth = s * LEVELS + 3
-    stack = (np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64))
+    stack = (np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth))
     places = 1
     for u in range(layout.unit_start.size - 1):
         places = max(places, layout.coef_start[u + 1] - layout.coef_start[u])
@@ -127,9 +139,10 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) 
                 reductions(layout.up[held[j]], layout.down[held[j]], rows[j])
         begin(rows, layout.idle, one_way, whole)
         left = np.int64(MOST_BOXES)  # a plain constant would compile its callee twice
+        worst = -np.inf
         for face in range(2 * s):
             j = face // 2
-            if left < 0 or (one_way[j] and face % 2 == 1):
+            if one_way[j] and face % 2 == 1:
                 continue
             for q in range(s):
                 stack[2][0, q] = SIGNED_SPLIT if one_way[q] else SPLIT
@@ -137,8 +150,11 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, fathomed: Any) 
             open_face(
                 whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
             )
-            boxes = _fathom(layout, supports[i], rows, limits[i], left, stack, scratch)
+            stack[3][0] = np.inf
+            most = left // (2 * s - face)
+            open_, boxes = _fathom(layout, supports[i], rows, limits[i], most, stack, scratch)
+            worst = max(worst, open_)
             total += boxes
             left -= boxes
-        fathomed[i] = left >= 0
+        bounds[i] = worst
     return total

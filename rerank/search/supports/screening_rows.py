@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-LEVELS = 8  # rows of reductions a feature: three kinds of first ones, then halvings
+LEVELS = 11  # rows of reductions a feature: three kinds of first ones, then halvings
 FACE, SPLIT, SIGNED_FACE, SIGNED_SPLIT = 0, 1, 2, 3  # a free side is split at 0, then like a signed one
 ROWS = 4  # rows of a block, added up together
 MOST_BOXES = 3000  # of a support, until it is left to the box search

@@ -1,0 +1,147 @@
+r"""Bounds of supports whose features have few values: rows that are equal on a support stay together.
+
+No weights on a support part the rows of a group that is equal there: its positives lose to its negatives.  So the best
+``j`` positives of any scorer lose at least as many pairs as in the list of groups by falling share of positives, taken
+in fractions: after ``x`` negatives no order of groups has shown more positives.  These least numbers of lost pairs
+bound every statistic.  Where each lost pair costs the same the order by shares is the best one, group by group.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rerank.search.places import places_of, starts
+
+if TYPE_CHECKING:
+    from rerank.problem import Problem
+
+MOST_VALUES = 16
+"""Values of a feature up to which rows are put into groups."""
+
+MOST_GROUPS = 1024
+"""Groups of a support beyond which it is not bounded."""
+
+
+class Groups(NamedTuple):
+    """What the kernel takes."""
+
+    code: Any  # uint8 (d, n): number of the value of each row
+    values: Any  # int64 (d,): how many values, 0 for a feature with too many
+    rows: Any  # int32 (E,), list by list, positives first
+    n_positive: Any  # int64 (U,)
+    n_rows: Any  # int64 (U,)
+    coef_start: Any
+    coef: Any
+    even: Any  # bool (U,): whether places earn less by equal steps
+    ideal: float
+
+
+def groups_of(problem: Problem) -> Groups | None:
+    """The values of features as numbers; None if fewer than two features have few values."""
+    n, d = problem.X.shape
+    code, values = np.zeros((d, n), np.uint8), np.zeros(d, np.int64)
+    for j, column in enumerate(problem.X.T):
+        if np.unique(column[:64]).size <= MOST_VALUES:
+            found, of = np.unique(column, return_inverse=True)
+            if found.size <= MOST_VALUES:
+                code[j], values[j] = of, found.size
+    if np.count_nonzero(values) < 2:
+        return None
+    units = problem.units
+    places = [places_of(u.factor, u.coefficients) for u in units]
+    entries: list[NDArray[Any]] = [part for u in units for part in (u.positive, u.negative)]
+    sizes = np.array([[u.positive.size, u.positive.size + u.negative.size] for u in units], np.int64)
+    even = np.array([_even(b, n) for b, n in zip(places, sizes[:, 1], strict=True)])
+    ideal = sum(float(b[:p].sum()) for b, p in zip(places, sizes[:, 0], strict=True))
+    return Groups(
+        code, values, np.concatenate(entries).astype(np.int32), sizes[:, 0].copy(), sizes[:, 1].copy(),
+        starts(places), np.concatenate(places), even, ideal,
+    )  # fmt: skip
+
+
+def _even(places: NDArray[np.float64], rows: int) -> bool:
+    """Whether every place earns a fixed amount more than the next, so that only the number of lost pairs matters."""
+    steps = -np.diff(np.append(places, 0.0) if places.size == rows - 1 else places)
+    return places.size >= max(rows - 1, 1) and bool((np.abs(steps - steps.mean()) <= 1e-12 * places[0]).all())
+
+
+@njit(cache=True, nogil=True)
+def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> None:
+    """Lower ``bounds`` (m,) to what no value exceeds on the supports (m, s), -inf where none is above its limit."""
+    m, s = supports.shape
+    n = groups.code.shape[1]
+    prefix = np.zeros((s + 1, n), np.int16)
+    held = np.full(s, -1, np.int64)
+    positives, negatives = np.zeros(MOST_GROUPS, np.int64), np.zeros(MOST_GROUPS, np.int64)
+    touched = np.zeros(MOST_GROUPS, np.int64)
+    for i in range(m):
+        many = 1
+        for j in range(s):
+            many *= groups.values[supports[i, j]]
+            many = min(many, MOST_GROUPS + 1)
+        if many == 0 or many > MOST_GROUPS:
+            continue
+        fresh = False
+        for j in range(s):
+            feature = supports[i, j]
+            if fresh or held[j] != feature:
+                fresh = True
+                held[j] = feature
+                times = np.int16(groups.values[feature])
+                code, before, after = groups.code[feature], prefix[j], prefix[j + 1]
+                for r in range(n):
+                    after[r] = np.int16(before[r] * times + code[r])
+        total, rest, begin = 0.0, groups.ideal, 0
+        for u in range(groups.n_rows.size):
+            at, places = groups.coef_start[u], groups.coef_start[u + 1] - groups.coef_start[u]
+            P, E = groups.n_positive[u], groups.n_rows[u]
+            met = 0
+            for e in range(E):
+                g = prefix[s, groups.rows[begin + e]]
+                if positives[g] + negatives[g] == 0:
+                    touched[met] = g
+                    met += 1
+                if e < P:
+                    positives[g] += 1
+                else:
+                    negatives[g] += 1
+            total += _worth(groups.coef[at : at + places], groups.even[u], positives, negatives, touched[:met])
+            for e in range(met):
+                positives[touched[e]] = 0
+                negatives[touched[e]] = 0
+            for p in range(min(P, places)):
+                rest -= groups.coef[at + p]
+            begin += E
+            if total + rest <= limits[i]:
+                break
+        total += max(rest, 0.0)
+        bounds[i] = -np.inf if total <= limits[i] else min(bounds[i], total)
+
+
+@njit(cache=True, nogil=True)
+def _worth(coef: Any, even: bool, positives: Any, negatives: Any, groups: Any) -> float:
+    """What the positives of a list earn at most; sorts ``groups`` by falling share of positives."""
+    for i in range(1, groups.size):
+        g = groups[i]
+        k = i
+        while k > 0 and positives[g] * negatives[groups[k - 1]] > positives[groups[k - 1]] * negatives[g]:
+            groups[k] = groups[k - 1]
+            k -= 1
+        groups[k] = g
+    earned = 0.0
+    above, shown = 0, 0
+    for g in groups:
+        for j in range(1, positives[g] + 1):
+            # In fractions the j-th positive of the group stands behind so many of its negatives.
+            own = negatives[g] if even else (j * negatives[g] + positives[g] - 1) // positives[g]
+            place = shown + j - 1 + above + own
+            if place >= coef.size:
+                return earned
+            earned += coef[place]
+        shown += positives[g]
+        above += negatives[g]
+    return earned
