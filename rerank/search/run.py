@@ -13,7 +13,8 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
-from rerank.search.circuits import circuits_of
+from rerank.search.circuits.levels import levels_of
+from rerank.search.circuits.packing import circuits_of
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import Climb, LineSearch, states
@@ -25,12 +26,13 @@ from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tab
 from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
+from rerank.search.targets import MANY
 
 Floats = NDArray[np.float64]
-MANY = 12  # features beyond which boxes prove nothing in practice
 LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
 LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
 CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
+LEVELS_SHARE = 0.1  # of the time for the levels at the top
 
 
 class Run:
@@ -69,8 +71,7 @@ class Run:
                 self.lines = LineSearch(self.tables, self.domain, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        circuits = not proof and not self.domain.anchored
-        self.circuits = circuits_of(self.tables, self.domain.signed, random_state) if circuits else None
+        self.circuits = None if proof else circuits_of(self.tables, self.domain, random_state)
         anchored = self.domain.anchored
         columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
@@ -99,8 +100,10 @@ class Run:
             return
         self.boxes.offer(self._inner(w), w)
 
-    def begin(self, start: ArrayLike | None, after: Callable[[], None] | None = None) -> None:
-        """First points: the start that was given, then line searches, unless an earlier process has done them.
+    def begin(
+        self, start: ArrayLike | None, after: Callable[[], None] | None = None, levels: bool = True
+    ) -> None:
+        """First points: the start that was given, line searches, levels, unless an earlier process has done them.
 
         ``after`` is called between lines where there are many.
         """
@@ -127,7 +130,20 @@ class Run:
             rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
             self.offer(self.lines.climb(self.boxes.best, rounds=rounds)[1])
         self.start_value = self.boxes.value
+        if levels:
+            self._levels()
         self.begun = True
+
+    def _levels(self) -> None:
+        """Bound the value by what can be reached at the top, and keep the points met on the way."""
+        levels = levels_of(self.problem, self.domain, self.tables)
+        if levels is not None:
+            levels.rise(self._offered, LEVELS_SHARE * current().left)
+            self.boxes.cap = min(self.boxes.cap, np.inf if self.boxes.record else levels.bound())
+
+    def _offered(self, w: Floats) -> float:
+        self.offer(w)
+        return self.boxes.value + self.boxes.slack
 
     # ---- what is reported
 
@@ -192,8 +208,8 @@ class Run:
         """Ends of a box of weights around everything open and the best point."""
         boxes, domain = self.boxes, self.domain
         low, high = domain.lower, domain.upper
-        whitened = any(basis is not None for basis in boxes.bases.values())
-        if self.left_out is None and not boxes.waiting and not whitened:
+        whitened = any(basis is not None for basis in boxes.axes.bases.values())
+        if self.left_out is None and not (boxes.waiting or boxes.passed_over or whitened):
             low = high = domain.unchanged if boxes.weights is None else boxes.weights
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
+from rerank.search.domain import Domain
 from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -34,13 +35,13 @@ class Circuits:
     Parameters
     ----------
     tables : Tables
-        Signs flipped, so that signed weights are >= 0.
-    signed : bool array (d,)
+        Differences of coordinates.
+    domain : Domain
     random_state : int
     """
 
     tables: Tables
-    signed: NDArray[np.bool_]
+    domain: Domain
     random_state: int = 0
     pool: list[Indices] = field(default_factory=list)
     _programs: int = 0
@@ -93,7 +94,7 @@ class Circuits:
         self._programs -= 1
         D = self.tables.pairs[:, pairs]
         d, n = D.shape
-        bounds = [*((0.0 if s else -1.0, 1.0) for s in self.signed), (None, None)]
+        bounds = [*zip(self.domain.lower, self.domain.upper, strict=True), (None, None)]
         given = _solved(np.append(np.zeros(d), -1.0), np.column_stack([-D.T, np.ones(n)]), np.zeros(n), bounds)
         if given is None or -given.fun >= self.tables.epsilon:
             return None
@@ -105,7 +106,7 @@ class Circuits:
         chosen, weight = pairs[some], multipliers[some]
         t, total = self.tables, float(multipliers[some].sum())
         y = t.pairs[:, chosen] @ weight
-        most = float(np.where(self.signed, np.maximum(y, 0.0), np.abs(y)).sum())
+        most = float(np.maximum(self.domain.lower * y, self.domain.upper * y).sum())
         return chosen if most + (t.tolerance + ROUNDING) * total < t.epsilon * total else None
 
     def _packed(self) -> tuple[float, Floats]:
@@ -134,7 +135,7 @@ def _solved(cost: Any, A: Any, b: Any, bounds: Any) -> Any:
     return given if given.status == 0 else None
 
 
-def circuits_of(t: Any, signed: NDArray[np.bool_], random_state: int) -> Circuits | None:
+def circuits_of(t: Any, domain: Domain, random_state: int) -> Circuits | None:
     """A pool for a problem that circuits may bound; None for the others.
 
     The pairs must be few enough for linear programs, the features too many for boxes.  A statistic that is not linear
@@ -143,7 +144,7 @@ def circuits_of(t: Any, signed: NDArray[np.bool_], random_state: int) -> Circuit
     if not isinstance(t, Tables) or t.n_features < FEWEST_FEATURES or t.size > MOST_PAIRS:
         return None
     one = t.unit_start.size == 2 and bool((t.span == 1).all())
-    return Circuits(t, signed, random_state) if t.linear or one else None
+    return Circuits(t, domain, random_state) if t.linear or one else None
 
 
 def bound_of_loss(t: Tables, lost: float) -> float:
