@@ -168,11 +168,15 @@ class BranchAndBound:
 
     def _bound_by_circuits(self, left: float) -> None:
         """Once, where boxes are hopeless: bound the value by pairs that cannot all be won."""
-        many = self.boxes.domain.n_features > MANY and self._blind()
-        if self.circuits is None or not (many or self.targets.failed):
+        # Boxes of a proof have the plain bound, which is weaker.
+        many = self.boxes.record or self.boxes.domain.n_features > MANY
+        if self.circuits is None or not ((many and self._blind()) or self.targets.failed):
             return
         lost = self.circuits.loss(PROGRAMS, 0.2 * left)
-        self.boxes.cap = min(self.boxes.cap, bound_of_loss(self.boxes.tables, lost))
+        bound = bound_of_loss(self.boxes.tables, lost)
+        self.boxes.cap = min(self.boxes.cap, bound)
+        if self.boxes.record:
+            self.boxes.by_circuits.take(bound, self.circuits.recorded())
         if not current().now:  # cut short; a search that goes on later begins with them again
             self.circuits = None
 

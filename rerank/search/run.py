@@ -71,7 +71,7 @@ class Run:
                 self.lines = LineSearch(self.tables, self.domain, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        self.circuits = None if proof else circuits_of(self.tables, self.domain, random_state)
+        self.circuits = circuits_of(self.tables, self.domain, random_state, proof)
         anchored = self.domain.anchored
         columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
@@ -136,10 +136,13 @@ class Run:
 
     def _levels(self) -> None:
         """Bound the value by what can be reached at the top, and keep the points met on the way."""
-        levels = levels_of(self.problem, self.domain, self.tables)
+        boxes = self.boxes
+        levels = levels_of(self.problem, self.domain, self.tables, boxes.record)
         if levels is not None:
             levels.rise(self._offered, LEVELS_SHARE * current().left)
-            self.boxes.cap = min(self.boxes.cap, np.inf if self.boxes.record else levels.bound())
+            boxes.cap = min(boxes.cap, levels.bound())
+            if boxes.record:
+                boxes.by_circuits.take(levels.bound(), levels.recorded())
 
     def _offered(self, w: Floats) -> float:
         self.offer(w)

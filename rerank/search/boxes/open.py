@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
+from rerank.search.circuits.record import Shown
 from rerank.search.domain import Domain
 from rerank.search.rows.tables import RowTables
 from rerank.search.supports.screening import Waiting
@@ -62,6 +63,7 @@ class OpenBoxes:
     cap: float = np.inf
     target: float = -np.inf
     boxes: int = field(default=0, init=False)  # explored so far
+    by_circuits: Shown = field(default_factory=Shown, init=False)  # for a proof
     axes: Axes = field(init=False)
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
     unresolved: list[NodeBatch] = field(init=False)  # boxes too small to split
@@ -70,7 +72,7 @@ class OpenBoxes:
     listed: set[int] = field(init=False)  # names of boxes fathomed by listing vertices
     aside: float = field(init=False)  # largest bound (minus price) of the boxes set aside
     shown_before: float = field(default=np.inf, init=False)  # the least bound that all boxes showed together,
-    kept: tuple[list[Names], set[int]] = field(init=False)  # and the splits and names that show it
+    kept: tuple[list[Names], set[int]] = field(init=False)  # and what shows it
 
     def __post_init__(self) -> None:
         self.axes, self.kept = Axes(self.tables, self.columns, self.domain), ([], set())
@@ -162,8 +164,7 @@ class OpenBoxes:
     @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
-        found = self.weights
-        return found if found is not None and found.any() else np.ones(self.domain.n_features)
+        return np.ones(self.domain.n_features) if self.weights is None or not self.weights.any() else self.weights
 
     def offer(self, value: float, weights: Floats) -> None:
         """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the price."""
@@ -213,8 +214,7 @@ class OpenBoxes:
 
     def shares(self, picked: list[NodeBatch], count: int, work: float) -> list[tuple[Any, ...]]:
         """Arguments of ``explore_batches`` for at most ``count`` jobs, each with some ``work`` to do."""
-        if len(self.heap) > MOST_BATCHES:
-            work *= 16
+        work *= 16 if len(self.heap) > MOST_BATCHES else 1
         shares: list[tuple[Any, ...]] = []
         for share in (picked[i::count] for i in range(min(count, len(picked)))):
             each = whole = work

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
+from rerank.problem.proof import Circuits
+from rerank.search.circuits.record import paired, recorded
 from rerank.search.circuits.state import PAUSED, Conflicts, beginning
 from rerank.search.domain import Domain
 
@@ -23,6 +25,7 @@ MOST_CONFLICTS, MOST_MEMBERS = 20_000, 1e6
 PROGRAMS, NODES = 200, 5_000  # linear programs and nodes between two looks at the clock,
 NUMBERS = 2e6  # or numbers in their tables, each of which a program reads some forty times
 MOST_LOOKS = 1e8  # at conflicts and at numbers of programs, for all questions; some seconds
+MOST_CHECKED = 1e7  # the same where a proof is checked later, by slower code
 
 
 @dataclass(eq=False)
@@ -37,6 +40,8 @@ class Demands:
     domain : Domain
     tolerance : float
         The rounding of a difference of scores.
+    proof : bool
+        Whether the answers have to be checked later.
 
     Attributes
     ----------
@@ -52,6 +57,7 @@ class Demands:
     unit: Unit
     domain: Domain
     tolerance: float
+    proof: bool = False
     conflicts: Conflicts = field(init=False)
     kept: NDArray[np.intp] = field(init=False)
     positive: NDArray[np.bool_] = field(init=False)
@@ -67,6 +73,15 @@ class Demands:
         self.rows = np.ascontiguousarray(self.problem.scaled[self.kept] * self.domain.scale)
         self.positives, self.negatives = unit.positive.size, unit.negative.size
         self.conflicts = self._room(int(MOST_MEMBERS / (self.rows.shape[1] + 2)), 1)
+
+    def recorded(self, least: Ints) -> Circuits:
+        """The conflicts known as circuits, for a proof of the least losses."""
+        found = []
+        for c in range(int(self.conflicts.count[0])):
+            some = self.conflicts.members[c, : self.conflicts.size[c]]
+            shares = self.conflicts.shares[c, : some.size]
+            found.append(paired(self.kept[some].tolist(), self.positive[some].tolist(), shares.tolist()))
+        return recorded([p for p, _ in found], [m for _, m in found], np.zeros(len(found)), least)
 
     def _room(self, most: int, blocks: int) -> Conflicts:
         n, m = min(most, MOST_CONFLICTS), self.rows.shape[1] + 1 + blocks
@@ -104,7 +119,7 @@ class Demands:
                 2.0 * self.tolerance, conflicts, state, programs, NODES, w,
             )  # fmt: skip
             late = stop.now or time.perf_counter() > until
-            if answer != PAUSED or late or self.looks + state.at[2] > MOST_LOOKS:
+            if answer != PAUSED or late or self.looks + state.at[2] > (MOST_CHECKED if self.proof else MOST_LOOKS):
                 break
         self.looks += int(state.at[2])
         if blocks > 1:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from rerank.problem.proof import Circuits
 from rerank.search.circuits.demands import Demand, Demands
 from rerank.search.circuits.state import REACHED, REFUTED
 from rerank.search.domain import Domain
@@ -67,6 +68,10 @@ class Levels:
             return float(self.tables.total - self.least.sum())
         return min(self._worth(self.least), self.highest)
 
+    def recorded(self) -> Circuits:
+        """What shows the least losses, for a proof."""
+        return self.demands.recorded(self.least)
+
     def rise(self, offer: Callable[[Floats], float], seconds: float) -> None:
         """Raise the least losses, level by level, then refute orders, until nothing beats the best value.
 
@@ -93,7 +98,7 @@ class Levels:
                 j = self._last(lost)
             if self.bound() <= best:
                 return
-        if self.tables.coef.size <= MOST_PLACES and not self.tables.linear:
+        if self.tables.coef.size <= MOST_PLACES and not (self.tables.linear or self.demands.proof):
             self._orders(best, offer, until)
 
     def _last(self, lost: int) -> int:
@@ -145,10 +150,13 @@ def corners(lost: Ints) -> list[Demand]:
     return [(int(j) + 1, int(lost[j])) for j in steps]
 
 
-def levels_of(problem: Problem, domain: Domain, t: Any) -> Levels | None:
-    """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others."""
+def levels_of(problem: Problem, domain: Domain, t: Any, proof: bool = False) -> Levels | None:
+    """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others.
+
+    For a ``proof`` no orders are asked for, and fewer questions.
+    """
     one = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
     few = problem.X.size <= MOST_NUMBERS and problem.n_features >= FEWEST_FEATURES
     if not (one and few and problem.units[0].negative.size and t.coef.size):
         return None
-    return Levels(Demands(problem, problem.units[0], domain, t.tolerance), t)
+    return Levels(Demands(problem, problem.units[0], domain, t.tolerance, proof), t)
