@@ -20,8 +20,11 @@ from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.problem import Problem, Proof
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, WHOLE, Circuits
 from rerank.search import solve
+from rerank.search.circuits.demands import Demands
+from rerank.search.domain import Domain
+from rerank.search.tables import tolerance
 from tests.cases.proofs import below, random_tree
 from tests.oracles.anchored import best
 from tests.oracles.oracle import objective_at
@@ -97,6 +100,7 @@ def _searched(problem: Problem) -> Proof:
 def _mutants(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterator[Mutant]:
     for what, mutant in (
         *_too_low(rng, problem, proof),
+        *_by_circuits(rng, problem, proof),
         *_false(rng, problem, proof),
         *_incomplete(rng, proof),
     ):
@@ -124,6 +128,28 @@ def _too_low(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterat
         yield "bound below the optimum, codes changed", replace(worse, codes=codes)
     for lines, kinds in ((0, (LEAF,)), (1, (LEAF, LISTED)), (3, (LISTED,))):
         yield "bound below the optimum, any tree", random_tree(problem, low, rng, lines, kinds)
+
+
+def _by_circuits(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterator[tuple[str, Proof]]:
+    """Bounds below the optimum by circuits of the problem with numbers changed."""
+    if len(problem.units) != 1 or not problem.units[0].negative.size:
+        return
+    demands = Demands(problem, problem.units[0], Domain.of(problem), tolerance(problem))
+    for j in range(1, demands.positives + 1):
+        demands.decided([(j, 0)], np.inf)
+    known, nothing = demands.recorded(np.zeros(0, np.int64)), problem.unchanged
+    low = replace(
+        proof, weights=nothing, value=float(objective_at(problem, nothing)), bound=below(best(problem).value),
+        supports=(), lines=(), codes=proof.codes[:0],
+    )  # fmt: skip
+    most = demands.negatives
+    for _ in range(6 if known.sizes.size else 0):
+        changed = Circuits(*(part.copy() for part in vars(known).values()))
+        changed.multipliers[rng.random(changed.multipliers.size) < 0.1] //= rng.integers(1, 4)
+        changed.pairs[rng.random(changed.pairs.shape) < 0.05] = rng.choice(problem.lists[0].rows)
+        changed.shares[:] = rng.integers(0, 2 * WHOLE, changed.shares.size)
+        least = np.sort(rng.integers(0, most + 1, rng.integers(demands.positives + 1)))
+        yield "bound below the optimum, circuits changed", replace(low, circuits=replace(changed, least=least))
 
 
 def _false(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterator[tuple[str, Proof]]:
@@ -208,6 +234,8 @@ def _same_after_a_file(proof: Proof) -> bool:
 
 def _same(a: Proof, b: Proof) -> bool:
     def parts(value: object) -> tuple:
+        if isinstance(value, Circuits):
+            return tuple(vars(value).values())
         return value if isinstance(value, tuple) else (value,)
 
     pairs = [(parts(getattr(a, f.name)), parts(getattr(b, f.name))) for f in fields(Proof)]

@@ -3,7 +3,8 @@ r"""Check of a proof in exact arithmetic, by code that shares nothing with the s
 Over a box with centre ``c`` and half-widths ``h`` the scaled score difference of a pair reaches ``c.D + h.|D|`` at
 most.  A pair that stays below epsilon is lost everywhere in the box.  With the lost counts of a list's items
 sorted, the j-th best stands at place ``j + lost_(j)`` or lower.  So each leaf has a bound, the leaves cover all
-admissible weights, and the claim holds if no leaf's bound exceeds the claimed one.
+admissible weights, and the claim holds if no leaf's bound exceeds the claimed one.  Circuits show a bound without
+boxes (:mod:`rerank.certificate.check.circuits`).
 
 Doubles decide what their rounding cannot change: a sum of ``2k`` products errs by at most
 ``gamma_2k = 2k u / (1 - 2k u)`` of the sum of their sizes, in any order of summation [Higham2002, sec. 3.1].
@@ -21,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.certificate import check_weights
+from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, digest
-from rerank.problem.proof import COORDINATE, LINE, VERSION
+from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
 
 CLOSE = Fraction(1, 10**12)
 """By how much a claimed value may be off, relative to what was summed up."""
@@ -99,7 +101,10 @@ class _Checker:
             self._statement()
             self._weights()
             self._without_boxes()
-            self._boxes()
+            if self.proof.circuits is None:
+                self._boxes()
+            else:
+                self._circuits(self.proof.circuits)
         except UnprovenError as reason:
             return self._result(False, str(reason))
         gap = Fraction(self.proof.bound) - (self.value or 0)
@@ -166,6 +171,15 @@ class _Checker:
             raise UnprovenError(
                 f"Supports of {left_out} features were left out, but they could be worth more than the bound."
             )
+
+    def _circuits(self, circuits: Circuits) -> None:
+        """What the circuits leave, without any tree."""
+        proof = self.proof
+        if proof.codes.size or proof.supports or proof.lines:
+            raise UnprovenError("The proof has both circuits and trees; it must have one of them.")
+        most = CircuitCheck(self.exact, circuits).bound()
+        if most > Fraction(proof.bound):
+            raise UnprovenError(f"The circuits leave {float(most)!r}, above the bound of {proof.bound!r}.")
 
     def _boxes(self) -> None:
         """The trees of all faces of all supports, support by support."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,15 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.archive import Format, cut, lengths_of, read_archive, refusing, write_archive
-from rerank.problem.proof import VERSION, Proof
+from rerank.problem.proof import VERSION, Circuits, Proof
 
 FORM = Format(
     "exact-rerank proof",
     VERSION,
     {
         "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4",
-        "lines": "<i8", "codes": "<u2",
+        "lines": "<i8", "codes": "<u2", "circuit_sizes": "<i8", "circuit_pairs": "<i8", "circuit_multipliers": "<i8",
+        "circuit_shares": "<i8", "circuit_least": "<i8",
     },
     most_bytes=1 << 27,
 )  # fmt: skip
@@ -47,6 +49,7 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         "line_counts": np.array([len(m) for m in proof.lines]),
         "lines": np.concatenate([np.empty((0, 2), np.int64), *(m.reshape(-1, 2) for m in proof.lines)]),
         "codes": proof.codes,
+        **{f"circuit_{name}": part for name, part in vars(proof.circuits or Circuits.none()).items()},
     }
     header = {
         "value": float(proof.value).hex(), "bound": float(proof.bound).hex(),
@@ -79,11 +82,14 @@ def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
     if not (left_out is None or type(left_out) is int) or not isinstance(fingerprint, str):
         raise ValueError("its header is not complete")
     lines = arrays["lines"].reshape(-1, 2)
+    parts = {f.name: arrays[f"circuit_{f.name}"] for f in fields(Circuits)}
+    circuits = Circuits(**{**parts, "pairs": parts["pairs"].reshape(-1, 2)}) if parts["sizes"].size else None
     return Proof(
         value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]),
         weights=arrays["weights"], flip=arrays["flip"], left_out=left_out,
         supports=tuple(cut(arrays["supports"].astype(np.intp), arrays["support_sizes"])),
         codes=arrays["codes"], lines=tuple(cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
+        circuits=circuits,
     )  # fmt: skip
 
 

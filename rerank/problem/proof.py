@@ -21,6 +21,42 @@ COORDINATE = 2
 """Code of a split at the middle of the first coordinate of a support."""
 LINE = 1000
 """The code of a split by line g = 1, 2, ... of a support is ``LINE + g``."""
+WHOLE = 1 << 40
+"""Shares of a pair that circuits lose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Circuits:
+    """Sets of pairs that no admissible weights win together, for one list with two classes, and what they show.
+
+    Attributes
+    ----------
+    sizes : int64 (m,)
+        Number of pairs of each circuit.
+    pairs : int64 (n, 2)
+        Rows (upper, lower) of the pairs of all circuits, one after the other.
+    multipliers : int64 (n,)
+        Positive.  In coordinates ``v``, the largest ``v . sum_p multiplier_p D_p`` is below the margin times the sum
+        of a circuit's multipliers.
+    shares : int64 (m,)
+        Not negative.  Circuits that hold a pair have :data:`WHOLE` shares at most for each copy of the pair; so all
+        weights lose at least ``sum(shares) / WHOLE`` pairs.
+    least : int64 (J,)
+        The j-th best positive loses at least so many pairs.  Otherwise all rows but some ``n+ - j`` positives and some
+        ``least_j - 1`` negatives would be in order, but whichever leave, a circuit is left.
+    """
+
+    sizes: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    multipliers: NDArray[np.int64]
+    shares: NDArray[np.int64]
+    least: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> Circuits:
+        """No circuits."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, np.empty((0, 2), np.int64), empty, empty, empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +89,8 @@ class Proof:
         :func:`rerank.problem.digest` of the problem.
     version : int
         Version of the format.
+    circuits : Circuits or None
+        They show the bound, if there are any; there are no supports, lines and codes then.
     """
 
     value: float
@@ -65,3 +103,4 @@ class Proof:
     lines: tuple[NDArray[np.int64], ...]
     fingerprint: str
     version: int = VERSION
+    circuits: Circuits | None = None

@@ -2,31 +2,33 @@
 
 The whole branch and bound, with the names of the functions that do it::
 
-    run.begin(start)                                        # first weights: LineSearch.climb, or forward
+    run.begin(start)                                        # first weights: LineSearch.climb, or forward; levels
     while True:                                             # loop.BranchAndBound.run
         while boxes.drop_fathomed():                        # some bound is above the best value
             if a limit is reached or Ctrl-C came: stop; the bound is boxes.open_bound()
             if _own_axes_are_slow(): boxes.restart(whitened=True)       # correlated features
-            if many supports wait: screen_supports(...)     # coarse boxes in 16 bits: supports.screening_kernel
+            if many supports wait: screen_supports(...)     # groups, coarse boxes: supports.screens
             else:                                           # in parallel, in as many jobs as a round has
                 batches = boxes.pick()                      # largest bound first
                 found = explore_batches(batches)            # on each batch: boxes.kernel.explore
                 boxes.merge(found)                          # best point, open and unresolved boxes
                 follow_lines(...)                           # beside it: more good weights
-                if the bound is still the ideal value: _bound_by_circuits()         # once
-        if fathom_unresolved(boxes, exact): stop; the best value is proved
-        if not boxes.whitened: stop; the bound is boxes.open_bound()
-        boxes.restart(whitened=False)                       # exact arithmetic is for boxes of weights only
+                if the bound is still far: a target, or _bound_by_circuits()        # targets.Targets
+        if fathom_unresolved(boxes, exact):
+            if there is no target: stop; the best value is proved
+            targets.next()                                  # the target is a bound; again from the root, a lower one
+        elif boxes.axes.whitened: boxes.restart(whitened=False)     # exact arithmetic is for boxes of weights only
+        else: stop; the bound is boxes.open_bound()
 
-    def explore(boxes):                                     # depth first, compiled
+    def explore(boxes, target):                             # depth first, compiled
         while boxes and work is left:
             box = the last one
             reach(box)                                      # M, R: each pair's margin lies in M - R .. M + R
             impose(box)                                     # of antiparallel pairs, one side is lost
             bound = value if only pairs with M + R < 0 are lost      # lost_weight, count_lost, total_value
             best = max(best, value at the centre)
-            if bound > best: bound = min(bound, must_lose(box))      # AUC: linear relaxation
-            if bound <= best: continue                      # fathomed
+            if bound > max(best, target): bound = min(bound, must_lose(box))      # AUC: linear relaxation
+            if bound <= max(best, target): continue         # fathomed or set aside
             descend(undecided pairs)                        # the children evaluate these alone
             if the box is too small: unresolved.add(box)
             else: split by heaviest() antiparallel group or at the middle of coordinate()
@@ -45,8 +47,8 @@ from rerank.errors.stops import limited, protected
 from rerank.problem import Problem
 from rerank.search.checkpoint import Checkpoint
 from rerank.search.loop import BranchAndBound
-from rerank.search.result import Progress, SearchResult
-from rerank.search.run import Run, without_search
+from rerank.search.result import Progress, SearchResult, without_search
+from rerank.search.run import Run
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
@@ -230,7 +232,7 @@ def _line_searched(
         except OutOfTimeError as late:
             found = without_search(problem, start, str(late))
             return found.weights, found.value
-        run.begin(start)
+        run.begin(start, levels=False)
         if not run.limited:
             run.lines.restarts(run.boxes.best)
             if run.lines.state.found is not None:

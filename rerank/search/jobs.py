@@ -16,7 +16,7 @@ from rerank.search.rows.tables import RowTables
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
     from rerank.search.lines.search import State
-    from rerank.search.supports.screening import Screens
+    from rerank.search.supports.screens import Screens
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -30,6 +30,7 @@ def explore_batches(
     supports: list[Support],
     batches: list[NodeBatch],
     incumbents: list[float],
+    targets: list[float],
     slack: float,
     each: float,
     work: float,
@@ -38,20 +39,22 @@ def explore_batches(
 ) -> list[Findings]:
     """Explore batches one after the other, for ``work`` evaluations of a pair in all and ``each`` at most per batch.
 
-    ``incumbents`` holds a value for each batch, in the tables' unit.  Every batch starts from the best value of
-    those before it; batches that were not begun are returned as they are.
+    ``incumbents`` holds a value for each batch, in the tables' unit, and ``targets`` the bound up to which its boxes
+    are set aside.  Every batch starts from the best value of those before it; batches that were not begun are returned
+    as they are.
     """
     out: list[Findings] = []
     gain = 0.0
     for i, (support, batch) in enumerate(zip(supports, batches, strict=True)):
         at = incumbents[i] + gain
         if work <= 0:
-            out.append(Findings(batch.support, at, None, batch, None, np.empty((0, 3), np.int64), 0, 0.0))
+            none = np.empty((0, 3), np.int64)
+            out.append(Findings(batch.support, at, None, batch, None, none, -np.inf, 0, 0.0))
             continue
         name = first_name + i * (NAMES // max(len(batches), 1))
         explored = _by_rows if isinstance(t, RowTables) else _by_pairs
-        found, best, left, unresolved, splits, boxes, done = explored(
-            t, support, batch, at, slack, min(each, work), record, name
+        found, best, left, unresolved, splits, aside, boxes, done = explored(
+            t, support, batch, (at, slack, targets[i], min(each, work), SMALLEST), record, name
         )
         out.append(
             Findings(
@@ -61,6 +64,7 @@ def explore_batches(
                 NodeBatch(batch.support, *left) if left.bound.size else None,
                 NodeBatch(batch.support, *unresolved) if unresolved.bound.size else None,
                 splits,
+                aside,
                 boxes,
                 done,
             )
@@ -71,7 +75,7 @@ def explore_batches(
 
 
 def _by_pairs(
-    t: Any, support: Support, batch: NodeBatch, at: float, slack: float, work: float, record: bool, name: int
+    t: Any, support: Support, batch: NodeBatch, numbers: tuple[float, ...], record: bool, name: int
 ) -> Any:
     """What the kernel for pairs finds in a batch."""
     from rerank.search.boxes.kernel import explore
@@ -82,11 +86,11 @@ def _by_pairs(
         sides = np.zeros((batch.bounds.size, MOST_SIDES), np.int32)
     given = instance(t, support)
     memory = workspace(given, batch.bounds.size, sides.shape[1], record)
-    return explore(given, memory, _boxes(batch, sides), at, slack, work, SMALLEST, record, name)
+    return explore(given, memory, _boxes(batch, sides), *numbers, record, name)
 
 
 def _by_rows(
-    t: Any, support: Support, batch: NodeBatch, at: float, slack: float, work: float, record: bool, name: int
+    t: Any, support: Support, batch: NodeBatch, numbers: tuple[float, ...], record: bool, name: int
 ) -> Any:
     """What the kernel for rows finds in a batch; it keeps no record of splits."""
     from rerank.search.rows import workspace
@@ -100,8 +104,8 @@ def _by_rows(
         tolerance = whitened_tolerance(t.tolerance, features.size)
         given = workspace.instance(t, support.basis, rows @ support.basis, tolerance)
     todo = _boxes(batch, batch.sides)
-    found, best, left, unresolved, boxes, done = explore(given, *memory, todo, at, slack, work, SMALLEST, name)
-    return found, best, left, unresolved, np.empty((0, 3), np.int64), boxes, done
+    found, best, left, unresolved, aside, boxes, done = explore(given, *memory, todo, *numbers, name)
+    return found, best, left, unresolved, np.empty((0, 3), np.int64), aside, boxes, done
 
 
 def _boxes(batch: NodeBatch, sides: NDArray[np.int32]) -> Any:

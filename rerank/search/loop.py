@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 from rerank.errors.stops import Stop, current
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
-from rerank.search.circuits import FEWEST_FEATURES, bound_of_loss
+from rerank.search.circuits.packing import bound_of_loss
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
+from rerank.search.targets import MANY, Targets
 from rerank.search.workers import Job
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.boxes.vertices import Exact
-    from rerank.search.circuits import Circuits
+    from rerank.search.circuits.packing import Circuits
     from rerank.search.lines.search import LineSearch, State
     from rerank.search.rows.exact import RowExact
     from rerank.search.workers import Workers
@@ -40,8 +41,10 @@ FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled f
 MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES, OWN_AXES_ROWS = 1e7, 4e6  # evaluations of a pair, and of a row, before a whitened basis is tried
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
-BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, that have not lowered the bound,
-BLIND_SHARE = 1.0  # and the share of lines from there on
+OPEN = 0.5  # of the first gap that is left after
+BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
+FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more features than these: boxes mostly close then
+BLIND_SHARE = 0.3  # the least share of lines from there on
 PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
@@ -79,6 +82,7 @@ class BranchAndBound:
     states: list[State] = field(default_factory=list)
     share: float = 1 / 15
     circuits: Circuits | None = None
+    targets: Targets = field(default_factory=Targets)
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
     _work: float = 0.0
@@ -106,22 +110,34 @@ class BranchAndBound:
                         boxes.restart(whitened=True)
                     if not self._screen():
                         self._explore(stop.left)
-                        self._bound_by_circuits(stop.left)
+                    self._bound_by_circuits(stop.left)
+                    self._aim()
                     after(boxes)
                 if fathom_unresolved(boxes, self.exact, self.offer, after):
-                    return True
-                if not boxes.whitened:
+                    if boxes.open_bound() <= boxes.value + boxes.slack:
+                        return True
+                    self.targets.next(boxes, self._done, self._speed * stop.left)
+                elif boxes.axes.whitened:
+                    boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
+                else:
                     return False
-                boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
+
+    def _aim(self) -> None:
+        """Take up targets where boxes have brought nothing, or another one where a pass takes too long."""
+        if self.targets.begun:
+            self.targets.give_up(self.boxes, self._done)
+        elif len(self.boxes.columns) == 1 and self._blind():
+            self.targets.first(self.boxes, self._done)
 
     def counters(self) -> dict[str, float]:
         """What the steps to come depend on, beside boxes, lines and circuits."""
-        return {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
+        known = {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
+        return {**known, **self.targets.numbers()}
 
     def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
         """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
         self._done, self._work, self._owed = (float(counters[name]) for name in ("done", "work", "owed"))
-        self._tried, self.states = bool(counters["tried"]), states
+        self._tried, self.states, self.targets = bool(counters["tried"]), states, Targets.of(counters)
         self.circuits = self.circuits if circuits else None
 
     def _over(self, stop: Stop) -> bool:
@@ -144,18 +160,23 @@ class BranchAndBound:
         return whitened_basis(boxes.tables.covariance, boxes.tables.epsilon) is not None
 
     def _blind(self) -> bool:
-        """Whether boxes have brought nothing: the bound is still that of the ideal lists."""
+        """Whether boxes have brought little: most of the gap is still open."""
         boxes = self.boxes
-        if not boxes.by_rows and boxes.domain.n_features < FEWEST_FEATURES:
-            return False
-        return self._done > (BLIND_ROWS if boxes.by_rows else BLIND) and boxes.open_bound() >= boxes.tables.ideal
+        most = boxes.value + OPEN * (boxes.tables.ideal - boxes.value)
+        work = (BLIND_ROWS if boxes.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
+        return self._done > work and boxes.shown() >= most
 
     def _bound_by_circuits(self, left: float) -> None:
-        """Once, and only if boxes have brought nothing: bound the value by pairs that cannot all be won."""
-        if self.circuits is None or not self._blind():
+        """Once, where boxes are hopeless: bound the value by pairs that cannot all be won."""
+        # Boxes of a proof have the plain bound, which is weaker.
+        many = self.boxes.record or self.boxes.domain.n_features > MANY
+        if self.circuits is None or not ((many and self._blind()) or self.targets.failed):
             return
         lost = self.circuits.loss(PROGRAMS, 0.2 * left)
-        self.boxes.cap = bound_of_loss(self.boxes.tables, lost)
+        bound = bound_of_loss(self.boxes.tables, lost)
+        self.boxes.cap = min(self.boxes.cap, bound)
+        if self.boxes.record:
+            self.boxes.by_circuits.take(bound, self.circuits.recorded())
         if not current().now:  # cut short; a search that goes on later begins with them again
             self.circuits = None
 

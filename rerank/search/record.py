@@ -22,23 +22,30 @@ def proof_of(
     bound: float,
     weights: NDArray[np.float64],
 ) -> Proof:
-    """Assemble the proof of a search that recorded its splits."""
-    log = np.concatenate([np.empty((0, 3), np.int64), *boxes.splits])
+    """Assemble the proof of a search that recorded its splits; circuits are enough if they show the bound."""
+    flip, shown = np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8), boxes.by_circuits
+    if shown.circuits is not None and shown.bound <= boxes.open_bound() + boxes.slack:
+        none = np.empty(0, np.uint16)
+        return Proof(
+            value, bound, weights, flip, (), left_out, none, (), digest(problem), circuits=shown.circuits
+        )
+    splits, listed = boxes.recorded()
+    log = np.concatenate([np.empty((0, 3), np.int64), *splits])
     log = log[np.argsort(log[:, 0], kind="stable")]
     sizes = np.array([c.size for c in boxes.columns])
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns])
     support_of_root = np.repeat(sizes, roots)
-    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, boxes.listed)
+    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, listed)
     t = boxes.tables
     lines = []
     for s in range(len(boxes.columns)):
-        guide = boxes.antiparallel[s].guide if s in boxes.antiparallel else np.empty(0, np.int32)
+        guide = boxes.axes.antiparallel[s].guide if s in boxes.axes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
     return Proof(
         value=value,
         bound=bound,
         weights=weights,
-        flip=np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8),
+        flip=flip,
         supports=tuple(boxes.columns),
         left_out=left_out,
         codes=codes,

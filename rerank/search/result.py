@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError
+from rerank.problem import Problem
+from rerank.search.domain import Domain
+from rerank.search.sizes import value_without_pairs
 
 Floats = NDArray[np.float64]
 
@@ -75,3 +80,29 @@ class Progress:
     bound: float
     boxes: int
     open_batches: int
+
+
+def without_search(problem: Problem, start: ArrayLike | None, note: str) -> SearchResult:
+    """The result of a search that could not begin: the start, or unchanged weights, and the ideal lists' value."""
+    domain = Domain.of(problem)
+    w = domain.weights(domain.unchanged)
+    if start is not None:
+        given = given_point(domain, start)
+        if problem.max_features is None or domain.used(given) <= problem.max_features:
+            w = domain.weights(given)
+    value = value_without_pairs(problem, w)
+    ends = domain.weights(domain.lower), domain.weights(domain.upper)
+    return SearchResult(
+        value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,
+        box=(np.minimum(*ends), np.maximum(*ends)),
+    )  # fmt: skip
+
+
+def given_point(domain: Domain, start: ArrayLike) -> Floats:
+    """The coordinates of a start in normal form, those that are not allowed set to what is."""
+    w = np.asarray(start, dtype=np.float64)
+    if w.shape != (domain.n_features,) or not np.isfinite(w).all():
+        raise InputError(
+            f"The start holds {w.size} weights; it must hold {domain.n_features} finite numbers, one a feature."
+        )
+    return domain.normal(w / domain.scale)

@@ -8,31 +8,32 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
 from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
-from rerank.search.circuits import circuits_of
+from rerank.search.circuits.levels import levels_of
+from rerank.search.circuits.packing import circuits_of
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import Climb, LineSearch, states
 from rerank.search.record import proof_of
-from rerank.search.result import Progress, SearchResult
+from rerank.search.result import Progress, SearchResult, given_point
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import FEW_LISTS, RowLines
-from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, number_of_pairs, row_tables
-from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
-from rerank.search.supports.screening import MOST_PLACES, Screens, layout
+from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.sizes import affordable_pairs, check_rows
+from rerank.search.supports.screens import screens_of
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
+from rerank.search.targets import MANY
 
 Floats = NDArray[np.float64]
-MANY = 12  # features beyond which boxes prove nothing in practice
 LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
 LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
 CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
+LEVELS_SHARE = 0.1  # of the time for the levels at the top
 
 
 class Run:
@@ -72,15 +73,14 @@ class Run:
                 self.lines = LineSearch(self.tables, self.domain, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        circuits = not proof and not self.domain.anchored
-        self.circuits = circuits_of(self.tables, self.domain.signed, random_state) if circuits else None
+        self.circuits = circuits_of(self.tables, self.domain, random_state, proof)
         anchored = self.domain.anchored
         columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         begin = self.domain.unchanged
         self.boxes = OpenBoxes(
             self.tables, columns, prices, self.domain, self._inner(begin), begin, proof,
-            screens=lambda: self._screens(columns[-1].size, workers),
+            screens=lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers),
         )  # fmt: skip
         self.start_value, self.begun = self.boxes.value, False
         self.many_lists = isinstance(self.lines, RowLines) and len(problem.lists) > FEW_LISTS
@@ -91,25 +91,6 @@ class Run:
     def limited(self) -> bool:
         """Whether supports are searched one by one."""
         return self.problem.max_features is not None or self.problem.C > 0
-
-    def _screens(self, size: int, workers: int) -> Screens | None:
-        """What supports of up to ``size`` features are screened with."""
-        from rerank.search.supports.groups import groups_of
-
-        problem, t = self.problem, self.tables
-        if self.domain.anchored:
-            return None
-        # Where all supports are bounded by groups, coarse boxes cost more than the boxes of what is left.
-        groups, pairs = groups_of(problem), None
-        if groups is not None and groups.values.all():
-            pass
-        elif isinstance(t, Tables):
-            pairs = layout(t, size)
-        elif number_of_pairs(problem) <= MOST_PLACES:
-            pairs = layout(tables(problem, affordable_pairs(problem, workers), self.domain.scale), size)
-        if groups is None and pairs is None:
-            return None
-        return Screens(groups, pairs, 1 / self.unit, (problem.constant - t.constant) / self.unit, t.integral)
 
     # ---- points
 
@@ -124,14 +105,16 @@ class Run:
             return
         self.boxes.offer(self._inner(w), w)
 
-    def begin(self, start: ArrayLike | None, after: Callable[[], None] | None = None) -> None:
-        """First points: the start that was given, then line searches, unless an earlier process has done them.
+    def begin(
+        self, start: ArrayLike | None, after: Callable[[], None] | None = None, levels: bool = True
+    ) -> None:
+        """First points: the start that was given, line searches, levels, unless an earlier process has done them.
 
         ``after`` is called between lines where there are many.
         """
         d = self.problem.n_features
         if start is not None:
-            self.offer(_allowed(self.domain, start))
+            self.offer(given_point(self.domain, start))
         if self.begun:
             return
         if self.limited:
@@ -154,7 +137,23 @@ class Run:
             rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
             self.offer(self.lines.climb(self.boxes.best, rounds=rounds)[1])
         self.start_value = self.boxes.value
+        if levels:
+            self._levels()
         self.begun = True
+
+    def _levels(self) -> None:
+        """Bound the value by what can be reached at the top, and keep the points met on the way."""
+        boxes = self.boxes
+        levels = levels_of(self.problem, self.domain, self.tables, boxes.record)
+        if levels is not None:
+            levels.rise(self._offered, LEVELS_SHARE * current().left)
+            boxes.cap = min(boxes.cap, levels.bound())
+            if boxes.record:
+                boxes.by_circuits.take(levels.bound(), levels.recorded())
+
+    def _offered(self, w: Floats) -> float:
+        self.offer(w)
+        return self.boxes.value + self.boxes.slack
 
     # ---- what is reported
 
@@ -219,8 +218,8 @@ class Run:
         """Ends of a box of weights around everything open and the best point."""
         boxes, domain = self.boxes, self.domain
         low, high = domain.lower, domain.upper
-        whitened = any(basis is not None for basis in boxes.bases.values())
-        if self.left_out is None and not boxes.waiting and not whitened:
+        whitened = any(basis is not None for basis in boxes.axes.bases.values())
+        if self.left_out is None and not (boxes.waiting or boxes.passed_over or whitened):
             low = high = domain.unchanged if boxes.weights is None else boxes.weights
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]
@@ -230,29 +229,3 @@ class Run:
                 low, high = np.minimum(low, below), np.maximum(high, above)
         ends = domain.weights(low), domain.weights(high)
         return np.minimum(*ends), np.maximum(*ends)
-
-
-def without_search(problem: Problem, start: ArrayLike | None, note: str) -> SearchResult:
-    """The result of a search that could not begin: the start, or unchanged weights, and the ideal lists' value."""
-    domain = Domain.of(problem)
-    w = domain.weights(domain.unchanged)
-    if start is not None:
-        given = _allowed(domain, start)
-        if problem.max_features is None or domain.used(given) <= problem.max_features:
-            w = domain.weights(given)
-    value = value_without_pairs(problem, w)
-    ends = domain.weights(domain.lower), domain.weights(domain.upper)
-    return SearchResult(
-        value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,
-        box=(np.minimum(*ends), np.maximum(*ends)),
-    )  # fmt: skip
-
-
-def _allowed(domain: Domain, start: ArrayLike) -> Floats:
-    """The coordinates of a start in normal form, those that are not allowed set to what is."""
-    w = np.asarray(start, dtype=np.float64)
-    if w.shape != (domain.n_features,) or not np.isfinite(w).all():
-        raise InputError(
-            f"The start holds {w.size} weights; it must hold {domain.n_features} finite numbers, one a feature."
-        )
-    return domain.normal(w / domain.scale)

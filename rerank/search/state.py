@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.io.archive import cut, finite, joined
 from rerank.search.boxes.nodes import NAMES, NodeBatch
+from rerank.search.circuits.record import Shown
 from rerank.search.jobs import MOST_SIDES
 from rerank.search.lines.stored import restored_lines, stored_lines
 
@@ -27,13 +28,17 @@ Arrays = dict[str, NDArray[Any]]
 KINDS = {
     "weights": "<f8", "points": "<f8", "unexplored": "<i8", "supports": "<i8", "sizes": "<i8", "sides": "<i8",
     "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
-    "basis": "<f8", "splits": "<i8", "listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4",
-    "priced": "<f8",
+    "basis": "<f8", "splits": "<i8", "listed": "<i8", "kept_splits": "<i8",
+    "kept_listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4", "priced": "<f8",
+    **{f"circuit_{name}": "<i8" for name in ("sizes", "pairs", "multipliers", "shares", "least")},
 }  # fmt: skip
 """Names of the arrays of a state, and types of their numbers."""
 
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
 """Counters of :class:`OpenBoxes`, and what they stay below."""
+
+BOUNDS = ("cap", "shown_before", "target", "aside")
+"""Bounds of it; infinite ones among them."""
 
 
 def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
@@ -44,7 +49,9 @@ def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     following, part, waiting = boxes.unexplored.place()
     header = {
         "begun": run.begun, "start_value": float(run.start_value).hex(), "value": float(boxes.value).hex(),
-        "has_weights": boxes.weights is not None, "cap": float(boxes.cap).hex(), "whitened": boxes.whitened,
+        "has_weights": boxes.weights is not None, "whitened": boxes.axes.whitened,
+        **{name: float(getattr(boxes, name)).hex() for name in BOUNDS},
+        "by_circuits": float(boxes.by_circuits.bound).hex(),
         **{name: int(getattr(boxes, name)) for name in MOST},
         "next_support": int(following), "supports_of_a_job": int(part),
         "loop": {name: float(number).hex() for name, number in loop.counters().items()},
@@ -57,6 +64,9 @@ def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
         "priced": np.array([low for low, _ in waiting], np.float64),
         "splits": joined(boxes.splits, np.int64),
         "listed": np.array(sorted(boxes.listed), np.int64),
+        "kept_splits": joined(boxes.kept[0], np.int64),
+        "kept_listed": np.array(sorted(boxes.kept[1]), np.int64),
+        **boxes.by_circuits.arrays(),
         **_stored_batches(boxes),
     }
     return header, arrays
@@ -80,7 +90,10 @@ def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arra
         loop.go_on(counters, restored, bool(header["circuits"]))
     else:
         run.lines.state = restored[0]
-    boxes.value, boxes.cap = _number(header["value"]), float.fromhex(header["cap"])
+    boxes.value = _number(header["value"])
+    for name in BOUNDS:
+        setattr(boxes, name, _bound(header[name]))
+    boxes.by_circuits = Shown.of(_bound(header["by_circuits"]), arrays)
     boxes.weights = None
     if header["has_weights"]:
         boxes.weights = finite(arrays["weights"], (d,))
@@ -97,6 +110,8 @@ def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arra
     boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), order))
     boxes.splits, boxes.n_splits = [splits] if splits.size else [], len(splits)
     boxes.listed = set(arrays["listed"].tolist())
+    kept = arrays["kept_splits"].reshape(-1, 3)
+    boxes.kept = [kept] if kept.size else [], set(arrays["kept_listed"].tolist())
     _restore_batches(boxes, bool(header["whitened"]), arrays)
 
 
@@ -107,10 +122,10 @@ def _stored_batches(boxes: OpenBoxes) -> Arrays:
     """Open batches, then the unresolved ones; ``pushed`` holds the numbers of the open ones."""
     batches = [batch for _, _, batch in boxes.heap] + boxes.unresolved
     # A proof names the groups of every support, the boxes to come only those of their own.
-    used = boxes.antiparallel if boxes.record else {batch.support for batch in batches}
-    grouped = sorted(s for s in used if s in boxes.antiparallel)
-    guides = [boxes.antiparallel[s].guide for s in grouped]
-    basis = boxes.basis(0) if boxes.whitened else None
+    used = boxes.axes.antiparallel if boxes.record else {batch.support for batch in batches}
+    grouped = sorted(s for s in used if s in boxes.axes.antiparallel)
+    guides = [boxes.axes.antiparallel[s].guide for s in grouped]
+    basis = boxes.axes.basis(0) if boxes.axes.whitened else None
     return {
         "supports": np.array([batch.support for batch in batches], np.int64),
         "sizes": np.array([batch.bounds.size for batch in batches], np.int64),
@@ -149,7 +164,7 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
         supports.tolist(), sizes.tolist(), width.tolist(), sides.tolist(), *parts, strict=True
     ):
         _within(h, 0.0, np.inf)
-        known = boxes.antiparallel[s].count if s in boxes.antiparallel else 0
+        known = boxes.axes.antiparallel[s].count if s in boxes.axes.antiparallel else 0
         _within(chosen, -known, known)
         batches.append(NodeBatch(s, c.reshape(n, k), h.reshape(n, k), bounds, names, chosen.reshape(n, m)))
     open_ = arrays["pushed"].size
@@ -159,11 +174,11 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
         for number, batch in zip(arrays["pushed"].tolist(), batches[:open_], strict=True)
     ]
     heapq.heapify(boxes.heap)
-    boxes.whitened, boxes.bases = whitened, {}
+    boxes.axes.change(whitened)
     if whitened:
         # The basis may come out differently elsewhere, and boxes mean nothing in another one.
         k = boxes.columns[0].size
-        boxes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
+        boxes.axes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
 
 
 def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
@@ -171,12 +186,19 @@ def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
     for s, guide in zip(
         arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True
     ):
-        if not np.array_equal(boxes.grouped(s).guide, guide):
+        if not np.array_equal(boxes.axes.grouped(s).guide, guide):
             raise ValueError("its groups of pairs come out differently on this machine")
 
 
 def _number(text: str) -> float:
     return float(finite(np.array(float.fromhex(text))))
+
+
+def _bound(text: str) -> float:
+    number = float.fromhex(text)
+    if np.isnan(number):
+        raise ValueError("a bound is no number")
+    return number
 
 
 def _count(number: Any, most: int = 2**31) -> int:

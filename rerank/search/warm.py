@@ -21,12 +21,13 @@ from rerank.errors.compiling import say, uncounted
 from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
+from rerank.search.circuits.demands import Demands
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
-from rerank.search.supports.screening import Screens, layout
+from rerank.search.supports.screens import Screens, layout
 from rerank.search.supports.subsets import Supports
 from rerank.search.tables import tables
 
@@ -53,12 +54,13 @@ def is_compiled() -> bool:
 def _entries() -> list[Any]:
     """The kernels that are called from Python; compiling them compiles all others."""
     from rerank.search.boxes.kernel import explore
+    from rerank.search.circuits.removal import removal
     from rerank.search.lines.kernel import ends, sweep
     from rerank.search.rows.kernel import explore as explore_rows
     from rerank.search.rows.unit import total_worth
     from rerank.search.supports.screening_kernel import screen
 
-    return [explore, ends, sweep, screen, explore_rows, total_worth]
+    return [explore, removal, ends, sweep, screen, explore_rows, total_worth]
 
 
 def _indices() -> list[Path]:
@@ -176,7 +178,7 @@ def _explored(t: Tables | RowTables) -> None:
     names, sides = np.arange(len(centres)), np.zeros((len(centres), 0), np.int32)
     batch = NodeBatch(0, centres, halves, np.full(len(centres), t.ideal + t.slack), names, sides)
     support = Support(np.arange(2), None, NO_GROUPS)
-    explore_batches(t, [support], [batch], [0.0], t.slack, 1e4, 1e4, False, 1)
+    explore_batches(t, [support], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 1)
 
 
 def _compile_the_rest() -> None:
@@ -191,6 +193,7 @@ def _compile_the_rest() -> None:
         by_row = row_tables(problem, np.ones(2))
         _explored(by_row)
         lines_on(by_row, domain).climb(np.ones(2), rounds=1)
+        Demands(problem, problem.units[0], domain, t.tolerance).decided([(1, 0)], np.inf)
 
 
 def _small() -> list[Problem]:

@@ -58,6 +58,7 @@ def explored(t: Tables, work: float, smallest: float = 2.0**-30, record: bool = 
         todo,
         0.0,
         t.slack,
+        -np.inf,
         work,
         smallest,
         record,
@@ -89,7 +90,7 @@ def test_no_point_outside_the_open_boxes_beats_what_was_found(
     if whitened:
         S = rng.normal(size=(d, d))
         S /= np.abs(S).sum(axis=1).max()
-    every, (found, best, open_, small, _, boxes, done) = explored(t, work, smallest, S=S)
+    every, (found, best, open_, small, _, _, boxes, done) = explored(t, work, smallest, S=S)
     assert done >= min(work, 1) or boxes == 0
     if found > 0:
         assert np.abs(best).max() == 1 and exact.value(every.weights(best, d)) >= found - t.slack
@@ -111,7 +112,7 @@ def test_groups_are_among_the_splits_on_lattices(kind: str) -> None:
         if drawn.kind == kind and not drawn.problem.signs.any() and drawn.problem.units:
             t = tables(drawn.problem)
             if t.pairs.shape[1]:
-                _, (_, _, _, _, splits, _, _) = explored(t, 1e5, record=True)
+                _, (_, _, _, _, splits, *_) = explored(t, 1e5, record=True)
                 seen += int((splits[:, 1] >= t.pairs.shape[0]).any())
     assert seen >= 3  # the test above would say nothing about groups otherwise
 
@@ -122,7 +123,7 @@ def test_the_splits_recorded_form_a_tree_over_the_roots(seed: int) -> None:
     problem = free(seed, n_max=12, d_max=4)
     t = tables(problem)
     d = t.pairs.shape[0]
-    _, (_, _, open_, small, splits, _, _) = explored(t, 2000.0, record=True)
+    _, (_, _, open_, small, splits, *_) = explored(t, 2000.0, record=True)
     parents, which, children = splits.T
     born = np.concatenate([np.arange(2 * d), children, children + 1])
     assert np.unique(born).size == born.size and np.isin(parents, born).all()
@@ -203,7 +204,7 @@ def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
     batch = NodeBatch(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.side)
     arrays = (batch.centres, batch.halves, batch.bounds, batch.names, batch.sides)
     before = [x.copy() for x in arrays]
-    given = (t, [Support(np.arange(4), None, NO_GROUPS)], [batch], [0.0], t.slack, 1e4, 1e4, False, 10**9)
+    given = (t, [Support(np.arange(4), None, NO_GROUPS)], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 10**9)
     explore_batches(*given)
     assert all(np.array_equal(x, y) for x, y in zip(arrays, before, strict=True))
     for x in arrays:  # processes are given read-only maps

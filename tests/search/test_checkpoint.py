@@ -25,7 +25,8 @@ from rerank.problem import Problem, problem_of
 from rerank.search import checkpoint, loop, run, solve
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.checkpoint import FORM
-from rerank.search.circuits import Circuits
+from rerank.search.circuits import levels
+from rerank.search.circuits.packing import Circuits
 from rerank.search.lines.search import LineSearch
 from rerank.statistics import parse
 from tests.cases.instances import draw
@@ -160,7 +161,8 @@ def test_the_first_climb_of_many_lists_goes_on(tmp_path: Path, monkeypatch: pyte
 def test_circuits_that_are_cut_short_come_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "BLIND", 0.0)
     monkeypatch.setattr(loop, "PROGRAMS", 20)
-    problem, path = noisy_problem(60, 9, "auc", 0.35, 0), tmp_path / "c"
+    monkeypatch.setattr(levels, "FEWEST_FEATURES", 99)
+    problem, path = noisy_problem(60, 13, "auc", 0.35, 0), tmp_path / "c"
 
     def cut(*given: Any) -> float:
         current().asked.set()  # Ctrl-C

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
-from rerank.search.supports import screening
+from rerank.search.supports import screens
 from rerank.search.supports.groups import bound_by_groups, groups_of
 from rerank.statistics import parse
 from tests.cases.search import tables
@@ -114,7 +114,7 @@ def test_booleans_take_fewer_boxes_than_without_groups(monkeypatch: pytest.Monke
     problem = problem_of(X, y, parse("precision@20"), max_features=3, epsilon=1e-2)
     found = solve(problem, n_jobs=1)
     monkeypatch.setattr("rerank.search.supports.groups.MOST_VALUES", 1)
-    monkeypatch.setattr(screening, "MOST_PLACES", 10)
+    monkeypatch.setattr(screens, "MOST_PLACES", 10)
     alone = solve(problem, n_jobs=1)
     assert found.closed and alone.closed and found.value == pytest.approx(alone.value)
     assert 3 * found.boxes < alone.boxes

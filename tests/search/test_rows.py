@@ -103,7 +103,7 @@ def test_a_box_bounds_its_points_and_its_centre_has_the_value(seed: int) -> None
     names, sides = np.zeros(1, np.int64), np.zeros((1, 0), np.int32)
     batch = NodeBatch(0, centre[None], half[None], np.array([t.ideal + 1.0]), names, sides)
     support = Support(np.arange(d), None, NO_GROUPS)
-    (found,) = explore_batches(t, [support], [batch], [-1.0], t.slack, 1e-3, 1e-3, False, 1)
+    (found,) = explore_batches(t, [support], [batch], [-1.0], [-np.inf], t.slack, 1e-3, 1e-3, False, 1)
     flip = np.where(problem.signs < 0, -1.0, 1.0)
     here = float(objective_at(problem, centre * flip))
     assert t.to_value(found.value) <= here + 1e-12 * (1 + abs(here))

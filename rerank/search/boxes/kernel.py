@@ -44,16 +44,9 @@ WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to 
 
 @njit(cache=True, nogil=True)
 def explore(
-    instance: Any,
-    workspace: Any,
-    todo: Any,
-    incumbent: float,
-    slack: float,
-    work_limit: float,
-    smallest: float,
-    record: bool,
-    next_name: int,
-) -> Any:
+    instance: Any, workspace: Any, todo: Any, incumbent: float, slack: float, target: float, work_limit: float,
+    smallest: float, record: bool, next_name: int,
+) -> Any:  # fmt: skip
     """Explore boxes, the last one first, until none is left or the work is spent.
 
     Parameters
@@ -64,6 +57,8 @@ def explore(
     todo : Boxes
     incumbent, slack : float
         A box is fathomed when its bound is at most their sum.
+    target : float
+        A box whose bound is at most this is set aside: it is not explored now.
     work_limit : float
         Evaluations of a pair after which to stop.
     smallest : float
@@ -82,6 +77,8 @@ def explore(
     splits : int64 (n, 3)
         Name of a split box, coordinate (or ``k - 1 + g`` for group ``g``), name of its first child; the second
         child's is one more.
+    aside : float
+        Largest bound of a box that was fathomed or set aside; -inf without one.
     boxes, work : int, float
         Number of boxes explored, and of evaluations of a pair.
     """
@@ -108,10 +105,13 @@ def explore(
     boxes = 0
     work = 0.0
     found = incumbent
+    limit = max(found + slack, target)
+    aside = -np.inf
     while top > 0 and work < work_limit:
         top -= 1
         bound = stack.bound[top]
-        if bound <= found + slack:
+        if bound <= limit:
+            aside = max(aside, bound)
             continue
         boxes += 1
         for j in range(k):
@@ -152,17 +152,19 @@ def explore(
             most = total_value(levels.active[v], levels.n_active[v], lost, instance, count)
             bound = min(bound, levels.base[v] + most)
             value = found
-            if bound > found + slack:
+            if bound > limit:
                 there = total_value(levels.active[v], levels.n_active[v], central, instance, count)
                 value = levels.base[v] + there
         if value > found:
             found = value
+            limit = max(found + slack, target)
             copy(c, best)
-        if bound <= found + slack:
+        if bound <= limit:
+            aside = max(aside, bound)
             continue
         # ---- a better bound by the relaxation; a proof holds boxes that the plain bound fathoms
         if linear and not record:
-            need = instance.total - gone - found - slack
+            need = instance.total - gone - limit
             if instance.integral:
                 need = np.ceil(need) - 1.0 + WHOLE
             if need < HOPE * (instance.total - gone - value):
@@ -172,7 +174,8 @@ def explore(
                 if instance.integral:
                     more = np.ceil(more - WHOLE)
                 bound = min(bound, instance.total - gone - more)
-                if bound <= found + slack:
+                if bound <= limit:
+                    aside = max(aside, bound)
                     continue
         # ---- the pairs that the children have to evaluate
         kept = undecided(M[:n], R[:n], spread, keep)
@@ -239,12 +242,5 @@ def explore(
             notes[top, 2] = 1 if group > 0 else 0
             top += 1
         next_name += 2
-    return (
-        found,
-        best,
-        copied(stack, top, top),
-        copied(unresolved, n_unresolved, n_unresolved),
-        splits[:n_splits],
-        boxes,
-        work,
-    )
+    left, small = copied(stack, top, top), copied(unresolved, n_unresolved, n_unresolved)
+    return found, best, left, small, splits[:n_splits], aside, boxes, work

@@ -42,7 +42,10 @@ class NodeBatch:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What exploring one batch gave: a better point, open boxes, boxes too small to split, and the splits."""
+    """What exploring one batch gave: a better point, open boxes, boxes too small to split, and the splits.
+
+    ``aside`` is the largest bound of the boxes that were fathomed or set aside.
+    """
 
     support: int
     value: float
@@ -50,6 +53,7 @@ class Findings:
     open: NodeBatch | None
     unresolved: NodeBatch | None
     splits: Names
+    aside: float
     boxes: int
     work: float
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
-from rerank.search.boxes.basis import whitened_basis
-from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
+from rerank.search.boxes.axes import Axes
+from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
+from rerank.search.circuits.record import Shown
 from rerank.search.domain import Domain
 from rerank.search.rows.tables import RowTables
-from rerank.search.supports.screening import Screens, Waiting
+from rerank.search.supports.screening import Waiting
+from rerank.search.supports.screens import Screens
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
@@ -48,10 +49,12 @@ class OpenBoxes:
         The best point.
     record : bool
         Whether to keep the splits, for a proof.
-    whitened : bool
-        Whether correlated features get boxes in a whitened basis (:mod:`rerank.search.boxes.basis`).
     screens : callable, optional
         Makes what many supports are screened with (:mod:`rerank.search.supports.screening`).
+    cap : float
+        A bound on every value that is known from elsewhere, or from boxes explored before.
+    target : float
+        Boxes whose bound (minus price) is at most this are set aside; for a single support.
     """
 
     tables: Any
@@ -61,26 +64,30 @@ class OpenBoxes:
     value: float
     weights: Floats | None = None
     record: bool = False
-    whitened: bool = False
     screens: Callable[[], Screens | None] | None = None
-    cap: float = np.inf  # a bound on every value (price not subtracted) that needs no boxes
+    cap: float = np.inf
+    target: float = -np.inf
     boxes: int = field(default=0, init=False)  # explored so far
+    by_circuits: Shown = field(default_factory=Shown, init=False)  # for a proof
+    axes: Axes = field(init=False)
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
     unresolved: list[NodeBatch] = field(init=False)  # boxes too small to split
     splits: list[Names] = field(init=False)
     n_splits: int = field(init=False)
-    listed: set[int] = field(default_factory=set, init=False)  # names of boxes fathomed by listing vertices
-    antiparallel: dict[int, AntiparallelPairs] = field(default_factory=dict, init=False)
-    bases: dict[int, Floats | None] = field(init=False)
+    listed: set[int] = field(init=False)  # names of boxes fathomed by listing vertices
+    aside: float = field(init=False)  # largest bound (minus price) of the boxes set aside
+    shown_before: float = field(default=np.inf, init=False)  # the least bound that all boxes showed together,
+    kept: tuple[list[Names], set[int]] = field(init=False)  # and what shows it
 
     def __post_init__(self) -> None:
-        self.restart(self.whitened)
+        self.axes, self.kept = Axes(self.tables, self.columns, self.domain), ([], set())
+        self.restart(whitened=False)
 
     def restart(self, whitened: bool) -> None:
         """Begin again from the root with the best point met, in whitened bases or on the features' own axes."""
-        self.whitened = whitened
-        self.heap, self.unresolved, self.splits, self.bases = [], [], [], {}
-        self.n_splits = 0
+        self.axes.change(whitened)
+        self.heap, self.unresolved, self.splits = [], [], []
+        self.n_splits, self.listed, self.aside = 0, set(), -np.inf
         self.pushed, self.named, self.job = 0, 0, 1  # counters of batches, of faces named, and of jobs
         # A proof holds the splits of every support, and a single one needs no screening.
         screens = None if len(self.columns) == 1 or self.record else self.screens
@@ -114,12 +121,39 @@ class OpenBoxes:
         priced = 4e-15 * (self.tables.total + abs(self.value)) if self.prices.any() else 0.0
         return self.tables.slack + priced
 
-    def open_bound(self) -> float:
-        """Largest bound (minus price) of what is not fathomed yet, never below the value."""
-        tops = [-self.heap[0][0]] if self.heap else []
-        tops.append(self.unexplored.bound())
+    def reached(self) -> None:
+        """Remember what boxes that are all set aside show."""
+        if self.shown() < self.shown_before:
+            self.shown_before, self.kept = self.shown(), (self.splits, self.listed)
+            self.cap = min(self.cap, self.shown_before)
+
+    def shown(self) -> float:
+        """Largest bound (minus price) of what is not fathomed yet."""
+        tops = [self.unexplored.bound(), -self.heap[0][0] if self.heap else -np.inf]
+        tops += [self.aside] if self.passed_over else []
         tops += [b.bound - float(self.prices[b.support]) for b in self.unresolved]
-        return max(self.value, min(max(tops), self.cap))
+        return max(tops)
+
+    @property
+    def passed_over(self) -> bool:
+        """Whether boxes were set aside that may hold better values."""
+        return self.target > -np.inf and self.aside > self.value + self.slack
+
+    def open_bound(self) -> float:
+        """Bound on every value (minus price), never below the best."""
+        return max(self.value, min(self.shown(), self.cap))
+
+    def recorded(self) -> tuple[list[Names], set[int]]:
+        """The splits, and the names of the boxes with listed vertices, that show the lowest bound."""
+        return (self.splits, self.listed) if self.shown() <= self.shown_before else self.kept
+
+    @property
+    def limit(self) -> float:
+        """Bound (minus price) up to which boxes are not explored now."""
+        return max(self.value + self.slack, self.target)
+
+    def _set_aside(self, bound: float) -> None:
+        self.aside = max(self.aside, bound)
 
     @property
     def by_rows(self) -> bool:
@@ -129,8 +163,7 @@ class OpenBoxes:
     @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
-        found = self.weights
-        return found if found is not None and found.any() else np.ones(self.domain.n_features)
+        return np.ones(self.domain.n_features) if self.weights is None or not self.weights.any() else self.weights
 
     def offer(self, value: float, weights: Floats) -> None:
         """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the price."""
@@ -138,17 +171,17 @@ class OpenBoxes:
             self.value, self.weights = value, weights
 
     def drop_fathomed(self) -> bool:
-        """Drop the batches and supports that cannot beat the value; whether any are left to explore."""
-        limit = self.value + self.slack
-        if self.cap <= limit:
-            self.heap.clear()
-            self.unexplored.clear()
-            self.unresolved = []
+        """Drop the batches and supports that cannot beat value or target; whether any are left to explore."""
+        limit = np.inf if self.cap <= self.value + self.slack else self.limit
         if self.heap and -self.heap[0][0] <= limit:
+            self._set_aside(-self.heap[0][0])
             self.heap.clear()
-        if self.unexplored.bound() <= limit:
+        if self.waiting and self.unexplored.bound() <= limit:
+            self._set_aside(self.unexplored.bound())
             self.unexplored.clear()
-        self.unresolved = [b for b in self.unresolved if b.bound - self.prices[b.support] > limit]
+        bounds = [b.bound - float(self.prices[b.support]) for b in self.unresolved]
+        self._set_aside(max((x for x in bounds if x <= limit), default=-np.inf))
+        self.unresolved = [b for b, x in zip(self.unresolved, bounds, strict=True) if x > limit]
         return bool(self.heap or self.waiting)
 
     def _new_first(self) -> bool:
@@ -168,9 +201,8 @@ class OpenBoxes:
     def pick(self, count: int) -> list[NodeBatch]:
         """Remove the batches of largest bound for ``count`` jobs; supports that wait come before the rest of others."""
         picked: list[NodeBatch] = []
-        most = count * BATCHES
-        if len(self.columns) > 1:
-            most = count * int(np.clip(A_JOB / (EVALUATIONS * max(self.tables.size, 1)), 1, BATCHES_OF_MANY))
+        many = int(np.clip(A_JOB / (EVALUATIONS * max(self.tables.size, 1)), 1, BATCHES_OF_MANY))
+        most = count * (BATCHES if len(self.columns) == 1 else many)
         while len(picked) < most and (self.heap or self.waiting):
             picked.append(self._root() if self._new_first() else heapq.heappop(self.heap)[2])
         return picked
@@ -182,20 +214,18 @@ class OpenBoxes:
 
     def shares(self, picked: list[NodeBatch], count: int, work: float) -> list[tuple[Any, ...]]:
         """Arguments of ``explore_batches`` for at most ``count`` jobs, each with some ``work`` to do."""
-        if len(self.heap) > MOST_BATCHES:
-            work *= 16
+        work *= 16 if len(self.heap) > MOST_BATCHES else 1
         shares: list[tuple[Any, ...]] = []
         for share in (picked[i::count] for i in range(min(count, len(picked)))):
             each = whole = work
             if len(self.columns) > 1:
                 each = max(work / len(share), EVALUATIONS * self.tables.size)
                 whole = each * len(share)
-            supports = [self._support(b) for b in share]
-            incumbents = [self.value + float(self.prices[b.support]) for b in share]
-            first = self.job * NAMES
-            shares.append(
-                (self.tables, supports, share, incumbents, self.slack, each, whole, self.record, first)
-            )
+            supports = [self.axes.support(b) for b in share]
+            prices = [float(self.prices[b.support]) for b in share]
+            values, targets = [self.value + x for x in prices], [self.target + x for x in prices]
+            limits = (values, targets, self.slack, each, whole)
+            shares.append((self.tables, supports, share, *limits, self.record, self.job * NAMES))
             self.job += 1
         return shares
 
@@ -205,6 +235,7 @@ class OpenBoxes:
         for found in results:
             done += found.work
             self.boxes += found.boxes
+            self._set_aside(found.aside - float(self.prices[found.support]))
             if found.weights is not None:
                 self.offer(found.value - float(self.prices[found.support]), found.weights)
             if self.record and found.splits.size:
@@ -217,32 +248,3 @@ class OpenBoxes:
                 for part in np.array_split(order, min(PARTS, order.size)):
                     self._push(found.open.part(part))
         return done
-
-    def _support(self, batch: NodeBatch) -> Support:
-        """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
-        i = batch.support
-        features = self.columns[i]
-        if self.by_rows:
-            return Support(features, self.basis(i), NO_GROUPS)
-        if i not in self.antiparallel:
-            whole = (batch.halves >= 0.5).any()
-            if batch.sides.shape[1] == 0 and len(self.columns) > 1 and whole:
-                return Support(features, self.basis(i), NO_GROUPS)
-        return Support(features, self.basis(i), self.grouped(i))
-
-    def grouped(self, support: int) -> AntiparallelPairs:
-        """The antiparallel pairs of a support, searched for once."""
-        if support not in self.antiparallel:
-            self.antiparallel[support] = antiparallel_pairs(self.tables, self.columns[support])
-        return self.antiparallel[support]
-
-    def basis(self, support: int) -> Floats | None:
-        """The basis of a support's boxes, None for the features' own axes."""
-        if not self.whitened:
-            return None
-        if support not in self.bases:
-            features = self.columns[support]
-            free = not (self.domain.signed[features].any() or self.domain.anchored)
-            covariance = self.tables.covariance[np.ix_(features, features)]
-            self.bases[support] = whitened_basis(covariance, self.tables.epsilon) if free else None
-        return self.bases[support]

@@ -203,13 +203,11 @@ def fathom_unresolved(
     for _ in range(len(boxes.unresolved)):
         batch, left = boxes.unresolved.pop(0), []
         price = float(boxes.prices[batch.support])
-        whitened = boxes.basis(batch.support) is not None
+        whitened = boxes.axes.basis(batch.support) is not None
         for i in range(batch.bounds.size):
             box = batch.part(np.array([i]))
             best = box.bound - price
-            if best <= boxes.value + boxes.slack:
-                continue
-            if not whitened and not stop.now:
+            if not whitened and not stop.now and best > boxes.limit:
                 found = exact.largest(boxes.columns[batch.support], box.centres[0], box.halves[0])
                 if found is not None:
                     best = min(best, found[0] - price)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from rerank.search.boxes.levels import copy
@@ -89,8 +90,8 @@ def widest(h: Any, amount: Any, smallest: float) -> int:
 
 @njit(cache=True, nogil=True)
 def explore(
-    instance: Any, levels: Any, scratch: Any, todo: Any, incumbent: float, slack: float, work_limit: float,
-    smallest: float, next_name: int,
+    instance: Any, levels: Any, scratch: Any, todo: Any, incumbent: float, slack: float, target: float,
+    work_limit: float, smallest: float, next_name: int,
 ) -> Any:  # fmt: skip
     """Explore boxes, the last one first, until none is left or the work is spent.
 
@@ -100,12 +101,14 @@ def explore(
     k = instance.rows.shape[1]
     c, h, side, notes = scratch.c, scratch.h, scratch.side, scratch.notes
     n_unresolved, boxes, work, found = 0, 0, 0.0, incumbent
+    limit, aside = max(found + slack, target), -np.inf
     unresolved = copied(todo, 0, 1)
     stack, top = todo, todo.bound.size
     while top > 0 and work < work_limit:
         top -= 1
         above = stack.bound[top]
-        if above <= found + slack:
+        if above <= limit:
+            aside = max(aside, above)
             continue
         boxes += 1
         for j in range(k):
@@ -114,13 +117,15 @@ def explore(
             scratch.amount[j] = 0.0
             scratch.balance[j] = 0.0
         name, v, idle = stack.name[top], notes[top, 0], notes[top, 1]
-        bound, value, done = assess(instance, levels, v, found + slack, scratch)
+        bound, value, done = assess(instance, levels, v, limit, scratch)
         work += done
         bound = min(above, bound)
         if value > found:
             found = value
+            limit = max(found + slack, target)
             copy(c, scratch.best)
-        if bound <= found + slack:
+        if bound <= limit:
+            aside = max(aside, bound)
             continue
         n, left = levels.size[v], levels.size[v + 1]
         idle = idle + 1 if left == n else 0
@@ -147,4 +152,4 @@ def explore(
             top += 1
         next_name += 2
     remaining, small = copied(stack, top, top), copied(unresolved, n_unresolved, n_unresolved)
-    return found, scratch.best, remaining, small, boxes, work
+    return found, scratch.best, remaining, small, aside, boxes, work

@@ -102,7 +102,8 @@ class RowLines(LineSearch):
         )
         scratch.notes[:] = 0
         given = instance(t, self.domain.norming(np.column_stack([w, u])), scores)
-        found, best, *_ = explore(given, levels, scratch, todo, -1.0, t.slack, LINE_WORK * t.size, SMALLEST, n)
+        work = LINE_WORK * t.size
+        found, best, *_ = explore(given, levels, scratch, todo, -1.0, t.slack, -np.inf, work, SMALLEST, n)
         return float(found), float(best[0]), float(best[1])
 
     def _grid(self, w: Floats, u: Floats, scores: Floats, low: float, high: float) -> tuple[float, float, float]:

@@ -65,8 +65,10 @@ def groups_of(problem: Problem) -> Groups | None:
 
 def _even(places: NDArray[np.float64], rows: int) -> bool:
     """Whether every place earns a fixed amount more than the next, so that only the number of lost pairs matters."""
+    if places.size < max(rows - 1, 1) or rows < 2:
+        return False
     steps = -np.diff(np.append(places, 0.0) if places.size == rows - 1 else places)
-    return places.size >= max(rows - 1, 1) and bool((np.abs(steps - steps.mean()) <= 1e-12 * places[0]).all())
+    return bool((np.abs(steps - steps.mean()) <= 1e-12 * places[0]).all())
 
 
 @njit(cache=True, nogil=True)

@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
+from rerank.problem.proof import Circuits as Record
+from rerank.search.circuits.record import recorded, whole
+from rerank.search.domain import Domain
 from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -34,15 +37,17 @@ class Circuits:
     Parameters
     ----------
     tables : Tables
-        Signs flipped, so that signed weights are >= 0.
-    signed : bool array (d,)
+        Differences of coordinates.
+    domain : Domain
     random_state : int
     """
 
     tables: Tables
-    signed: NDArray[np.bool_]
+    domain: Domain
     random_state: int = 0
     pool: list[Indices] = field(default_factory=list)
+    multipliers: list[Floats] = field(default_factory=list)
+    shares: Floats = field(default_factory=lambda: np.empty(0))  # of the best packing
     _programs: int = 0
     _until: float = np.inf
 
@@ -65,11 +70,13 @@ class Circuits:
             # Circuits of pairs that cost little so far are those that raise the bound.
             cheap = np.flatnonzero(z <= LEVELS[level])
             cheap = cheap[rng.random(cheap.size) < (1.0 if level == 0 else 0.8)]
-            found = [c for c in self._disjoint(cheap) if z[c].sum() < 1.0 - 1e-6]
+            found = [c for c in self._disjoint(cheap) if z[c[0]].sum() < 1.0 - 1e-6]
             if found:
-                self.pool += found
-                value, z = self._packed()
-                best = max(best, value)
+                self.pool += [pairs for pairs, _ in found]
+                self.multipliers += [weight for _, weight in found]
+                q, z = self._packed()
+                if q.sum() > best:
+                    best, self.shares = float(q.sum()), q
             level = 0 if found else level + 1
         return best
 
@@ -77,38 +84,49 @@ class Circuits:
     def _over(self) -> bool:
         return self._programs <= 0 or current().now or time.perf_counter() > self._until
 
-    def _disjoint(self, free: Indices) -> list[Indices]:
+    def recorded(self) -> Record:
+        """The circuits of the best packing, for a proof."""
+        some, t = np.flatnonzero(self.shares > 0), self.tables
+        pairs = [list(zip(t.upper[c].tolist(), t.lower[c].tolist(), strict=True)) for c in self.pool]
+        return recorded(
+            [pairs[i] for i in some], [whole(self.multipliers[i]) for i in some], self.shares[some], []
+        )
+
+    def _disjoint(self, free: Indices) -> list[tuple[Indices, Floats]]:
         """Circuits that share no pair, one linear program each, until the pairs left can be won together."""
-        made: list[Indices] = []
+        made: list[tuple[Indices, Floats]] = []
         while free.size and not self._over:
             found = self._refuted(free)
             if found is None:
                 break
             made.append(found)
-            free = np.setdiff1d(free, found, assume_unique=True)
+            free = np.setdiff1d(free, found[0], assume_unique=True)
         return made
 
-    def _refuted(self, pairs: Indices) -> Indices | None:
-        """A circuit among the pairs, from the largest margin with which all of them can be won; None if they can."""
+    def _refuted(self, pairs: Indices) -> tuple[Indices, Floats] | None:
+        """A circuit among the pairs, and multipliers; None if all can be won.
+
+        A linear program has them: the largest margin with which all pairs are won.
+        """
         self._programs -= 1
         D = self.tables.pairs[:, pairs]
         d, n = D.shape
-        bounds = [*((0.0 if s else -1.0, 1.0) for s in self.signed), (None, None)]
+        bounds = [*zip(self.domain.lower, self.domain.upper, strict=True), (None, None)]
         given = _solved(np.append(np.zeros(d), -1.0), np.column_stack([-D.T, np.ones(n)]), np.zeros(n), bounds)
         if given is None or -given.fun >= self.tables.epsilon:
             return None
         return self._checked(pairs, -given.ineqlin.marginals)
 
-    def _checked(self, pairs: Indices, multipliers: Floats) -> Indices | None:
+    def _checked(self, pairs: Indices, multipliers: Floats) -> tuple[Indices, Floats] | None:
         """The pairs with a multiplier, if the multipliers show that they are a circuit, rounding included."""
         some = multipliers > 1e-9
         chosen, weight = pairs[some], multipliers[some]
         t, total = self.tables, float(multipliers[some].sum())
         y = t.pairs[:, chosen] @ weight
-        most = float(np.where(self.signed, np.maximum(y, 0.0), np.abs(y)).sum())
-        return chosen if most + (t.tolerance + ROUNDING) * total < t.epsilon * total else None
+        most = float(np.maximum(self.domain.lower * y, self.domain.upper * y).sum())
+        return (chosen, weight) if most + (t.tolerance + ROUNDING) * total < t.epsilon * total else None
 
-    def _packed(self) -> tuple[float, Floats]:
+    def _packed(self) -> tuple[Floats, Floats]:
         """The best packing of the pool, feasible after rounding, and the prices of the pairs."""
         from scipy.sparse import csr_array
 
@@ -119,11 +137,11 @@ class Circuits:
         holds = csr_array((np.ones(rows.size), (rows, columns)), shape=(t.size, len(self.pool)))
         given = _solved(-np.ones(len(self.pool)), holds, t.weight, (0, None))
         if given is None:
-            return 0.0, np.zeros(t.size)
+            return np.zeros(len(self.pool)), np.zeros(t.size)
         q = np.maximum(given.x, 0.0)
         used = holds @ q
         over = float(np.max(used / np.maximum(t.weight, 1e-300), initial=1.0))
-        return float(q.sum()) / over * (1.0 - ROUNDING * len(self.pool)), -given.ineqlin.marginals
+        return q / over * (1.0 - ROUNDING * len(self.pool)), -given.ineqlin.marginals
 
 
 def _solved(cost: Any, A: Any, b: Any, bounds: Any) -> Any:
@@ -134,16 +152,16 @@ def _solved(cost: Any, A: Any, b: Any, bounds: Any) -> Any:
     return given if given.status == 0 else None
 
 
-def circuits_of(t: Any, signed: NDArray[np.bool_], random_state: int) -> Circuits | None:
+def circuits_of(t: Any, domain: Domain, random_state: int, proof: bool = False) -> Circuits | None:
     """A pool for a problem that circuits may bound; None for the others.
 
     The pairs must be few enough for linear programs, the features too many for boxes.  A statistic that is not linear
-    must be that of a single binary list.
+    must be that of a single binary list, and a ``proof`` is about one.
     """
     if not isinstance(t, Tables) or t.n_features < FEWEST_FEATURES or t.size > MOST_PAIRS:
         return None
     one = t.unit_start.size == 2 and bool((t.span == 1).all())
-    return Circuits(t, signed, random_state) if t.linear or one else None
+    return Circuits(t, domain, random_state) if one or (t.linear and not proof) else None
 
 
 def bound_of_loss(t: Tables, lost: float) -> float:

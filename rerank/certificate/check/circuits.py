@@ -1,0 +1,192 @@
+r"""Check of circuits: sets of pairs that no admissible weights win together, and the bound that follows from them.
+
+With multipliers ``m_p > 0`` and ``y = sum_p m_p D_p``, weights that win all pairs of a set have ``v.y >= epsilon sum_p
+m_p``.  If the largest ``v.y`` over all coordinates is below that, there are none: one sum decides.
+
+Two things follow.  Each set costs all weights a pair at least; shares of the sets that add up to no more than the
+copies of a pair show that all lose so many pairs as there are shares.  And weights under which ``j`` positives lose
+fewer than ``l`` pairs each order all rows but ``n+ - j`` positives and ``l - 1`` negatives; if every choice of such
+rows leaves a set whole, the j-th best positive loses ``l`` pairs at least.  A search over the choices shows it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import pairwise
+
+from rerank.certificate.check.exact import ExactProblem
+from rerank.certificate.check.tree import UnprovenError
+from rerank.problem.proof import WHOLE, Circuits
+
+MOST_LOOKS = 60_000_000
+"""Looks at circuits in the search over rows that may leave; some twenty seconds."""
+MOST_CIRCUITS = 100_000
+
+
+class CircuitCheck:
+    """The bound by circuits of a problem with one list of two classes.
+
+    Equal rows of a class are one group; they are won and lost together.
+
+    Raises
+    ------
+    UnprovenError
+        For any other problem, a row that is not there, or a set that some weights may win.
+    """
+
+    def __init__(self, exact: ExactProblem, circuits: Circuits) -> None:
+        self.exact, self.circuits = exact, circuits
+        if len(exact.units) != 1:
+            raise UnprovenError("Circuits bound a single list of two classes, and the problem is another one.")
+        (self.unit,) = exact.units
+        self.used = set(exact.used.tolist())
+        self._shapes()
+        self.copies: list[int] = []
+        positive = self._groups((row, 1) for row in self.unit.positive.tolist())
+        self.first = len(self.copies)  # number of the first group of negatives
+        negative = self._groups(zip(self.unit.negative.tolist(), self.unit.copies.tolist()))
+        self.members, at = [], 0
+        for size in circuits.sizes.tolist():
+            part = slice(at, at + size)
+            self.members.append(self._circuit(circuits.pairs[part].tolist(), positive, negative))
+            self._infeasible(circuits.pairs[part].tolist(), circuits.multipliers[part].tolist())
+            at += size
+        self.looks = 0
+
+    def bound(self) -> Fraction:
+        """Largest value that the circuits leave."""
+        least, lost = self._least(), self._lost()
+        return self.exact.constant + self.unit.factor * Fraction(self._earned(least, lost), self.unit.denominator)
+
+    def _shapes(self) -> None:
+        c = self.circuits
+        fits = c.sizes.ndim == c.shares.ndim == c.multipliers.ndim == c.least.ndim == 1
+        fits = fits and c.sizes.size == c.shares.size <= MOST_CIRCUITS and c.pairs.shape == (c.multipliers.size, 2)
+        if not fits or (c.sizes < 1).any() or sum(c.sizes.tolist()) != c.multipliers.size:
+            raise UnprovenError("The arrays of the circuits do not fit together.")
+        if (c.multipliers < 1).any() or (c.shares < 0).any() or (c.least < 0).any():
+            raise UnprovenError("A circuit has a multiplier that is not positive, or a number below 0.")
+
+    def _content(self, row: int) -> bytes:
+        content: bytes = (self.exact.problem.X[row] + 0.0).tobytes()
+        return content
+
+    def _groups(self, rows: Iterable[tuple[int, int]]) -> dict[bytes, int]:
+        """Number the groups of equal rows of a class and count them."""
+        found: dict[bytes, int] = {}
+        for row, many in rows:
+            group = found.setdefault(self._content(row), len(self.copies))
+            if group == len(self.copies):
+                self.copies.append(0)
+            self.copies[group] += many
+        return found
+
+    def _circuit(
+        self, pairs: list[list[int]], positive: dict[bytes, int], negative: dict[bytes, int]
+    ) -> set[tuple[int, int]]:
+        """The groups of each pair."""
+        found = set()
+        for upper, lower in pairs:
+            if not {upper, lower} <= self.used:
+                raise UnprovenError("A circuit has a row that stands in no list.")
+            above, below = positive.get(self._content(upper)), negative.get(self._content(lower))
+            if above is None or below is None:
+                raise UnprovenError(f"The rows {upper} and {lower} of a circuit are no pair of the list.")
+            found.add((above, below))
+        return found
+
+    def _infeasible(self, pairs: list[list[int]], multipliers: list[int]) -> None:
+        exact, N, most = self.exact, self.exact.numerators, Fraction(0)
+        for j, width in enumerate(exact.widths):
+            total = sum(m * (N[upper, j] - N[lower, j]) for (upper, lower), m in zip(pairs, multipliers))
+            most += max(Fraction(end) * Fraction(total, width) for end in (exact.lower[j], exact.upper[j]))
+        if most >= exact.epsilon * sum(multipliers):
+            raise UnprovenError(f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}.")
+
+    def _lost(self) -> int:
+        """Pairs that all weights lose, by the shares."""
+        used: Counter[tuple[int, int]] = Counter()
+        for members, share in zip(self.members, self.circuits.shares.tolist()):
+            for pair in members:
+                used[pair] += share
+        if any(many > WHOLE * self.copies[above] * self.copies[below] for (above, below), many in used.items()):
+            raise UnprovenError("A pair is shared out among circuits more than once for each of its copies.")
+        return -(-sum(self.circuits.shares.tolist()) // WHOLE)
+
+    def _least(self) -> list[int]:
+        """Pairs that the j-th best positive loses at least, for all positives."""
+        n, given, known = self.unit.positive.size, self.circuits.least.tolist(), 0
+        if len(given) > n:
+            raise UnprovenError(f"The circuits speak of {len(given)} positives, and the list has {n}.")
+        least = []
+        for j, lost in enumerate(given, start=1):
+            if lost > known and not self._whichever_leave(n - j, lost - 1):
+                raise UnprovenError(
+                    f"The circuits do not show that the positive at place {j} loses at least {lost} pairs."
+                )
+            known = max(known, lost)
+            least.append(known)
+        return least + [known] * (n - len(least))
+
+    def _whichever_leave(self, positives: int, negatives: int) -> bool:
+        """Whether a circuit is left whole if so many positives and negatives leave at most, whichever they are."""
+        # Groups are bits: those that have left, those decided, and the groups of each circuit.
+        circuits = [sum(1 << g for g in {g for pair in members for g in pair}) for members in self.members]
+        often = Counter(g for mask in circuits for g in _bits(mask))
+        todo = [(0, 0, positives, negatives)]
+        while todo:
+            gone, decided, p, n = todo.pop()
+            free = ~decided & self._small_enough(p, n)
+            best, apart, taken = None, 0, 0
+            self.looks += len(circuits)
+            for mask in circuits:
+                if mask & gone:
+                    continue
+                choices = mask & free
+                if best is None or choices.bit_count() < best.bit_count():
+                    best = choices
+                if not choices & taken:  # circuits that share no row that may leave need a row each
+                    apart, taken = apart + 1, taken | choices
+            if self.looks > MOST_LOOKS:
+                raise UnprovenError("The circuits leave too many choices of rows to go through.")
+            if best is None:
+                return False
+            if not best or apart > p + n:
+                continue
+            g = max(_bits(best), key=lambda g: often[g])
+            many, bit = self.copies[g], 1 << g
+            todo.append((gone, decided | bit, p, n))
+            todo.append((gone | bit, decided | bit, p - many * (g < self.first), n - many * (g >= self.first)))
+        return True
+
+    def _small_enough(self, positives: int, negatives: int) -> int:
+        """Groups that are no larger than the number of rows of their class that may leave."""
+        spare = (positives, negatives)
+        return sum(1 << g for g, many in enumerate(self.copies) if many <= spare[g >= self.first])
+
+    def _earned(self, least: list[int], lost: int) -> int:
+        """Largest sum of coefficients with lost counts that are not below ``least`` and add up to ``lost`` at least.
+
+        Counts may fall from one positive to the next here, which allows more than weights can do.
+        """
+        coefficients, most = self.unit.coefficients, int(self.unit.copies.sum())
+        steps = {a - b for a, b in pairwise(coefficients)}
+        missing = max(lost - sum(least), 0)
+        if len(steps) <= 1:  # every lost pair costs the same
+            return sum(coefficients[j + count] for j, count in enumerate(least)) - missing * sum(steps)
+        best = {missing: 0}  # the largest sum with so many pairs still to be lost
+        for j, count in enumerate(least):
+            after: dict[int, int] = {}
+            for left, total in best.items():
+                for more in range(min(left, most - count) + 1):
+                    worth = total + coefficients[j + count + more]
+                    if worth > after.get(left - more, -1):
+                        after[left - more] = worth
+            best = after
+        return best.get(0, 0)
+
+
+def _bits(mask: int) -> list[int]:
+    return [g for g in range(mask.bit_length()) if mask >> g & 1]

@@ -1,0 +1,152 @@
+"""Whether so many positives can lose so few pairs, for one binary list: the rows, the conflicts known, the answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors.stops import current
+from rerank.problem import Problem, Unit
+from rerank.problem.proof import Circuits
+from rerank.search.circuits.record import paired, recorded
+from rerank.search.circuits.state import PAUSED, Conflicts, beginning
+from rerank.search.domain import Domain
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Demand = tuple[int, int]
+"""``(j, l)``: some ``j`` positives lose at most ``l`` pairs each."""
+
+MOST_CONFLICTS, MOST_MEMBERS = 20_000, 1e6
+PROGRAMS, NODES = 200, 5_000  # linear programs and nodes between two looks at the clock,
+NUMBERS = 2e6  # or numbers in their tables, each of which a program reads some forty times
+MOST_LOOKS = 1e8  # at conflicts and at numbers of programs, for all questions; some seconds
+MOST_CHECKED = 1e7  # the same where a proof is checked later, by slower code
+
+
+@dataclass(eq=False)
+class Demands:
+    """The rows of a binary list, and the sets of rows that no weights order.
+
+    Parameters
+    ----------
+    problem : Problem
+    unit : Unit
+        The binary list of it.
+    domain : Domain
+    tolerance : float
+        The rounding of a difference of scores.
+    proof : bool
+        Whether the answers have to be checked later.
+
+    Attributes
+    ----------
+    conflicts : Conflicts
+        Their rows are numbers into ``kept``.
+    kept : intp array
+        A row of the problem for each group of equal rows of a class.
+    positive, copies : bool and int64 arrays
+        The class of each group, and how many rows it stands for.
+    """
+
+    problem: Problem
+    unit: Unit
+    domain: Domain
+    tolerance: float
+    proof: bool = False
+    conflicts: Conflicts = field(init=False)
+    kept: NDArray[np.intp] = field(init=False)
+    positive: NDArray[np.bool_] = field(init=False)
+    copies: Ints = field(init=False)
+    looks: int = field(default=0, init=False)  # so far
+
+    def __post_init__(self) -> None:
+        unit = self.unit
+        numbers = np.concatenate([unit.positive, unit.negative])
+        table = np.column_stack([np.arange(numbers.size) < unit.positive.size, self.problem.X[numbers]])
+        _, first, copies = np.unique(table, axis=0, return_index=True, return_counts=True)
+        self.kept, self.copies, self.positive = numbers[first], copies.astype(np.int64), first < unit.positive.size
+        self.rows = np.ascontiguousarray(self.problem.scaled[self.kept] * self.domain.scale)
+        self.positives, self.negatives = unit.positive.size, unit.negative.size
+        self.conflicts = self._room(int(MOST_MEMBERS / (self.rows.shape[1] + 2)), 1)
+
+    def recorded(self, least: Ints) -> Circuits:
+        """The conflicts known as circuits, for a proof of the least losses."""
+        found = []
+        for c in range(int(self.conflicts.count[0])):
+            some = self.conflicts.members[c, : self.conflicts.size[c]]
+            shares = self.conflicts.shares[c, : some.size]
+            found.append(paired(self.kept[some].tolist(), self.positive[some].tolist(), shares.tolist()))
+        return recorded([p for p, _ in found], [m for _, m in found], np.zeros(len(found)), least)
+
+    def _room(self, most: int, blocks: int) -> Conflicts:
+        n, m = min(most, MOST_CONFLICTS), self.rows.shape[1] + 1 + blocks
+        return Conflicts(
+            np.zeros((n, m), np.int64), np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(1, np.int64)
+        )
+
+    def decided(self, asked: Sequence[Demand], until: float) -> tuple[int, Floats]:
+        """Whether some weights meet all demands, and such weights.
+
+        Parameters
+        ----------
+        asked : sequence of Demand
+        until : float
+            Time of ``time.perf_counter`` after which to stop.
+
+        Returns
+        -------
+        answer : int
+            ``REFUTED``, ``REACHED``, or another number where it stays open.
+        w : float64 (d,)
+        """
+        from rerank.search.circuits.removal import removal
+
+        stop, w, blocks = current(), np.zeros(self.rows.shape[1]), len(asked)
+        conflicts = self.conflicts if blocks == 1 else self._for(blocks)
+        rows, positive, copies = (np.concatenate([x] * blocks) for x in (self.rows, self.positive, self.copies))
+        block = np.repeat(np.arange(blocks), self.copies.size)
+        spare = [x for j, lost in asked for x in (lost, self.positives - j)]
+        state = beginning(positive, spare)
+        programs = int(np.clip(NUMBERS / rows.size, 1, PROGRAMS))
+        while True:
+            answer = removal(
+                rows, positive, block, copies, self.domain.lower, self.domain.upper, self.problem.epsilon,
+                2.0 * self.tolerance, conflicts, state, programs, NODES, w,
+            )  # fmt: skip
+            late = stop.now or time.perf_counter() > until
+            if answer != PAUSED or late or self.looks + state.at[2] > (MOST_CHECKED if self.proof else MOST_LOOKS):
+                break
+        self.looks += int(state.at[2])
+        if blocks > 1:
+            self._learn(conflicts, int(self.conflicts.count[0]) * blocks)
+        return answer, w
+
+    def _for(self, blocks: int) -> Conflicts:
+        """The conflicts known, in each of the blocks, and room for more."""
+        old, known = self.conflicts, int(self.conflicts.count[0])
+        new = self._room(blocks * known + MOST_CONFLICTS // 4, blocks)
+        for b in range(blocks):
+            part = slice(b * known, (b + 1) * known)
+            if part.stop > new.size.size:
+                break
+            new.members[part, : old.members.shape[1]] = old.members[:known] + b * self.copies.size
+            new.size[part] = old.size[:known]
+            new.count[0] = part.stop
+        return new
+
+    def _learn(self, found: Conflicts, after: int) -> None:
+        """Keep new conflicts whose rows stand in a single block."""
+        old, n = self.conflicts, self.copies.size
+        for c in range(after, int(found.count[0])):
+            size, at = int(found.size[c]), int(old.count[0])
+            blocks = found.members[c, :size] // n
+            if blocks.min() == blocks.max() and at < old.size.size:
+                old.members[at, :size] = found.members[c, :size] % n
+                old.shares[at, :size] = found.shares[c, :size]
+                old.size[at] = size
+                old.count[0] = at + 1

@@ -1,0 +1,188 @@
+r"""Which rows must leave so that some weights put all positives that stay ahead of all negatives that stay, compiled.
+
+Weights under which ``j`` positives lose at most ``l`` pairs each are weights that order all rows but ``n+ - j``
+positives and ``l`` negatives.  Several such demands at once are blocks of the same rows, and a row may leave any of
+them.  A *conflict* is a set of rows that no weights order by the margin
+(:mod:`rerank.search.circuits.simplex`): one of them has to leave.  The search removes a row of a conflict or keeps it,
+depth first, until every conflict known is met; then the rows left are in order, or they contain a new conflict.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from rerank.search.circuits.simplex import basis_of, shares, widest
+from rerank.search.circuits.state import FREE, GONE, KEPT, PAUSED, REACHED, REFUTED, UNKNOWN
+
+
+@njit(cache=True, nogil=True)
+def _may_leave(e: int, kind: Any, copies: Any, state: Any) -> bool:
+    if state.status[e] != FREE:
+        return False
+    while e >= 0 and state.status[e] != GONE:
+        if copies[e] > state.spare[kind[e]]:
+            return False
+        e = state.after[e]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> int:
+    """The conflict not met in which the fewest rows may leave; -1 if all are met, -2 if they cannot all be met."""
+    which = -1
+    fewest = kind.size + 1
+    apart = 0
+    state.often[:] = 0
+    for c in range(conflicts.count[0]):
+        met = False
+        choices = 0
+        alone = True
+        for q in range(conflicts.size[c]):
+            e = conflicts.members[c, q]
+            if state.status[e] == GONE:
+                met = True
+                break
+            if _may_leave(e, kind, copies, state):
+                choices += 1
+                alone = alone and state.mark[e] != turn
+        if met:
+            continue
+        if choices == 0:
+            return -2
+        if choices < fewest:
+            fewest = choices
+            which = c
+        apart += 1 if alone else 0
+        for q in range(conflicts.size[c]):
+            e = conflicts.members[c, q]
+            if _may_leave(e, kind, copies, state):
+                state.often[e] += 1
+                if alone:
+                    state.mark[e] = turn
+    # Conflicts that share no row that may leave need a row each.
+    return -2 if apart > state.spare.sum() else which
+
+
+@njit(cache=True, nogil=True)
+def _decide(e: int, status: int, kind: Any, copies: Any, state: Any) -> None:
+    """Let a row leave, with those that follow it, or keep it, with those that it would follow."""
+    entry = e
+    while e >= 0 and state.status[e] == FREE:
+        state.status[e] = status
+        state.dropped[e] = status == GONE
+        if status == GONE:
+            state.spare[kind[e]] -= copies[e]
+        state.trail[state.at[0]] = entry
+        state.at[0] += 1
+        e = state.after[e] if status == GONE else state.ahead[e]
+        entry = -1 - e
+
+
+@njit(cache=True, nogil=True)
+def _branch(c: int, kind: Any, copies: Any, conflicts: Any, state: Any) -> None:
+    """Remove the row of a conflict that meets the most conflicts."""
+    which = -1
+    for q in range(conflicts.size[c]):
+        e = conflicts.members[c, q]
+        if _may_leave(e, kind, copies, state) and (which < 0 or state.often[e] > state.often[which]):
+            which = e
+    _decide(which, GONE, kind, copies, state)
+
+
+@njit(cache=True, nogil=True)
+def _back(kind: Any, copies: Any, state: Any) -> bool:
+    """Keep the last row that was chosen to leave; False if there is none."""
+    while state.at[0] > 0:
+        state.at[0] -= 1
+        entry = state.trail[state.at[0]]
+        e = entry if entry >= 0 else -1 - entry
+        left = state.status[e] == GONE
+        if left:
+            state.spare[kind[e]] += copies[e]
+        state.status[e] = FREE
+        state.dropped[e] = False
+        if left and entry >= 0:
+            _decide(e, KEPT, kind, copies, state)
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _added(
+    rows: Any, positive: Any, block: Any, lower: Any, upper: Any, below: float, conflicts: Any, basis: Any
+) -> bool:
+    """Keep the rows of the basis as a conflict, if rounding does not forbid that or memory end."""
+    at = conflicts.count[0]
+    if at == conflicts.size.size:
+        return False
+    share = conflicts.shares[at]
+    if shares(rows, positive, block, lower, upper, basis, share) >= below:
+        return False
+    n = 0
+    for q in range(share.size):
+        if share[q] > 0.0:
+            conflicts.members[at, n] = basis.column[q]
+            share[n] = share[q]
+            n += 1
+    conflicts.size[at] = n
+    conflicts.count[0] = at + 1
+    return True
+
+
+@njit(cache=True, nogil=True)
+def removal(
+    rows: Any, positive: Any, block: Any, copies: Any, lower: Any, upper: Any, epsilon: float, tolerance: float,
+    conflicts: Any, state: Any, most_programs: int, most_nodes: int, w: Any,
+) -> int:  # fmt: skip
+    """Whether so few rows can leave that the others are in order.
+
+    Parameters
+    ----------
+    rows : float64 (n, d)
+    positive : bool (n,)
+    block : int64 (n,)
+    copies : int64 (n,)
+        How many equal rows each stands for.
+    lower, upper : float64 (d,)
+        Ends of the weights.
+    epsilon, tolerance : float
+        The margin, and the rounding of a difference of scores.
+    conflicts : Conflicts
+        Those known; new ones are added.
+    state : State
+        From :func:`beginning`, or as an earlier call left it.
+    most_programs, most_nodes : int
+        Linear programs and nodes after which to pause.
+    w : float64 (d,)
+        Set to weights that order the rows left, if there are any.
+
+    Returns
+    -------
+    int
+        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding or memory left it open.
+    """
+    basis = basis_of(rows.shape[0], rows.shape[1], state.spare.size // 2)
+    kind = 2 * block + positive
+    programs = 0
+    until = state.at[1] + most_nodes
+    while state.at[1] < until and programs < most_programs:
+        state.at[1] += 1
+        state.at[2] += conflicts.count[0]
+        c = _urgent(kind, copies, conflicts, state, state.at[1])
+        if c == -1:
+            programs += 1
+            state.at[2] += rows.size
+            margin = widest(rows, positive, block, state.dropped, lower, upper, basis)
+            if margin >= epsilon:
+                for j in range(w.size):
+                    w[j] = -basis.price[j]
+                return REACHED
+            if not _added(rows, positive, block, lower, upper, epsilon - tolerance, conflicts, basis):
+                return UNKNOWN
+        elif c >= 0:
+            _branch(c, kind, copies, conflicts, state)
+        elif not _back(kind, copies, state):
+            return REFUTED
+    return PAUSED
