@@ -48,6 +48,17 @@ def noisy_problem(n: int, d: int, statistic: str, share: float, seed: int, **opt
     return problem_of(X, y, parse(statistic), **options)
 
 
+def flags(n: int, d: int, statistic: str, seed: int, **options: Any) -> Problem:
+    """Booleans of which five make a row relevant, with as much noise as signal; a tenth of the rows is relevant."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < rng.uniform(0.1, 0.5, size=d)).astype(np.float64)
+    signal = X[:, :5] @ np.array([1.0, 0.8, 0.6, -0.5, 0.4])
+    scores = signal + rng.standard_normal(n) * signal.std()
+    y = np.zeros(n)
+    y[np.argsort(-scores)[: n // 10]] = 1.0
+    return problem_of(X, y, parse(statistic), epsilon=1e-2, **options)
+
+
 def lists(
     where: Path, name: str, columns: list[int] | None = None, queries: int | None = None, **options: Any
 ) -> Problem:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.exact.data import lists, noisy_problem, spam
+from benchmarks.exact.data import flags, lists, noisy_problem, spam
 from rerank.problem import Problem
 
 POSITIVE = np.ones  # all weights must not be negative
@@ -92,6 +92,12 @@ def hard() -> list[Row]:
     ]
 
 
+FLAGS = [
+    *((1_000, k, statistic) for k in (3, 4) for statistic in ("auc", "precision@100")),
+    *((30_000, 3, statistic) for statistic in ("precision@3000", "dcg@3000")),
+]
+
+
 def supports(where: Path | None) -> list[Row]:
     """The best few of many features."""
     rows = []
@@ -102,6 +108,8 @@ def supports(where: Path | None) -> list[Row]:
             rows.append(
                 Row("3 of 57, spambase, n = 150", statistic, "as drawn", 20.0, _spam(where, statistic))
             )
+    for n, k, statistic in FLAGS:
+        rows.append(Row(f"{k} of 70 flags, n = {n:,}", statistic, "10 %", None, _flags(n, statistic, k), limit=60.0))
     for statistic in ("auc", "mrr"):
         rows.append(Row("4 of 30, n = 100", statistic, "35 %", 60.0, _noisy(100, 30, statistic, 0.35, 4)))
     for statistic in ("auc", "mrr"):
@@ -129,6 +137,10 @@ def _noisy(
     n: int, d: int, statistic: str, share: float, limit: int | None = None
 ) -> Callable[[int], Problem]:
     return lambda seed: noisy_problem(n, d, statistic, share, seed, max_features=limit)
+
+
+def _flags(n: int, statistic: str, limit: int) -> Callable[[int], Problem]:
+    return lambda seed: flags(n, 70, statistic, seed, max_features=limit)
 
 
 def _spam(where: Path, statistic: str) -> Callable[[int], Problem]:

@@ -92,6 +92,17 @@ def test_the_optimum_on_few_features_is_found(seed: int, most: int) -> None:
     assert float(objective_at(problem, found.weights)) == pytest.approx(found.value)
 
 
+def test_groups_that_fill_all_places_earn_nothing() -> None:
+    X = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 8, axis=0)
+    y = np.tile([1.0, 1, 1, 0, 0, 0, 0, 0], 4)
+    y[8:13] = 1.0  # one group has three irrelevant rows, the others five
+    problem = problem_of(X, y, parse("precision@4"))
+    groups = groups_of(problem)
+    bounds = np.full(1, np.inf)
+    bound_by_groups(groups, np.array([[0, 1]], dtype=np.int32), np.full(1, -1.0), bounds)
+    assert bounds[0] == 1.0 == best_order(problem, (0, 1))
+
+
 def test_features_with_many_values_are_left_to_boxes() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, size=(60, 3)), rng.normal(size=(60, 2))])

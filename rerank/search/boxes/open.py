@@ -190,9 +190,8 @@ class OpenBoxes:
     def screening_shares(self, count: int) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for up to ``count`` jobs, if supports that wait come first."""
         # Without a point to beat nothing would be fathomed; exploring some supports first gives one.
-        if self.weights is None or not self.weights.any() or not self._new_first():
-            return []
-        return self.unexplored.shares(self.value + self.slack, count)
+        blind = self.weights is None or not self.weights.any()
+        return self.unexplored.shares(self.value + self.slack, count, blind) if self._new_first() else []
 
     def merge_screened(self, results: Iterable[tuple[Floats, int]]) -> None:
         """Merge what the screening jobs returned."""

@@ -2,8 +2,10 @@ r"""Bounds of supports whose features have few values: rows that are equal on a 
 
 No weights on a support part the rows of a group that is equal there: its positives lose to its negatives.  So the best
 ``j`` positives of any scorer lose at least as many pairs as in the list of groups by falling share of positives, taken
-in fractions: after ``x`` negatives no order of groups has shown more positives.  These least numbers of lost pairs
-bound every statistic.  Where each lost pair costs the same the order by shares is the best one, group by group.
+in fractions: after ``x`` negatives no order of groups has shown more positives.  Nor do they lose fewer than the group
+with the fewest negatives has.  These least numbers of lost pairs bound every statistic.  A group with more negatives
+than places that earn earns nothing and is left out.  Where each lost pair costs the same the order by shares is the
+best one, group by group.
 """
 
 from __future__ import annotations
@@ -136,11 +138,17 @@ def _worth(coef: Any, even: bool, positives: Any, negatives: Any, groups: Any) -
         groups[k] = g
     earned = 0.0
     above, shown = 0, 0
+    fewest = coef.size
     for g in groups:
+        if positives[g] > 0:
+            fewest = min(fewest, negatives[g])
+    for g in groups:
+        if negatives[g] >= coef.size:
+            continue  # nothing in it or behind it earns, so the others stand as if it were not there
         for j in range(1, positives[g] + 1):
             # In fractions the j-th positive of the group stands behind so many of its negatives.
             own = negatives[g] if even else (j * negatives[g] + positives[g] - 1) // positives[g]
-            place = shown + j - 1 + above + own
+            place = shown + j - 1 + max(above + own, fewest)
             if place >= coef.size:
                 return earned
             earned += coef[place]

@@ -86,17 +86,19 @@ class Waiting:
         """Go on at a :meth:`place`."""
         self._next, self._part, self._open = place[0], place[1], list(place[2])
 
-    def shares(self, limit: float, count: int) -> list[tuple[Any, ...]]:
+    def shares(self, limit: float, count: int, blind: bool = False) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
 
-        A job fathoms the supports on which nothing beats ``limit`` plus the price.
+        A job fathoms the supports on which nothing beats ``limit`` plus the price.  Where that is ``blind``, no weights
+        being known, or many supports are open, coarse boxes wait; bounds by groups do not.
         """
         columns = self.columns
         if not isinstance(columns, Supports):
             return []
         if self._made is None and self.screens is not None:
             self._made, self.screens = self.screens(), None
-        if self._made is None or (self._made.pairs is not None and len(self._open) >= max(ENOUGH, len(columns) // 2)):
+        wait = blind or len(self._open) >= max(ENOUGH, len(columns) // 2)
+        if self._made is None or (wait and self._made.pairs is not None):
             return []
         if self._part == 0:
             from rerank.search.supports.screening_rows import MOST_BOXES
