@@ -124,29 +124,3 @@ def test_an_exact_total_is_the_sum_of_fractions(values: list[float], place: int)
     x = np.array(values)
     assert exact_total(x) == sum(map(Fraction, values), Fraction(0))
     assert exact_total(x[:place]) + exact_total(x[place:]) == exact_total(x)
-
-
-def test_the_workers_of_a_ray_cluster_keep_the_same_rows(tmp_path) -> None:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    ray = pytest.importorskip("ray")
-    import joblib
-    from ray.util.joblib import register_ray
-
-    X, y = table(4, 600)
-    names = ["score", "a", "b", "c"]
-    parquet.write_table(
-        pa.table(dict(zip(names, X.T, strict=True)) | {"found": y}), tmp_path / "list.parquet", row_group_size=100
-    )
-    parts = row_groups([tmp_path / "list.parquet"], names, "found")
-    here = anchored_problem(parts, parse("precision@20"), LIMITS)
-    mine = not ray.is_initialized()
-    if mine:
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        register_ray()
-        with joblib.parallel_config(backend="ray", n_jobs=2), Workers(None) as workers:
-            there = anchored_problem(parts, parse("precision@20"), LIMITS, run=workers.run)
-    finally:
-        if mine:
-            ray.shutdown()
-    assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)

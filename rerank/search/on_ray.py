@@ -1,0 +1,162 @@
+"""Lists whose parts lie in a Ray cluster: blocks of a Dataset, read where they are, and passes as tasks of Ray.
+
+A task whose process is killed, or whose machine is lost, is done again by Ray.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError, RerankError, SolverError, nearest
+from rerank.io.row_groups import read_batches
+
+Floats = NDArray[np.float64]
+Job = tuple[Callable[..., Any], tuple[Any, ...]]
+
+REPEATS = 5
+"""Times that a task is done again after its process was lost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One block of a Dataset; calling it reads its columns and its gains.
+
+    Attributes
+    ----------
+    reference : ObjectRef of a pyarrow Table, or None
+        None while the table itself is on its way with the call.
+    number : int
+    columns : tuple of str
+        Columns of the table, in this order.
+    gains : str
+        Column of the gains.
+    """
+
+    reference: Any
+    number: int
+    columns: tuple[str, ...]
+    gains: str
+
+    def __call__(self) -> tuple[Floats, Floats]:
+        """Table (n, d) and gains (n,) of its rows; errors as :meth:`read`."""
+        import ray
+
+        return self.read(ray.get(self.reference))
+
+    def read(self, table: Any) -> tuple[Floats, Floats]:
+        """Table (n, d) and gains (n,) of a block that this process holds.
+
+        Raises
+        ------
+        InputError
+            For an entry that is no finite number, or a negative gain.
+        """
+        if not hasattr(table, "to_batches"):  # where blocks are of several kinds, Ray leaves those of pandas
+            import pyarrow as pa
+
+            table = pa.Table.from_pandas(table, preserve_index=False)
+        batches = table.to_batches() if table.num_rows else []
+        return read_batches(f"Block {self.number} of the dataset", batches, self.columns, self.gains)
+
+
+def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
+    """The blocks of a Ray Dataset, in order, as parts of a list.
+
+    A dataset that is not materialised yet is, once: its blocks stay in the object stores of the cluster, or on their
+    disks where memory ends. Rows are numbered in the order of the materialised dataset.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset
+    columns : sequence of str
+        Columns of the table, for an anchored problem the given score first.
+    gains : str
+        Column of the gains, 0 for an irrelevant row.
+
+    Raises
+    ------
+    InputError
+        For a column that the dataset does not have.
+    """
+    options = dataset.context.execution_options
+    before, options.preserve_order = options.preserve_order, True  # else blocks come in the order they are made
+    try:
+        whole = dataset.materialize()
+    finally:
+        options.preserve_order = before
+    schema = whole.schema()
+    names = [] if schema is None else list(schema.names)
+    for name in (*columns, gains) if names else ():
+        if name not in names:
+            raise InputError(f"The dataset has no column {name!r}; did you mean {nearest(name, names)!r}?")
+    return [Block(one, k, tuple(columns), gains) for k, one in enumerate(whole.to_arrow_refs())]
+
+
+def run_on_ray(jobs: Sequence[Job]) -> list[Any]:
+    """Call functions with their arguments as tasks of Ray, each where its block is; results in order.
+
+    Parameters
+    ----------
+    jobs : sequence of (function, arguments)
+        The first argument may be a :class:`Block`.
+
+    Raises
+    ------
+    SolverError
+        If the process of a task, or its block, is lost again and again.
+    """
+    import ray
+
+    task = ray.remote(_called).options(num_cpus=1, max_retries=REPEATS)
+    # After an error the tasks that were handed over end by themselves, so they are few. None is cancelled: Ray (2.60)
+    # aborts this process when a task that ends is cancelled at the same time.
+    most = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    queue = iter(enumerate(jobs))
+    waiting: dict[Any, int] = {}
+    results: dict[int, Any] = {}
+    while len(results) < len(jobs):
+        for k, (function, given) in islice(queue, most - len(waiting)):
+            waiting[task.remote(function, *_sent(*given))] = k
+        ready, _ = ray.wait(list(waiting), num_returns=1)
+        try:
+            results.update({waiting.pop(one): ray.get(one) for one in ready})
+        except ray.exceptions.RayError as error:
+            told = _in_our_words(error)
+            if told is None:
+                raise
+            raise told from (None if isinstance(error, ray.exceptions.RayTaskError) else error)
+    return [results[k] for k in range(len(jobs))]
+
+
+def _in_our_words(error: Exception) -> RerankError | None:
+    """What a task of ours raised, or a loss that Ray could not mend, as an error of ours; None for any other."""
+    from ray import exceptions
+
+    cause = error.cause if isinstance(error, exceptions.RayTaskError) else None
+    if isinstance(cause, RerankError):
+        return cause
+    lost = (exceptions.WorkerCrashedError, exceptions.OutOfMemoryError)
+    if not isinstance(error, (*lost, exceptions.NodeDiedError, exceptions.ObjectLostError)):
+        return None
+    return SolverError(
+        f"Ray lost the process of a task or its data ({type(error).__name__}), and {REPEATS} repeats did not help; see "
+        "in `ray status` what machines and memory are left, and call again."
+    )
+
+
+def _sent(part: Any, *given: Any) -> tuple[Any, ...]:
+    """The arguments of :func:`_called`. Ray moves a task to its data only if a reference is an argument itself."""
+    if isinstance(part, Block):
+        return part.reference, replace(part, reference=None), *given
+    return None, part, *given
+
+
+def _called(function: Callable[..., Any], table: Any, part: Any, *given: Any) -> Any:
+    return function(part if table is None else partial(part.read, table), *given)
