@@ -5,7 +5,8 @@ A task whose process is killed, or whose machine is lost, is done again by Ray.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -85,18 +86,30 @@ def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
     InputError
         For a column that the dataset does not have.
     """
-    options = dataset.context.execution_options
-    before, options.preserve_order = options.preserve_order, True  # else blocks come in the order they are made
-    try:
+    with _in_order(dataset):
         whole = dataset.materialize()
-    finally:
-        options.preserve_order = before
     schema = whole.schema()
     names = [] if schema is None else list(schema.names)
     for name in (*columns, gains) if names else ():
         if name not in names:
             raise InputError(f"The dataset has no column {name!r}; did you mean {nearest(name, names)!r}?")
     return [Block(one, k, tuple(columns), gains) for k, one in enumerate(whole.to_arrow_refs())]
+
+
+@contextmanager
+def _in_order(dataset: Any) -> Iterator[None]:
+    """Blocks in their order and not as they are made; Ray 2.30 asks the process for that, newer ones the dataset."""
+    from ray.data import DataContext
+
+    options = [context.execution_options for context in (dataset.context, DataContext.get_current())]
+    before = [one.preserve_order for one in options]
+    try:
+        for one in options:
+            one.preserve_order = True
+        yield
+    finally:
+        for one, kept in zip(options, before):
+            one.preserve_order = kept
 
 
 def run_on_ray(jobs: Sequence[Job]) -> list[Any]:
