@@ -110,7 +110,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal"
     )
     parser.add_argument("--partitions", default="", help="sizes of lists in Parquet files, between commas")
-    parser.add_argument("--ray", action="store_true", help="--partitions: read by the workers of a Ray cluster")
+    parser.add_argument(
+        "--ray", nargs="?", const="files", default="", choices=["files", "dataset"],
+        help="--partitions: row groups read by tasks of Ray, or a Ray Dataset",
+    )  # fmt: skip
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument(
         "--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas"

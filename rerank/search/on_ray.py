@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,54 +20,63 @@ from rerank.io.row_groups import read_batches
 Floats = NDArray[np.float64]
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 
+MOST_ROWS = 250_000
+"""Rows of a part: a pass over one holds some ten numbers for each row and column."""
+
 REPEATS = 5
 """Times that a task is done again after its process was lost."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One block of a Dataset; calling it reads its columns and its gains.
+    """Rows of one block of a Dataset; calling it reads their columns and their gains.
 
     Attributes
     ----------
-    reference : ObjectRef of a pyarrow Table, or None
-        None while the table itself is on its way with the call.
+    table : ObjectRef of a pyarrow Table, or the Table
+        All rows of the block.
     number : int
+    begin, end : int
+        The rows are those from ``begin`` up to ``end``.
     columns : tuple of str
         Columns of the table, in this order.
     gains : str
         Column of the gains.
     """
 
-    reference: Any
+    table: Any
     number: int
+    begin: int
+    end: int
     columns: tuple[str, ...]
     gains: str
 
     def __call__(self) -> tuple[Floats, Floats]:
-        """Table (n, d) and gains (n,) of its rows; errors as :meth:`read`."""
-        import ray
-
-        return self.read(ray.get(self.reference))
-
-    def read(self, table: Any) -> tuple[Floats, Floats]:
-        """Table (n, d) and gains (n,) of a block that this process holds.
+        """Table (n, d) and gains (n,) of the rows.
 
         Raises
         ------
         InputError
             For an entry that is no finite number, or a negative gain.
         """
-        if not hasattr(table, "to_batches"):  # where blocks are of several kinds, Ray leaves those of pandas
-            import pyarrow as pa
+        batches = self.held().slice(self.begin, self.end - self.begin).to_batches()
+        source = f"Block {self.number} of the dataset, from row {self.begin}"
+        return read_batches(source, batches, self.columns, self.gains)
 
-            table = pa.Table.from_pandas(table, preserve_index=False)
-        batches = table.to_batches() if table.num_rows else []
-        return read_batches(f"Block {self.number} of the dataset", batches, self.columns, self.gains)
+    def held(self) -> Any:
+        """The pyarrow Table of the whole block, fetched if it is not here."""
+        import ray
+
+        table = ray.get(self.table) if isinstance(self.table, ray.ObjectRef) else self.table
+        if hasattr(table, "to_batches"):
+            return table
+        import pyarrow as pa  # where blocks are of several kinds, Ray leaves those of pandas
+
+        return pa.Table.from_pandas(table, preserve_index=False)
 
 
 def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
-    """The blocks of a Ray Dataset, in order, as parts of a list.
+    """The blocks of a Ray Dataset, in order, as parts of a list; large blocks as several parts.
 
     A dataset that is not materialised yet is, once: its blocks stay in the object stores of the cluster, or on their
     disks where memory ends. Rows are numbered in the order of the materialised dataset.
@@ -93,7 +101,13 @@ def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
     for name in (*columns, gains) if names else ():
         if name not in names:
             raise InputError(f"The dataset has no column {name!r}; did you mean {nearest(name, names)!r}?")
-    return [Block(one, k, tuple(columns), gains) for k, one in enumerate(whole.to_arrow_refs())]
+    found = [Block(one, k, 0, 0, tuple(columns), gains) for k, one in enumerate(whole.to_arrow_refs())]
+    sizes = run_on_ray([(_size, (block,)) for block in found])
+    return [
+        replace(block, begin=begin, end=min(begin + MOST_ROWS, size))
+        for block, size in zip(found, sizes)
+        for begin in range(0, size, MOST_ROWS)
+    ]
 
 
 @contextmanager
@@ -164,12 +178,16 @@ def _in_our_words(error: Exception) -> RerankError | None:
     )
 
 
+def _size(block: Block) -> int:
+    return int(block.held().num_rows)
+
+
 def _sent(part: Any, *given: Any) -> tuple[Any, ...]:
     """The arguments of :func:`_called`. Ray moves a task to its data only if a reference is an argument itself."""
     if isinstance(part, Block):
-        return part.reference, replace(part, reference=None), *given
+        return part.table, replace(part, table=None), *given
     return None, part, *given
 
 
 def _called(function: Callable[..., Any], table: Any, part: Any, *given: Any) -> Any:
-    return function(part if table is None else partial(part.read, table), *given)
+    return function(part if table is None else replace(part, table=table), *given)

@@ -16,7 +16,7 @@ from rerank.io.row_groups import row_groups
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
 from rerank.problem import anchored_problem, digest
-from rerank.problem.partitions import at_weights
+from rerank.problem.partitions import at_weights, top_of
 from rerank.search import on_ray, solve
 from rerank.search.on_ray import blocks, run_on_ray
 from rerank.search.workers import Workers
@@ -247,18 +247,22 @@ def dataset(listed):
     return data.from_arrow(pieces).map_batches(slow_at_first, batch_format="pyarrow", batch_size=None)
 
 
-def test_a_dataset_gives_the_problem_of_the_list_in_memory(listed, dataset):
+def test_a_dataset_gives_the_problem_of_the_list_in_memory(listed, dataset, monkeypatch):
+    monkeypatch.setattr(on_ray, "MOST_ROWS", 90)
     parts, here = blocks(dataset, COLUMNS, "found"), listed[1]
-    assert not dataset.context.execution_options.preserve_order and len(parts) >= 4
-    parts.insert(2, replace(parts[0], reference=ray.put(pytest.importorskip("pyarrow").table({}))))  # an empty block
-    frame = ray.get(parts[1].reference).to_pandas()
-    parts[1] = replace(parts[1], reference=ray.put(frame))  # as blocks of another kind are left
+    assert not dataset.context.execution_options.preserve_order
+    assert [part.end - part.begin for part in parts] == [1, 90, 90, 69, 90, 60, 90, 90, 20]
+    parts[1] = replace(parts[1], table=ray.put(ray.get(parts[1].table).to_pandas()))  # as Ray may leave a block
+    parts.insert(2, replace(parts[1], end=0))
     for run in (run_on_ray, None):
         there = kept_on_ray(parts, run)
         assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
     w = np.array([1.0, 0.05, -0.02, 0.1])
-    near, same_here = (at_weights(parts, here, w, run=run) for run in (run_on_ray, None))
-    assert digest(near.problem) == digest(same_here.problem) and np.array_equal(near.rows, same_here.rows)
+    (near, top), (near_here, top_here) = (
+        (at_weights(parts, here, w, run=run), top_of(parts, here, w, 30, run=run)) for run in (run_on_ray, None)
+    )
+    assert digest(near.problem) == digest(near_here.problem) and np.array_equal(near.rows, near_here.rows)
+    assert np.array_equal(top, top_here)
 
 
 def test_workers_killed_in_both_passes_change_no_bit(listed, dataset, tmp_path):
@@ -278,7 +282,7 @@ def test_what_a_pass_on_ray_cannot_do_is_one_sentence(listed, dataset, monkeypat
     with pytest.raises(InputError, match=r"has no column 'scores'; did you mean 'score'\?"):
         blocks(dataset, ["scores"], "found")
     part = blocks(dataset, COLUMNS, "found")[1]
-    table = ray.get(part.reference).to_pandas().assign(a=np.nan)
-    with pytest.raises(InputError, match="^Block 1 of the dataset: column 'a' has no value in row 0") as caught:
-        kept_on_ray([replace(part, reference=ray.put(table))], run_on_ray)
+    table = ray.get(part.table).to_pandas().assign(a=np.nan)
+    with pytest.raises(InputError, match="^Block 1 of the dataset, from row 0: column 'a' has no value") as caught:
+        kept_on_ray([replace(part, table=ray.put(table))], run_on_ray)
     assert type(caught.value) is InputError
