@@ -4,13 +4,14 @@
 prints the rows left by the two passes, wall and CPU seconds of the passes, of the search, of the pass that certifies
 the weights and of the pass that finds the first thousand rows, and the largest resident memory of a process. With
 ``--ray`` the tasks of a Ray cluster read the row groups, and with ``--ray dataset`` the blocks of a Dataset; their CPU
-seconds count, and the memory of the largest of them, shared memory included, is printed beside that of the process
-that merges. What Ray does between the tasks, and to make a Dataset, is in the wall seconds alone.
+seconds count, and the memory of the largest of them is printed beside that of the process that merges. What Ray does
+between the tasks, and to make a Dataset, is in the wall seconds alone.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -92,10 +93,17 @@ class Tasks:
 
 
 def measured(part: Any, function: Callable[..., Any], *given: Any) -> tuple[Any, float, float]:
-    """What a function answers, the CPU seconds that it took, and the largest memory of its process so far, in MB."""
+    """What a function answers, the CPU seconds that it took, and the largest memory of its process so far, in MB.
+
+    Pages of Ray's object store are left out (on Linux): they are one memory for all processes of a machine.
+    """
     before = time.process_time()
     answer = function(part, *given)
-    return answer, time.process_time() - before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    taken = time.process_time() - before
+    status = Path("/proc/self/status")
+    shared = re.search(r"RssShmem:\s+(\d+)", status.read_text()) if status.exists() else None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - (int(shared[1]) if shared else 0)
+    return answer, taken, peak / 1e3
 
 
 def measure(path: Path, jobs: int, ray: str) -> dict[str, object]:
