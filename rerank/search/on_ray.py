@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, RerankError, SolverError, nearest
+from rerank.errors import InputError, NotSupportedError, RerankError, SolverError, nearest
 from rerank.io.row_groups import read_batches
 
 Floats = NDArray[np.float64]
@@ -129,6 +129,8 @@ def _in_order(dataset: Any) -> Iterator[None]:
 def run_on_ray(jobs: Sequence[Job]) -> list[Any]:
     """Call functions with their arguments as tasks of Ray, each where its block is; results in order.
 
+    The cluster is the one this process is connected to, or that ``RAY_ADDRESS`` names, or a new one on this machine.
+
     Parameters
     ----------
     jobs : sequence of (function, arguments)
@@ -136,11 +138,19 @@ def run_on_ray(jobs: Sequence[Job]) -> list[Any]:
 
     Raises
     ------
+    NotSupportedError
+        If Ray is not installed.
     SolverError
         If the process of a task, or its block, is lost again and again.
     """
-    import ray
-
+    try:
+        import ray
+    except ImportError:
+        raise NotSupportedError(
+            "run_on_ray needs the package ray; install exact-rerank[ray], or leave run out to read part after part."
+        ) from None
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
     task = ray.remote(_called).options(num_cpus=1, max_retries=REPEATS)
     # After an error the tasks that were handed over end by themselves, so they are few. None is cancelled: Ray (2.60)
     # aborts this process when a task that ends is cancelled at the same time.
