@@ -283,6 +283,7 @@ def test_what_a_pass_on_ray_cannot_do_is_one_sentence(listed, dataset, monkeypat
         blocks(dataset, ["scores"], "found")
     part = blocks(dataset, COLUMNS, "found")[1]
     table = ray.get(part.table).to_pandas().assign(a=np.nan)
-    with pytest.raises(InputError, match="^Block 1 of the dataset, from row 0: column 'a' has no value") as caught:
+    told = f"^Block {part.number} of the dataset, from row 0: column 'a' has no value"
+    with pytest.raises(InputError, match=told) as caught:
         kept_on_ray([replace(part, table=ray.put(table))], run_on_ray)
     assert type(caught.value) is InputError
