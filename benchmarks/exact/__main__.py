@@ -103,14 +103,19 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"
     )
-    parser.add_argument("--only", default="", help="rows whose title, statistic and share hold this text")
+    parser.add_argument(
+        "--only", default="", help="rows whose title, statistic and share hold these texts, between commas"
+    )
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--jobs", type=int, default=2, help="workers")
     parser.add_argument(
         "--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal"
     )
     parser.add_argument("--partitions", default="", help="sizes of lists in Parquet files, between commas")
-    parser.add_argument("--ray", action="store_true", help="--partitions: read by the workers of a Ray cluster")
+    parser.add_argument(
+        "--ray", nargs="?", const="files", default="", choices=["files", "dataset"],
+        help="--partitions: row groups read by tasks of Ray, or a Ray Dataset",
+    )  # fmt: skip
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument(
         "--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas"
@@ -149,7 +154,8 @@ def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
         chosen += supports(where)
     if asked.quick:
         chosen = [row for row in chosen if row.goal is not None and row.goal <= 5.0]
-    return [row for row in chosen if asked.only in f"{row.title} {row.statistic} {row.share}"]
+    wanted = asked.only.split(",")
+    return [row for row in chosen if all(text in f"{row.title} {row.statistic} {row.share}" for text in wanted)]
 
 
 def table(chosen: list[Row], seeds: range, jobs: int, factor: float) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +44,39 @@ class RowGroup:
             For a file that cannot be read, an entry that is no finite number, or a negative gain.
         """
         with _opened(self.path) as opened:
-            names = list(opened.schema_arrow.names)
-            read = _Reader(
-                self.path, names, {"label": names.index(self.gains)}, [names.index(c) for c in self.columns], None
-            )
             wanted = list(dict.fromkeys([*self.columns, self.gains]))
-            for batch in opened.read_row_group(self.number, columns=wanted, use_threads=False).to_batches():
-                read.add(batch)
-        if not read.rows:
-            return np.empty((0, len(self.columns))), np.empty(0)
-        table = read.table([])
-        assert table.y is not None
-        return table.X, table.y
+            group = opened.read_row_group(self.number, columns=wanted, use_threads=False)
+            return read_batches(self.path, group.to_batches(), self.columns, self.gains)
+
+
+def read_batches(
+    source: str | Path, batches: Iterable[Any], columns: Sequence[str], gains: str
+) -> tuple[Floats, Floats]:
+    """Table (n, d) and gains (n,) of batches of pyarrow.
+
+    Parameters
+    ----------
+    source : str or path
+        Where they come from, for errors.
+    batches : iterable of RecordBatch
+    columns : sequence of str
+        Columns of the table, in this order.
+    gains : str
+        Column of the gains.
+
+    Raises
+    ------
+    InputError
+        For an entry that is no finite number, or a negative gain.
+    """
+    read = _Reader(source, [*columns, gains], {"label": len(columns)}, list(range(len(columns))), None)
+    for batch in batches:
+        read.add(batch)
+    if not read.rows:
+        return np.empty((0, len(columns))), np.empty(0)
+    table = read.table([])
+    assert table.y is not None
+    return table.X, table.y
 
 
 def row_groups(paths: str | Path | Sequence[str | Path], columns: Sequence[str], gains: str) -> list[RowGroup]:

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.options import whole
 from rerank.problem.lists import RankedList
-from rerank.problem.passes import Part, Run, Seen, first_rows, in_turn, look, ranges, survivors
+from rerank.problem.passes import Part, Run, first_places, in_turn, look_at_all, ranges, survivors
 from rerank.problem.problem import Problem
-from rerank.problem.scaling import scale_columns
+from rerank.problem.scaling import scale_columns, snapped_scores
 from rerank.ranks.evaluate import shown
 from rerank.statistics import RankStatistic
 
@@ -90,24 +91,26 @@ def anchored_problem(
         For a statistic of all places, a list without a gain or with a constant column, and if too many rows are left.
     """
     depth = statistic.depth
-    if depth is None:
+    if depth is None or statistic.coefficients(depth + 1)[0] != 0:
         raise InputError(f"{statistic.name} looks at every place, so no row can be left out; use one like 'dcg@9'.")
     call = run or in_turn
-    seen = call([(look, (part, 2 * depth)) for part in parts])
+    # Where a place earns the same in every list, the largest gains and the coefficients of the rows left are enough.
+    seen = look_at_all(parts, call, 2 * depth, depth if statistic.by_place else None)
     low, high = ranges(seen)
-    first = first_rows([one.first for one in seen], 2 * depth)
-    centre = scale_columns(first[depth // 2 :], low, high).mean(axis=0)
+    centre = scale_columns(seen.first[depth // 2 :], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
     epsilon = float(options.get("epsilon", 1e-4))
     table, gains, rows = survivors(parts, call, (low, high, centre, sides, depth, epsilon, most_rows))
-    size = sum(one.n for one in seen)
-    offset, scale = shown(statistic, _all_gains(seen, size), np.empty(0))
+    every = np.zeros(min(depth, seen.n) if statistic.by_place else seen.n)
+    every[: seen.gains.size] = seen.gains
+    offset, scale = shown(statistic, every, np.empty(0))
     if not scale > 0:
         raise InputError("The parts hold no gain: there is nothing to rank; give at least one relevant row.")
-    coefficients = statistic.coefficients(size)[size - rows.size :].copy()
+    length = rows.size if statistic.by_place else seen.n
+    coefficients = statistic.coefficients(length)[length - rows.size :].copy()
     listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, -offset, scale)
     problem = Problem.build(table, [listed], low=low, high=high, limits=(sides[0], sides[1]), **options)
-    return Reduced(problem, rows, size, depth)
+    return Reduced(problem, rows, seen.n, depth)
 
 
 def at_weights(
@@ -141,9 +144,40 @@ def at_weights(
     return Reduced(replace(problem, X=table, lists=(listed,)), rows, reduced.n_rows, reduced.depth)
 
 
-def _all_gains(seen: list[Seen], size: int) -> Floats:
-    """The gains of all rows, those above 0 first: their order counts for nothing."""
-    out = np.zeros(size)
-    above = np.concatenate([one.gains for one in seen])
-    out[: above.size] = np.sort(above)[::-1]
-    return out
+def scores_of(part: Part, reduced: Reduced, w: ArrayLike) -> Floats:
+    """Score of each row of a part, larger is better; comparable between parts, and as a reranker computes them.
+
+    Parameters
+    ----------
+    part : callable
+        As for :func:`anchored_problem`.
+    reduced : Reduced
+        Its problem has the scaling of the columns.
+    w : array (d,)
+    """
+    problem = reduced.problem
+    return snapped_scores(part()[0], problem.low, problem.high, np.asarray(w, dtype=np.float64))
+
+
+def top_of(
+    parts: Sequence[Part], reduced: Reduced, w: ArrayLike, n: int, *, run: Run | None = None
+) -> tuple[Indices, Floats]:
+    """The first rows of the whole list at some weights, by one pass that holds ``n`` rows of each part.
+
+    They have the order of :func:`scores_of`. Equal scores keep the order of the rows, as ``Reranker.rank`` has it.
+
+    Parameters
+    ----------
+    parts, reduced, w, run
+        As for :func:`at_weights`; the parts may be those of another list with the same columns.
+    n : int
+        Places, at least 1.
+
+    Returns
+    -------
+    rows : intp (n,)
+        Their numbers in the whole list, best first; all rows if there are fewer.
+    scores : float64 (n,)
+    """
+    problem, places = reduced.problem, whole("n", n)
+    return first_places(parts, run or in_turn, problem.low, problem.high, np.asarray(w, dtype=np.float64), places)

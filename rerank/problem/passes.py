@@ -1,8 +1,11 @@
-"""The two passes over a list in parts: what the columns are like, and which rows can still matter."""
+"""The passes over a list in parts: what the columns are like, which rows can still matter, which stand first.
+
+The process that merges holds what is left of some parts, never two numbers for each row of the list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem.scaling import scale_columns
+from rerank.problem.scaling import scale_columns, snapped_scores
 from rerank.ranks.rationals import exact_total
 
 Floats = NDArray[np.float64]
@@ -25,6 +28,9 @@ Run = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
 LARGEST = 1e150
 """Largest number whose square is one."""
 
+ROUND = 256
+"""Parts whose answers are merged at a time."""
+
 ROUNDING = 1e-13
 """Bound on the rounding of a score and of its ends, relative to the sizes of what is added up."""
 
@@ -34,9 +40,15 @@ def in_turn(jobs: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]
     return [function(*given) for function, given in jobs]
 
 
+def answers(parts: Sequence[Part], call: Run, function: Callable[..., Any], *given: Any) -> Iterator[list[Any]]:
+    """What a function answers for each part, in order, some parts at a time."""
+    for begin in range(0, len(parts), ROUND):
+        yield call([(function, (part, *given)) for part in parts[begin : begin + ROUND]])
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What the first pass tells of a part: its size, gains above 0, ranges, exact sums, first rows by score."""
+    """What the first pass tells of some parts: size, largest gains above 0, ranges, exact sums, first rows by score."""
 
     n: int
     gains: Floats
@@ -47,55 +59,95 @@ class Seen:
     first: Floats
 
 
-def look(part: Part, most: int) -> Seen:
+def look(part: Part, most: int, most_gains: int | None) -> Seen:
     """First pass over one part."""
     X, gains = part()
     if np.abs(X).max(initial=0.0) > LARGEST:
         raise InputError(f"A part holds a number beyond {LARGEST:g}; divide that column by a constant.")
     return Seen(
-        len(X), gains[gains > 0], X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf),
+        len(X), _largest(gains[gains > 0], most_gains),
+        X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf),
         [exact_total(column) for column in X.T], [exact_total(column * column) for column in X.T],
         first_rows([X], most),
     )  # fmt: skip
 
 
-def ranges(seen: list[Seen]) -> tuple[Floats, Floats]:
-    """Least number of each column, and that plus one standard deviation."""
-    n = sum(one.n for one in seen)
-    if n == 0:
+def look_at_all(parts: Sequence[Part], call: Run, most: int, most_gains: int | None) -> Seen:
+    """First pass over all parts, with their first rows and their largest gains, all gains for None."""
+    whole: list[Seen] = []
+    for some in answers(parts, call, look, most, most_gains):
+        whole = [_together(whole + some, most, most_gains)]
+    if not whole or whole[0].n == 0:
         raise InputError("The parts hold no row; give at least one that does.")
-    low = np.min([one.low for one in seen], axis=0)
-    sums, squares = (
-        [sum(column, Fraction(0)) / n for column in zip(*each)]
-        for each in ([one.sums for one in seen], [one.squares for one in seen])
+    return whole[0]
+
+
+def _together(seen: list[Seen], most: int, most_gains: int | None) -> Seen:
+    """What is known of all parts, in order."""
+    return Seen(
+        sum(one.n for one in seen),
+        _largest(np.concatenate([one.gains for one in seen]), most_gains),
+        np.min([one.low for one in seen], axis=0),
+        np.max([one.high for one in seen], axis=0),
+        [sum(column, Fraction(0)) for column in zip(*(one.sums for one in seen))],
+        [sum(column, Fraction(0)) for column in zip(*(one.squares for one in seen))],
+        first_rows([one.first for one in seen], most),
     )
-    variance = np.array([float(q - s * s) for s, q in zip(sums, squares)])
-    high = low + np.sqrt(np.maximum(variance, 0.0))
-    flat = np.flatnonzero(~(high > low))
+
+
+def ranges(seen: Seen) -> tuple[Floats, Floats]:
+    """Least number of each column, and that plus one standard deviation."""
+    means = [(s / seen.n, q / seen.n) for s, q in zip(seen.sums, seen.squares)]
+    variance = np.array([float(q - s * s) for s, q in means])
+    high = seen.low + np.sqrt(np.maximum(variance, 0.0))
+    flat = np.flatnonzero(~(high > seen.low))
     if flat.size:
         raise InputError(f"Column {flat[0]} is constant in all parts; leave it out.")
-    return low, high
+    return seen.low, high
 
 
 def first_rows(parts: list[Floats], most: int) -> Floats:
-    """The first rows of the whole list by score; of equal scores the earlier row."""
+    """The first rows of the whole list by their first column; where it is equal, the earlier row."""
     rows = np.concatenate(parts)
-    return rows[np.lexsort((np.arange(len(rows)), -rows[:, 0]))[:most]]
+    if len(rows) > most:
+        rows = rows[rows[:, 0] >= _last(rows[:, 0], most)]
+    return rows[np.argsort(-rows[:, 0], kind="stable")[:most]]
 
 
 def survivors(parts: Sequence[Part], call: Run, given: tuple[Any, ...]) -> tuple[Floats, Floats, Indices]:
     """The second pass: the rows that all parts together do not rule out, in order, with gains and numbers."""
     *_, depth, epsilon, most_rows = given
-    sizes, tables, gains, rows, upper, best = zip(*call([(_keep, (part, *given)) for part in parts]))
-    limit = _last(np.concatenate(best), depth) - epsilon
-    left = [ends > limit for ends in upper]
-    _check_count(sum(int(one.sum()) for one in left), most_rows)
-    starts = np.cumsum([0, *sizes[:-1]])
-    numbers = [one + start for one, start in zip(rows, starts)]
-    table, gain, row = (
-        np.concatenate([part[which] for part, which in zip(each, left)]) for each in (tables, gains, numbers)
-    )
-    return table, gain, row
+    start, best = 0, np.empty(0)
+    kept: list[tuple[Any, ...]] = []
+    for some in answers(parts, call, _keep, *given):
+        for n, table, gains, rows, upper, lower in some:
+            kept.append((table, gains, rows + start, upper))
+            best = _largest(np.concatenate([best, lower]), depth)
+            start += n
+        *tables, upper = (np.concatenate(each) for each in zip(*kept))
+        left = upper > _last(best, depth) - epsilon
+        _check_count(int(left.sum()), most_rows)
+        kept = [tuple(each[left] for each in (*tables, upper))]
+    return kept[0][:3]
+
+
+def first_places(
+    parts: Sequence[Part], call: Run, low: Floats, high: Floats, w: Floats, most: int
+) -> tuple[Indices, Floats]:
+    """Numbers and scores of the first rows of all parts, best first; of equal scores the earlier row."""
+    start, best = 0, np.empty((0, 2))
+    for some in answers(parts, call, _first_places, low, high, w, most):
+        for n, found in some:
+            best = first_rows([best, found + [0, start]], most)
+            start += n
+    return best[:, 1].astype(np.intp), best[:, 0]
+
+
+def _first_places(part: Part, low: Floats, high: Floats, w: Floats, most: int) -> tuple[int, Floats]:
+    """Size of a part, and scores and numbers of its first rows."""
+    X, _ = part()
+    scores = snapped_scores(X, low, high, w)
+    return len(X), first_rows([np.column_stack([scores, np.arange(float(len(X)))])], most)
 
 
 def _keep(
@@ -112,7 +164,7 @@ def _keep(
         size += max(abs(least), abs(most)) * (np.abs(z) + abs(centre[j]))
     reach += ROUNDING * size
     upper = at + reach
-    best = -np.sort(-(at - reach)[gains == 0])[:depth]
+    best = _largest((at - reach)[gains == 0], depth)
     rows = np.flatnonzero(upper > _last(best, depth) - epsilon)
     _check_count(rows.size, most_rows)
     return len(X), X[rows], gains[rows], rows, upper[rows], best
@@ -121,6 +173,13 @@ def _keep(
 def _last(ends: Floats, depth: int) -> float:
     """The ``depth``-th largest; minus infinity where there are fewer."""
     return float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf
+
+
+def _largest(values: Floats, most: int | None) -> Floats:
+    """The largest values, descending; all of them for None."""
+    if most is not None and values.size > most:
+        values = np.partition(values, -most)[-most:]
+    return -np.sort(-values)
 
 
 def _check_count(count: int, most: int) -> None:

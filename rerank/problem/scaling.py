@@ -1,4 +1,4 @@
-"""Features scaled to [0, 1]: the same doubles wherever a problem is solved or a row is scored."""
+"""Features scaled to [0, 1], and scores: the same doubles wherever a problem is solved or a row is scored."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ Floats = NDArray[np.float64]
 
 FARTHEST = 2.0**960
 """Largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite."""
+
+BINARY_PLACES = 40
+"""Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
+scores are equal are not told apart by the rounding of a sum (see docs/decisions)."""
 
 
 def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
@@ -35,3 +39,24 @@ def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
             half = np.where(wide, 0.5, 1.0)
             above, span = X * half - low * half, high * half - low * half
         return np.clip(above / span, -FARTHEST, FARTHEST)
+
+
+def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
+    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not)."""
+    total = np.full(X.shape[0], float(intercept))
+    for j in np.flatnonzero(coef):
+        total += X[:, j] * coef[j]
+    return total
+
+
+def snap(scores: Floats) -> Floats:
+    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding errors do not break ties."""
+    step = 2.0**BINARY_PLACES
+    rounded = np.rint(scores * step) / step
+    # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
+    return np.where(np.abs(scores) < 4096.0, rounded, scores)
+
+
+def snapped_scores(table: Floats, low: Floats, high: Floats, w: Floats) -> Floats:
+    """Scores of rows by which they are ranked: scaled as in the problem, weighted, summed and rounded."""
+    return snap(affine(scale_columns(table, low, high), w))

@@ -1,4 +1,4 @@
-"""Affine scores: computed to the same bits on every machine, and the weights of estimators whose scores are affine."""
+"""The weights of estimators whose scores are affine."""
 
 from __future__ import annotations
 
@@ -7,15 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.scaling import affine
+
 Floats = NDArray[np.float64]
-
-
-def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
-    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not)."""
-    total = np.full(X.shape[0], float(intercept))
-    for j in np.flatnonzero(coef):
-        total += X[:, j] * coef[j]
-    return total
 
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
-from rerank.reranker.affine import affine, affine_part, thawed
+from rerank.problem.scaling import affine
+from rerank.reranker.affine import affine_part, thawed
 
 Floats = NDArray[np.float64]
 

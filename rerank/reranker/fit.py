@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.errors.stops import limited
 from rerank.problem import Problem
+from rerank.problem.scaling import snapped_scores
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.clock import Clock
@@ -26,7 +27,7 @@ from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon, normalised
 from rerank.reranker.solve.verified import verified
-from rerank.reranker.state import FittedState, head_scores, joined
+from rerank.reranker.state import FittedState, joined
 from rerank.reranker.training import Training, prepare
 
 Floats = NDArray[np.float64]
@@ -171,7 +172,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
     """Score of every training row: head above tail in each list."""
     problem = training.problem
     assert problem is not None
-    head = head_scores(data.X[:, training.features], problem.low, problem.high, w)
+    head = snapped_scores(data.X[:, training.features], problem.low, problem.high, w)
     if scores is None:
         return head
     is_head = np.zeros(scores.size, dtype=bool)

@@ -20,10 +20,6 @@ from rerank.ranks.lists import rows_by_list
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Scores of the head are rounded to this many binary places of the scaled score before they are compared, so that two
-# rows whose exact scores are equal are not told apart by the rounding of a sum (see docs/decisions).
-BINARY_PLACES = 40
-
 
 @dataclass(frozen=True, eq=False)
 class Shortlist:
@@ -99,14 +95,6 @@ def shortlist(
         tails.append(best_first[~head])
     threshold = cut(scores, sum(head.size for head in heads_))
     return Shortlist(tuple(heads_), tuple(tails), threshold, n_candidates, tied)
-
-
-def snap(scores: Floats) -> Floats:
-    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding errors do not break ties."""
-    step = 2.0**BINARY_PLACES
-    rounded = np.rint(scores * step) / step
-    # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
-    return np.where(np.abs(scores) < 4096.0, rounded, scores)
 
 
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
-from rerank.problem import Problem, scale_columns
-from rerank.reranker.affine import affine
+from rerank.problem import Problem
+from rerank.problem.scaling import snapped_scores
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
 from rerank.reranker.settings import Settings
-from rerank.reranker.shortlist import list_heads, snap, stack
+from rerank.reranker.shortlist import list_heads, stack
 from rerank.reranker.training import Training
 
 Floats = NDArray[np.float64]
@@ -143,12 +143,7 @@ class FittedState:
         return None if self.first_stage is None else self.first_stage.scores(table)
 
     def _head(self, table: Floats) -> Floats:
-        return head_scores(table[:, self.features], self.low, self.high, self.weights)
-
-
-def head_scores(table: Floats, low: Floats, high: Floats, w: Floats) -> Floats:
-    """Scores of the head from the used features: scaled as in the problem, weighted, summed and rounded."""
-    return snap(affine(scale_columns(table, low, high), w))
+        return snapped_scores(table[:, self.features], self.low, self.high, self.weights)
 
 
 def joined(first: Floats, head: Floats, is_head: NDArray[np.bool_], size: int) -> Floats:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from rerank.errors import SolverError
 from rerank.errors.stops import current
 
 if TYPE_CHECKING:
@@ -94,6 +95,11 @@ class Workers:
         """Results in the order of the jobs, None for those that were not begun because it was time to stop.
 
         If ``alone``, they run one after the other in this thread.
+
+        Raises
+        ------
+        SolverError
+            If joblib lost a process.
         """
         if not alone and not self._started:
             self._start()
@@ -101,7 +107,13 @@ class Workers:
             from joblib import delayed
 
             sent = [job if self._sent is None else self._by_reference(*job) for job in jobs]
-            return list(self._joblib(delayed(function)(*given) for function, given in sent))
+            try:
+                return list(self._joblib(delayed(function)(*given) for function, given in sent))
+            except BrokenExecutor as lost:
+                raise SolverError(
+                    "A worker process ended in the middle of its work, killed or out of memory, and joblib does not "
+                    "begin it anew; call again, with fewer workers if memory ended."
+                ) from lost
         if alone or self._threads is None:
             return [_unless_stopped(job) for job in jobs]
         pool = self._threads

@@ -62,6 +62,8 @@ class RankStatistic:
     counts_pairs : bool
         Whether the presented value is the share of pairs in the right order (AUC), so that programs that count
         pairs maximise it.
+    by_place : bool
+        Whether it is known that a place, counted from the top, earns the same in lists of any length.
     """
 
     stem: ClassVar[str] = ""
@@ -69,6 +71,7 @@ class RankStatistic:
     number: ClassVar[Number | None] = None
     normalised: ClassVar[bool] = False
     counts_pairs: ClassVar[bool] = False
+    by_place: ClassVar[bool] = False
 
     def coefficients(self, n: int) -> Floats:
         """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""

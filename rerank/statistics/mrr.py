@@ -19,6 +19,7 @@ class MRR(RankStatistic):
     """
 
     stem: ClassVar[str] = "mrr"
+    by_place: ClassVar[bool] = True
 
     def _coefficients(self, n: int) -> Floats:
         return 1.0 / np.arange(n, 0, -1.0)

@@ -1,7 +1,9 @@
-"""The Ray engine on two cores: the local engine's bits, also after lost workers and interruptions."""
+"""Ray on two cores, one for all tests that need it: the bits of this process, also after lost workers and Ctrl-C."""
 
 import os
 import signal
+from dataclasses import replace
+from itertools import pairwise
 
 import joblib
 import numpy as np
@@ -10,12 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError, SolverError
+from rerank.io.row_groups import row_groups
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
-from rerank.search import solve
+from rerank.problem import anchored_problem, digest
+from rerank.problem.partitions import at_weights, top_of
+from rerank.search import on_ray, solve
+from rerank.search.on_ray import blocks, run_on_ray
+from rerank.search.workers import Workers
+from rerank.statistics import parse
+from tests.cases.killed import killed, killed_once, slow_at_first
 from tests.cases.latent import clustered_log
 from tests.cases.search import noisy_problem
 from tests.latent.test_checkpoint import same
+from tests.problem.test_partitions import LIMITS
+from tests.problem.test_partitions import table as list_of_scores
 
 ray = pytest.importorskip("ray")
 
@@ -25,6 +36,7 @@ OPTIONS = dict(
     n_factors=4, n_negatives=20, visit_size=4, n_shards=2, block_bytes=4 * 4 * 5, alpha=0.05, n_epochs=6,
     evaluate_every=2, random_state=0,
 )  # fmt: skip
+COLUMNS = ["score", "a", "b", "c"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -198,3 +210,80 @@ def test_a_search_whose_jobs_go_to_ray_takes_the_same_steps():
         there = solve(problem, time_limit=None)
     assert (there.value, there.bound, there.boxes) == (here.value, here.bound, here.boxes)
     assert there.closed and np.array_equal(there.weights, here.weights)
+
+
+def kept_on_ray(parts, run):
+    return anchored_problem(parts, parse("precision@20"), LIMITS, run=run)
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory):
+    """A list in a Parquet file, and the problem that is made of it in this process."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path_factory.mktemp("list") / "list.parquet"
+    X, y = list_of_scores(4, 600)
+    parquet.write_table(pa.table([*X.T, y], names=[*COLUMNS, "found"]), path, row_group_size=100)
+    return path, anchored_problem([lambda: (X, y)], parse("precision@20"), LIMITS)
+
+
+def test_the_workers_of_joblib_on_ray_keep_the_same_rows(listed):
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    path, here = listed
+    with joblib.parallel_config(backend="ray", n_jobs=2), Workers(None) as workers:
+        there = kept_on_ray(row_groups(path, COLUMNS, "found"), workers.run)
+    assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
+
+
+@pytest.fixture(scope="module")
+def dataset(listed):
+    """The list as a Dataset of blocks of different sizes, not yet made."""
+    data = pytest.importorskip("ray.data")
+    data.DataContext.get_current().enable_progress_bars = False
+    table = pytest.importorskip("pyarrow.parquet").read_table(listed[0])
+    cuts = [0, 0, 1, 250, 250, 400, 600]
+    pieces = [table.slice(a, z - a) for a, z in pairwise(cuts)]
+    return data.from_arrow(pieces).map_batches(slow_at_first, batch_format="pyarrow", batch_size=None)
+
+
+def test_a_dataset_gives_the_problem_of_the_list_in_memory(listed, dataset, monkeypatch):
+    monkeypatch.setattr(on_ray, "MOST_ROWS", 90)
+    parts, here = blocks(dataset, COLUMNS, "found"), listed[1]
+    assert not dataset.context.execution_options.preserve_order
+    assert [part.end - part.begin for part in parts] == [1, 90, 90, 69, 90, 60, 90, 90, 20]
+    parts[1] = replace(parts[1], table=ray.put(ray.get(parts[1].table).to_pandas()))  # as Ray may leave a block
+    parts.insert(2, replace(parts[1], end=0))
+    for run in (run_on_ray, None):
+        there = kept_on_ray(parts, run)
+        assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
+    w = np.array([1.0, 0.05, -0.02, 0.1])
+    (near, top), (near_here, top_here) = (
+        (at_weights(parts, here, w, run=run), top_of(parts, here, w, 30, run=run)) for run in (run_on_ray, None)
+    )
+    assert digest(near.problem) == digest(near_here.problem) and np.array_equal(near.rows, near_here.rows)
+    assert np.array_equal(top, top_here)
+
+
+def test_workers_killed_in_both_passes_change_no_bit(listed, dataset, tmp_path):
+    def run(jobs):
+        mark = tmp_path / jobs[0][0].__name__
+        return run_on_ray([(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs])
+
+    there = kept_on_ray(blocks(dataset, COLUMNS, "found"), run)
+    assert {path.name for path in tmp_path.iterdir()} == {"look", "_keep"}
+    assert digest(there.problem) == digest(listed[1].problem) and np.array_equal(there.rows, listed[1].rows)
+
+
+def test_what_a_pass_on_ray_cannot_do_is_one_sentence(listed, dataset, monkeypatch):
+    monkeypatch.setattr(on_ray, "REPEATS", 0)
+    with pytest.raises(SolverError, match="Ray lost the process of a task"):
+        run_on_ray([(killed, (None,))])
+    with pytest.raises(InputError, match=r"has no column 'scores'; did you mean 'score'\?"):
+        blocks(dataset, ["scores"], "found")
+    part = blocks(dataset, COLUMNS, "found")[1]
+    table = ray.get(part.table).to_pandas().assign(a=np.nan)
+    told = f"^Block {part.number} of the dataset, from row 0: column 'a' has no value"
+    with pytest.raises(InputError, match=told) as caught:
+        kept_on_ray([replace(part, table=ray.put(table))], run_on_ray)
+    assert type(caught.value) is InputError

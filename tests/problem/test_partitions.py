@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 from rerank.certificate import certify
 from rerank.errors import InputError
 from rerank.io.row_groups import row_groups
-from rerank.problem import Problem, anchored_problem, digest, ranked_list
-from rerank.problem.partitions import at_weights
+from rerank.problem import Problem, anchored_problem, digest, passes, ranked_list
+from rerank.problem.partitions import at_weights, scores_of, top_of
 from rerank.ranks.rationals import exact_total
 from rerank.search import solve
 from rerank.search.workers import Workers
 from rerank.statistics import parse
+from rerank.statistics.dcg import DCG
+from rerank.statistics.thinned import Thinned
 
 SEEDS = st.integers(0, 10**6)
 LIMITS = ([1, -0.1, -0.05, 0], [1, 0.1, 0.05, 0.2])
@@ -71,6 +74,74 @@ def test_parts_of_any_size_give_the_same_problem(seed: int, places: list[int]) -
     assert digest(one.problem) == digest(other.problem) and np.array_equal(one.rows, other.rows)
 
 
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.lists(st.sampled_from([0, 0, 1, 2, 30, 100]), max_size=9), st.booleans(), st.sampled_from([1, 2, 256]))
+def test_row_groups_of_every_size_give_the_problem_of_the_list_in_memory(
+    tmp_path_factory, seed: int, sizes: list[int], ascending: bool, at_a_time: int
+) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X, y = table(seed, 120)
+    if ascending:  # no row of the first groups is left
+        order = np.argsort(X[:, 0])
+        X, y = X[order], y[order]
+    whole_table = pa.table([*X.T, y], names=["score", "a", "b", "c", "found"])
+    path = tmp_path_factory.mktemp("list") / "list.parquet"
+    ends = np.minimum(np.cumsum([0, *sizes, 120]), 120).tolist()
+    with parquet.ParquetWriter(path, whole_table.schema) as writer:
+        for a, z in pairwise(ends):
+            writer.write_table(whole_table.slice(a, z - a))
+    parts = row_groups(path, ["score", "a", "b", "c"], "found")
+    assert sum(len(part()[0]) for part in parts) == 120 and len(parts) >= len([n for n in np.diff(ends) if n])
+    here = anchored_problem([lambda: (X, y)], parse("ndcg@3"), LIMITS)
+    w = np.array([1.0, 0.02, -0.01, 0.1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "ROUND", at_a_time)
+        there = anchored_problem(parts, parse("ndcg@3"), LIMITS)
+        assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
+        near, same = at_weights(parts, here, w), at_weights([lambda: (X, y)], here, w)
+        assert digest(near.problem) == digest(same.problem) and np.array_equal(near.rows, same.rows)
+    if ascending:
+        assert here.rows.min() > 20
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.lists(st.integers(0, 400), max_size=5), st.integers(1, 450), st.sampled_from([1, 256]))
+def test_the_first_places_are_those_of_a_sort_of_the_whole_list(
+    seed: int, places: list[int], n: int, at_a_time: int
+) -> None:
+    X, y = table(seed)
+    reduced = anchored_problem(cut(X, y, []), parse("precision@20"), LIMITS)
+    # Whole numbers and equal weights: many rows of equal exact scores, whose sums differ in the last bits.
+    reduced = replace(reduced, problem=replace(reduced.problem, low=np.zeros(4), high=np.ones(4)))
+    X, w = np.random.default_rng(seed).integers(-3, 4, (400, 4)).astype(float), np.array([1.0, 0.1, 0.1, 0.1])
+    parts = cut(X, y, places)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "ROUND", at_a_time)
+        rows, scores = top_of(parts, reduced, w, n)
+    every = np.concatenate([scores_of(part, reduced, w) for part in parts])
+    # The slow twin: scores in rationals, rounded to 40 binary places; of equal ones the earlier row is first.
+    exact = [round((Fraction(row[0]) + Fraction(0.1) * sum(map(Fraction, row[1:]))) * 2**40) for row in X.tolist()]
+    order = sorted(range(400), key=lambda i: -exact[i])[:n]
+    assert rows.tolist() == order and np.array_equal(scores, every[order])
+    assert np.array_equal(every * 2**40, exact)
+    assert len(set(exact)) < np.unique(sum(X[:, j] * w[j] for j in range(4))).size
+
+
+def test_a_list_needs_no_two_numbers_a_row() -> None:
+    """Where places earn the same in every list, only rows that can matter are held, and few gains."""
+    X, y = table(5, 3000)
+    asked = []
+
+    class Asked(DCG):
+        def _coefficients(self, n: int):
+            asked.append(n)
+            return super()._coefficients(n)
+
+    reduced = anchored_problem(cut(X, y, [500]), Asked(at=10), LIMITS)
+    assert max(asked) == reduced.rows.size < 1000 and asked[0] == 11
+    assert passes.look_at_all(cut(X, y, [500]), passes.in_turn, 20, 10).gains.size == 10
+
+
 def test_the_best_weights_are_those_of_the_whole_list() -> None:
     X, y = table(0, 3000)
     reduced = anchored_problem(cut(X, y, [1000, 1500]), parse("precision@50"), LIMITS, epsilon=1e-9)
@@ -109,6 +180,12 @@ def test_what_cannot_be_left_out_is_refused_with_the_number() -> None:
     X, y = table(3)
     with pytest.raises(InputError, match="looks at every place"):
         anchored_problem(cut(X, y, []), parse("auc"), LIMITS)
+    with pytest.raises(InputError, match="thinned to 0.5 looks at every place"):
+        anchored_problem(cut(X, y, []), Thinned(parse("dcg@10"), 0.5), LIMITS)
+    with pytest.raises(InputError, match="hold no row"):
+        anchored_problem([], parse("dcg@10"), LIMITS)
+    with pytest.raises(InputError, match="n is 0"):
+        top_of(cut(X, y, []), anchored_problem(cut(X, y, []), parse("dcg@10"), LIMITS), [1, 0, 0, 0], 0)
     with pytest.raises(InputError, match="rows can reach the places that count, more than 50"):
         anchored_problem(cut(X, y, [50]), parse("precision@20"), ([1, -9, -9, 0], [1, 9, 9, 0]), most_rows=50)
     with pytest.raises(InputError, match="Column 2 is constant"):
@@ -124,29 +201,3 @@ def test_an_exact_total_is_the_sum_of_fractions(values: list[float], place: int)
     x = np.array(values)
     assert exact_total(x) == sum(map(Fraction, values), Fraction(0))
     assert exact_total(x[:place]) + exact_total(x[place:]) == exact_total(x)
-
-
-def test_the_workers_of_a_ray_cluster_keep_the_same_rows(tmp_path) -> None:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    ray = pytest.importorskip("ray")
-    import joblib
-    from ray.util.joblib import register_ray
-
-    X, y = table(4, 600)
-    names = ["score", "a", "b", "c"]
-    parquet.write_table(
-        pa.table(dict(zip(names, X.T, strict=True)) | {"found": y}), tmp_path / "list.parquet", row_group_size=100
-    )
-    parts = row_groups([tmp_path / "list.parquet"], names, "found")
-    here = anchored_problem(parts, parse("precision@20"), LIMITS)
-    mine = not ray.is_initialized()
-    if mine:
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        register_ray()
-        with joblib.parallel_config(backend="ray", n_jobs=2), Workers(None) as workers:
-            there = anchored_problem(parts, parse("precision@20"), LIMITS, run=workers.run)
-    finally:
-        if mine:
-            ray.shutdown()
-    assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)

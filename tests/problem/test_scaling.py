@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from rerank import Reranker
 from rerank.problem import Problem, problem_of, scale_columns
+from rerank.problem.scaling import snap, snapped_scores
 from rerank.ranks import evaluate
 from rerank.reranker.affine import affine
-from rerank.reranker.shortlist import snap
-from rerank.reranker.state import head_scores
 from rerank.statistics import parse
 
 TINY = 5e-324  # the smallest positive double
@@ -47,7 +46,7 @@ def test_the_estimator_ranks_by_the_scores_of_the_problem(column):
         weights = np.array(w)
         expected = snap(affine(p.scaled, weights))
         assert np.isfinite(expected).all()
-        assert head_scores(p.X, p.low, p.high, weights).tobytes() == expected.tobytes()
+        assert snapped_scores(p.X, p.low, p.high, weights).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
@@ -80,7 +79,7 @@ def test_scores_far_outside_a_subnormal_range_are_finite():
     """Two columns far outside their range in opposite directions would be the difference of two infinities."""
     low, high = np.zeros(2), np.full(2, 3 * TINY)
     rows = np.array([[1e308, 1e308], [1.0, 0.0], [0.0, 1.0], [-1e308, 1e308], [TINY, 0.0]])
-    scores = head_scores(rows, low, high, np.array([1.0, -1.0]))
+    scores = snapped_scores(rows, low, high, np.array([1.0, -1.0]))
     assert np.isfinite(scores).all() and scores[1] > scores[4] > 0 > scores[2] >= scores[3]
 
 

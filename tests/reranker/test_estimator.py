@@ -17,6 +17,7 @@ EXPECTED = {
     **dict.fromkeys(
         [
             "check_sample_weights_not_an_array",
+            "check_sample_weights_pandas_series",  # skipped without pandas
             "check_sample_weights_shape",
             "check_sample_weights_not_overwritten",
             "check_estimators_dtypes",

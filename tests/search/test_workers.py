@@ -13,7 +13,10 @@ import joblib
 import numpy as np
 import pytest
 
+from rerank.errors import NotSupportedError, SolverError
+from rerank.search.on_ray import run_on_ray
 from rerank.search.workers import Workers
+from tests.cases.killed import killed
 
 
 def place(i: int, seconds: float = 0.0) -> tuple[int, int, str]:
@@ -45,6 +48,19 @@ def test_the_callers_configuration_is_followed() -> None:
         assert os.getpid() not in {pid for _, pid, _ in workers.run([(place, (i,)) for i in range(4)])}
     with joblib.parallel_config(n_jobs=1), Workers(None) as workers:
         assert {name for _, _, name in workers.run([(place, (i,)) for i in range(3)])} == {"MainThread"}
+
+
+def test_a_killed_process_of_joblib_is_one_sentence() -> None:
+    with joblib.parallel_config(backend="loky", n_jobs=2), Workers(None) as workers:
+        with pytest.raises(SolverError, match="A worker process ended in the middle of its work") as caught:
+            workers.run([(place, (1,)), (killed, ())])
+    assert str(caught.value).count(".") == 1
+
+
+def test_without_ray_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(NotSupportedError, match=r"install exact-rerank\[ray\], or leave run out"):
+        run_on_ray([(place, (1,))])
 
 
 def filled(table: np.ndarray, i: int) -> float:
