@@ -41,7 +41,8 @@ MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES, OWN_AXES_ROWS = 1e7, 4e6  # evaluations of a pair, and of a row, before a whitened basis is tried
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, that have not lowered the bound,
-BLIND_SHARE = 1.0  # and the share of lines from there on
+BLIND_SHARE = 4.0  # and the share of lines from there on
+AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
 PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
@@ -179,32 +180,33 @@ class BranchAndBound:
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            results = self.workers.run([*jobs, *self._line_jobs(left)], alone=self._busy < ALONE)
+            share = max(self.share, BLIND_SHARE) if self._blind() else self.share
+            ahead = share * each * len(jobs) if share >= AHEAD else 0.0
+            self._owed += ahead
+            lines = self._line_jobs(left)
+            results = self.workers.run([*lines, *jobs], alone=self._busy < ALONE)
         except BaseException:
             boxes.put_back(picked)
             raise
-        for i, job in enumerate(results[: len(jobs)]):
+        explorations = results[len(lines) :]
+        for i, job in enumerate(explorations):
             if job is None:
                 boxes.put_back(picked[i::count])
-        explored = boxes.merge(found for job in results[: len(jobs)] for found in job or ())
-        self._merge_lines(results[len(jobs) :])
+        explored = boxes.merge(found for job in explorations for found in job or ())
+        self._merge_lines(results[: len(lines)])
         spent = time.perf_counter() - began
         self._done += explored
-        self._owed += explored * (max(self.share, BLIND_SHARE) if self._blind() else self.share)
+        self._owed += share * explored - ahead
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
         """Lines for a share of the work done on boxes, once that is enough for one line."""
-        if self.lines is None:
+        if self.lines is None or self._owed < self.lines.cost:
             return []
-        cost = self.lines.cost
-        count = int(self._owed / cost)
-        if count == 0:
-            return []
-        self._owed -= count * cost
+        work, self._owed = self._owed, 0.0
         given = (self.lines.tables, self.lines.domain)
-        return [(follow_lines, (*given, state, self.boxes.best, count, left)) for state in self.states]
+        return [(follow_lines, (*given, state, self.boxes.best, work, left)) for state in self.states]
 
     def _merge_lines(self, results: Sequence[State | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""

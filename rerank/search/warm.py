@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -55,10 +56,11 @@ def _entries() -> list[Any]:
     from rerank.search.boxes.kernel import explore
     from rerank.search.lines.kernel import ends, sweep
     from rerank.search.rows.kernel import explore as explore_rows
-    from rerank.search.rows.unit import total_worth
+    from rerank.search.rows.smooth import smoothed
+    from rerank.search.rows.sweep import best_of_line, value_of
     from rerank.search.supports.screening_kernel import screen
 
-    return [explore, ends, sweep, screen, explore_rows, total_worth]
+    return [explore, ends, sweep, screen, explore_rows, best_of_line, value_of, smoothed]
 
 
 def _indices() -> list[Path]:
@@ -187,7 +189,9 @@ def _compile_the_rest() -> None:
         screen_supports(layout(t, 1), Supports(2, [1]).rows(0, 2), np.full(2, t.ideal), domain.signed)
         by_row = row_tables(problem, np.ones(2))
         _explored(by_row)
-        lines_on(by_row, domain).climb(np.ones(2), rounds=1)
+        lines = lines_on(by_row, domain)
+        lines.climb(np.ones(2), rounds=1)
+        lines.finish(replace(lines.begun(np.ones(2), rounds=1), widths=[1.0]))
 
 
 def _small() -> list[Problem]:
