@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.circuits import FEWEST_FEATURES, bound_of_loss
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
+from rerank.search.shares import Share
 from rerank.search.workers import Job
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ FIRST_WORK = 2e5  # evaluations of a pair by a job of the first round, doubled f
 MOST_WORK = 8e6  # some hundredths of a second
 OWN_AXES, OWN_AXES_ROWS = 1e7, 4e6  # evaluations of a pair, and of a row, before a whitened basis is tried
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
-BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, that have not lowered the bound,
-BLIND_SHARE = 4.0  # and the share of lines from there on
+BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, that have not lowered the bound
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
 PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
@@ -65,8 +65,8 @@ class BranchAndBound:
         Where the lines are searched.
     states : list of State
         One for each job of a round that follows lines.
-    share : float
-        Work of a job that follows lines, as a part of the work on all boxes of the round before.
+    share : Share
+        What lines get of the work.
     circuits : Circuits, optional
         Sets of pairs that cannot all be won, for a bound where boxes give none.
     """
@@ -78,7 +78,7 @@ class BranchAndBound:
     node_limit: int | None = None
     lines: LineSearch | None = None
     states: list[State] = field(default_factory=list)
-    share: float = 1 / 15
+    share: Share = field(default_factory=lambda: Share(1 / 15))
     circuits: Circuits | None = None
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
@@ -117,11 +117,13 @@ class BranchAndBound:
 
     def counters(self) -> dict[str, float]:
         """What the steps to come depend on, beside boxes, lines and circuits."""
-        return {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
+        own = {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
+        return own | asdict(self.share)
 
     def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
         """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
         self._done, self._work, self._owed = (float(counters[name]) for name in ("done", "work", "owed"))
+        self.share = Share(*(float(counters[part.name]) for part in fields(Share)))
         self._tried, self.states = bool(counters["tried"]), states
         self.circuits = self.circuits if circuits else None
 
@@ -176,12 +178,11 @@ class BranchAndBound:
         size = boxes.tables.size
         self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
         each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * size))
-        began = time.perf_counter()
+        began, gap = time.perf_counter(), boxes.open_bound() - boxes.value
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            share = max(self.share, BLIND_SHARE) if self._blind() else self.share
-            ahead = share * each * len(jobs) if share >= AHEAD else 0.0
+            ahead = self.share.now * each * len(jobs) if self.share.now >= AHEAD else 0.0
             self._owed += ahead
             lines = self._line_jobs(left)
             results = self.workers.run([*lines, *jobs], alone=self._busy < ALONE)
@@ -193,10 +194,14 @@ class BranchAndBound:
             if job is None:
                 boxes.put_back(picked[i::count])
         explored = boxes.merge(found for job in explorations for found in job or ())
+        by_boxes = boxes.value
         self._merge_lines(results[: len(lines)])
+        self.share.by_lines += boxes.value - by_boxes
+        self.share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began
         self._done += explored
-        self._owed += share * explored - ahead
+        self._owed += self.share.now * explored - ahead
+        self.share.judge(self._done, FIRST_WORK, self._blind())
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 

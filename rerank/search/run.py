@@ -20,15 +20,16 @@ from rerank.search.lines.search import ROUNDS, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult
 from rerank.search.rows.exact import RowExact
-from rerank.search.rows.lines import FEW_LISTS, RowLines
-from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.rows.lines import RowLines
+from rerank.search.rows.tables import FEW_LISTS, RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, value_without_pairs
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 
 Floats = NDArray[np.float64]
 MANY = 12  # features beyond which boxes prove nothing in practice
-# Jobs of a round that follow lines, and the work of each as a part of that of all boxes, up to so many features.
+# Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
 BY_PAIRS = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
 BY_ROWS = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
 CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
@@ -79,7 +80,8 @@ class Run:
         self.boxes = OpenBoxes(self.tables, columns, prices, self.domain, self._inner(begin), begin, proof)
         self.start_value, self.begun = self.boxes.value, False
         parts = BY_ROWS if isinstance(self.lines, RowLines) else BY_PAIRS
-        series, self.share = parts[next(most for most in parts if d <= most)]
+        series, share = parts[next(most for most in parts if d <= most)]
+        self.share = Share(share)
         self.lines_first = isinstance(self.lines, RowLines) and (len(problem.lists) > FEW_LISTS or d > MANY)
         self.states = states(0 if self.limited else series, random_state)
 

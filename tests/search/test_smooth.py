@@ -131,15 +131,15 @@ def test_climbs_keep_to_signs_and_limits() -> None:
 
 
 def test_a_series_of_climbs_goes_on_after_it_was_stored() -> None:
-    problem = noisy_problem(200, 5, "dcg@5", 0.1, 0)
+    problem = noisy_problem(200, 6, "dcg@5", 0.1, 0)
     one, two = (RowLines(tables_of(problem), Domain.of(problem)) for _ in range(2))
-    one.climb(np.ones(5), rounds=1)  # a point of the elite
+    one.climb(np.ones(6), rounds=1)  # a point of the elite
     while one.state.climb is None or one.state.climb.at is None or not one.state.climb.widths:
-        one.restarts(np.ones(5), 1.0)
+        one.restarts(np.ones(6), 1.0)
     header, points = stored_lines([one.state])
     (two.state,) = restored_lines(json.loads(json.dumps(header)), np.array(points))
     for search in (one, two):
-        search.restarts(np.ones(5), 100 * search.cost)
+        search.restarts(np.ones(6), 100 * search.cost)
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(one.state.elite, two.state.elite, strict=True))
     assert one.state.owed == two.state.owed and one.state.elite
     header[0]["climb"][7] = [(0.3).hex()]

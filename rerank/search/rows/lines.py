@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
-from rerank.search.rows.tables import SMOOTH, RowTables
+from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-FEW_LISTS = 200  # up to which lists count as few
 NEAREST, FARTHEST = -2.5, -0.5  # powers of ten between which the reach of lines is then drawn
 POLISH = 2  # rounds of lines after a smooth climb from a shaken point
 SHAKE = 0.1, 0.3  # deviations of the scores by which a point is shaken, at least and at most
@@ -47,7 +46,7 @@ class RowLines(LineSearch):
 
     def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
-        widths = [x for x in WIDTHS[::-1] if x <= width] if self.domain.n_features >= SMOOTH else []
+        widths = [x for x in WIDTHS[::-1] if x <= width] if self.tables.smooth else []
         return Climb(w, rounds, patience, widths=widths)
 
     def smooth(self, climb: Climb) -> None:
@@ -63,14 +62,14 @@ class RowLines(LineSearch):
 
     def reach(self) -> float:
         """How far to look along the next line."""
-        if self.domain.n_features < SMOOTH:
+        if not self.tables.smooth:
             return np.inf
         return float(10.0 ** self.state.rng.uniform(NEAREST, FARTHEST))
 
     def restart(self, w: Floats) -> Climb:
         """The next climb of a series: mostly from the best points, shaken, with widths of the size of the change."""
         state = self.state
-        if self.domain.n_features < SMOOTH:
+        if not self.tables.smooth:
             return super().restart(w)
         afresh = state.random_start and (not state.elite or state.rng.random() < AFRESH)
         state.random_start = True

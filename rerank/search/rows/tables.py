@@ -25,8 +25,11 @@ FROM_PAIRS = 200_000
 LINES_FROM_PAIRS = 5_000
 """Pairs from which lines of at least :data:`SMOOTH` features are searched by rows."""
 
-SMOOTH = 4
-"""Features from which a climb by rows begins with a smooth one."""
+SMOOTH, SMOOTH_LISTS = 6, 3
+"""Features from which a climb by rows begins with a smooth one, and of many lists; with fewer, boxes close soon."""
+
+FEW_LISTS = 200
+"""Up to which lists count as few."""
 
 LONG = 40
 """Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
@@ -146,6 +149,11 @@ class RowTables:
         from rerank.search.rows.samples import spread
 
         return spread(self.sample(max(10 * MOST_NUMBERS // self.n_features**2, 40 * self.n_features)))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether climbs begin on the smooth stand-in for the value."""
+        return self.n_features >= (SMOOTH if self.begin.size - 1 <= FEW_LISTS else SMOOTH_LISTS)
 
     @cached_property
     def rough(self) -> bool:
