@@ -32,7 +32,7 @@ def report() -> int:
     # A process of its own, since the peak of memory is that of a process.
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         for name, number in pool.apply(fitted).items():
-            print(f"  {name:12}{number:10.3f}")
+            print(f"  {name:12}{number:10.4f}")
     return 0
 
 

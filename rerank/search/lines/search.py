@@ -110,7 +110,7 @@ class LineSearch:
     def line(self, w: Floats, u: Floats, features: Indices | None = None, reach: float = np.inf) -> Point:
         """Best value on ``w + tau u`` and its point, in normal form; on ``features`` if given.
 
-        A ``reach`` that is finite says how far from ``w`` to look; pairs are sorted on the whole line anyway.
+        A ``reach``, which says how far from ``w`` to look, is not read: pairs are sorted on the whole line anyway.
         """
         from rerank.search.lines.kernel import ends, sweep
 
