@@ -38,7 +38,7 @@ def test_value_and_bound_meet_the_enumerated_optimum(seed: int) -> None:
 def test_by_rows_too(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = replace(anchored(1000 + seed, n_max=8), C=0.0, max_features=None)
     for name in ("by_rows", "lines_by_rows"):
-        monkeypatch.setattr(run, name, lambda problem: True)
+        monkeypatch.setattr(run, name, lambda problem, limited=False: True)
     assert check_search(problem, by_enumeration).failures == ()
 
 

@@ -31,7 +31,7 @@ SEEDS = st.integers(0, 10**6)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search every problem by rows."""
     for name in ("by_rows", "lines_by_rows"):
-        monkeypatch.setattr(run, name, lambda problem: True)
+        monkeypatch.setattr(run, name, lambda problem, limited=False: True)
 
 
 def unlimited(seed: int, **options: Any) -> Problem:
@@ -67,7 +67,7 @@ def test_rows_and_pairs_close_at_the_same_value(
     problem = noisy_problem(120, 3, statistic, 0.2, 1) if lists == 1 else drawn_lists(0, lists, 12, 3, statistic)
     mine = solve(problem, n_jobs=1)
     for name in ("by_rows", "lines_by_rows"):
-        monkeypatch.setattr(run, name, lambda problem: False)
+        monkeypatch.setattr(run, name, lambda problem, limited=False: False)
     theirs = solve(problem, n_jobs=1)
     assert mine.closed and theirs.closed
     assert mine.value == pytest.approx(theirs.value, abs=1e-12) and mine.weights.any()
@@ -168,7 +168,7 @@ def test_rows_are_taken_where_there_are_many_pairs_and_few_places() -> None:
 def test_lines_by_rows_beside_boxes_by_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = drawn_lists(0, 12, 12, 3, "dcg@3")
     mine = solve(problem, n_jobs=1)
-    monkeypatch.setattr(run, "by_rows", lambda problem: False)
+    monkeypatch.setattr(run, "by_rows", lambda problem, limited=False: False)
     for proof in (False, True):
         beside = solve(problem, n_jobs=1, proof=proof)
         assert beside.closed and beside.value == pytest.approx(mine.value, abs=1e-12)
