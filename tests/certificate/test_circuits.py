@@ -20,6 +20,7 @@ from rerank.problem.proof import LEAF, WHOLE, Circuits
 from rerank.search import loop, solve
 from rerank.search.circuits import levels
 from rerank.search.circuits.demands import Demands
+from rerank.search.circuits.state import REACHED
 from rerank.search.domain import Domain
 from tests.cases.instances import draw
 from tests.cases.search import noisy_problem
@@ -197,6 +198,27 @@ def test_whatever_is_accepted_is_true(seed: int, statistic: str, corrected: bool
 
 def test_some_claims_of_the_test_above_are_accepted() -> None:
     assert sum(accepted(seed, tiny(seed, "auc", False)) for seed in range(24)) >= 10
+
+
+def test_least_losses_and_shares_do_not_count_the_same_pair_twice() -> None:
+    seen = 0
+    for seed in range(40):
+        problem = tiny(seed, "auc", False)
+        if problem is None:
+            continue
+        demands, c = pool(problem)
+        n, m = demands.positives, demands.negatives
+        losses = [
+            next((x for x in range(m) if demands.decided([(j, x)], np.inf)[0] == REACHED), m)
+            for j in range(1, n + 1)
+        ]
+        if not c.sizes.size or not any(losses):
+            continue
+        both = replace(c, least=np.array(losses), shares=changed(c.shares, 0, WHOLE))
+        exact = ExactProblem(problem)
+        assert CircuitCheck(exact, both).bound() == CircuitCheck(exact, replace(both, shares=c.shares)).bound()
+        seen += 1
+    assert seen >= 5
 
 
 @pytest.mark.parametrize("seed", range(25))
