@@ -33,7 +33,7 @@ LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each a
 LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
 CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
-LEVELS_SHARE = 0.1  # of the time for the levels at the top
+LEVELS_SHARE = 0.2  # of the time for the levels at the top
 
 
 class Run:

@@ -117,6 +117,18 @@ def test_losses_and_shares_that_are_too_large_are_refused(least: Case, packed: C
     refused(problem, proof, "the positive at place 1", least=np.ones(1, np.int64))
 
 
+@pytest.mark.parametrize("features", [10, 13])
+def test_the_bound_of_a_proof_is_that_of_the_search(features: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "BLIND", 0.0)
+    monkeypatch.setattr(loop, "PROGRAMS", 20)
+    given = {10: (100, 10, "dcg@10", 0.1, 1), 13: (60, 13, "auc", 0.35, 0)}[features]
+    monkeypatch.setattr(levels, "LOOKS", ())  # orders are not in a proof
+    problem = noisy_problem(*given)
+    one, other = (solve(problem, time_limit=None, n_jobs=1, node_limit=1, proof=proof) for proof in (False, True))
+    assert one.bound == other.bound < problem.ideal - 1e-3
+    assert verify_proof(problem, other.proof).ok
+
+
 def test_a_proof_has_circuits_or_trees(least: Case) -> None:
     problem, proof, _ = least
     for change in (
