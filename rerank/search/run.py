@@ -35,7 +35,7 @@ BY_PAIRS = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
 BY_ROWS = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
 CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
-LEVELS_SHARE = 0.1  # of the time for the levels at the top
+LEVELS_SHARE = 0.2  # of the time for the levels at the top
 
 
 class Run:

@@ -20,6 +20,7 @@ from rerank.problem.proof import LEAF, WHOLE, Circuits
 from rerank.search import loop, solve
 from rerank.search.circuits import levels
 from rerank.search.circuits.demands import Demands
+from rerank.search.circuits.state import REACHED
 from rerank.search.domain import Domain
 from tests.cases.instances import draw
 from tests.cases.search import noisy_problem
@@ -116,6 +117,18 @@ def test_losses_and_shares_that_are_too_large_are_refused(least: Case, packed: C
     refused(problem, proof, "the positive at place 1", least=np.ones(1, np.int64))
 
 
+@pytest.mark.parametrize("features", [10, 13])
+def test_the_bound_of_a_proof_is_that_of_the_search(features: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "BLIND", 0.0)
+    monkeypatch.setattr(loop, "PROGRAMS", 20)
+    given = {10: (100, 10, "dcg@10", 0.1, 1), 13: (60, 13, "auc", 0.35, 0)}[features]
+    monkeypatch.setattr(levels, "LOOKS", ())  # orders are not in a proof
+    problem = noisy_problem(*given)
+    one, other = (solve(problem, time_limit=None, n_jobs=1, node_limit=1, proof=proof) for proof in (False, True))
+    assert one.bound == other.bound < problem.ideal - 1e-3
+    assert verify_proof(problem, other.proof).ok
+
+
 def test_a_proof_has_circuits_or_trees(least: Case) -> None:
     problem, proof, _ = least
     for change in (
@@ -197,6 +210,27 @@ def test_whatever_is_accepted_is_true(seed: int, statistic: str, corrected: bool
 
 def test_some_claims_of_the_test_above_are_accepted() -> None:
     assert sum(accepted(seed, tiny(seed, "auc", False)) for seed in range(24)) >= 10
+
+
+def test_least_losses_and_shares_do_not_count_the_same_pair_twice() -> None:
+    seen = 0
+    for seed in range(40):
+        problem = tiny(seed, "auc", False)
+        if problem is None:
+            continue
+        demands, c = pool(problem)
+        n, m = demands.positives, demands.negatives
+        losses = [
+            next((x for x in range(m) if demands.decided([(j, x)], np.inf)[0] == REACHED), m)
+            for j in range(1, n + 1)
+        ]
+        if not c.sizes.size or not any(losses):
+            continue
+        both = replace(c, least=np.array(losses), shares=changed(c.shares, 0, WHOLE))
+        exact = ExactProblem(problem)
+        assert CircuitCheck(exact, both).bound() == CircuitCheck(exact, replace(both, shares=c.shares)).bound()
+        seen += 1
+    assert seen >= 5
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from benchmarks.frames import correlated
 from benchmarks.trust import kills
 from benchmarks.trust.kills import bits, killed
+from rerank.certificate import verify_proof
 from rerank.errors import InputError
 from rerank.errors.stops import current
 from rerank.io import archive
@@ -181,6 +182,16 @@ def test_circuits_that_are_cut_short_come_again(tmp_path: Path, monkeypatch: pyt
     later = answer(problem, checkpoint=path, node_limit=found.boxes + 1)
     assert later.bound < 0.999 and not read_archive(path, FORM)[0]["circuits"]
     assert answer(problem, checkpoint=path, node_limit=1).bound == later.bound
+
+
+def test_circuits_of_a_proof_are_in_the_file(tmp_path: Path) -> None:
+    problem, path = noisy_problem(100, 10, "dcg@10", 0.1, 0), tmp_path / "c"
+    first = answer(problem, checkpoint=path, proof=True, node_limit=1)
+    later = answer(problem, checkpoint=path, proof=True, node_limit=first.boxes + 1)
+    assert not later.closed and later.boxes > first.boxes and later.bound < problem.ideal - 0.5
+    known = [vars(found.proof.circuits) for found in (first, later)]
+    assert all(np.array_equal(known[0][name], known[1][name]) for name in known[0])
+    assert verify_proof(problem, later.proof).ok
 
 
 def test_a_closed_search_is_not_searched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

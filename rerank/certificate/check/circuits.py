@@ -1,7 +1,8 @@
 r"""Check of circuits: sets of pairs that no admissible weights win together, and the bound that follows from them.
 
-With multipliers ``m_p > 0`` and ``y = sum_p m_p D_p``, weights that win all pairs of a set have ``v.y >= epsilon sum_p
-m_p``.  If the largest ``v.y`` over all coordinates is below that, there are none: one sum decides.
+With multipliers ``m_p > 0`` and ``y = sum_p m_p D_p``, weights that win all pairs of a set have
+``v.y >= epsilon sum_p m_p``.  If the largest ``v.y`` over all coordinates is below that, there are none: one sum
+decides.
 
 Two things follow.  Each set costs all weights a pair at least; shares of the sets that add up to no more than the
 copies of a pair show that all lose so many pairs as there are shares.  And weights under which ``j`` positives lose

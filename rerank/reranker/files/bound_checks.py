@@ -64,13 +64,12 @@ def check_bound(
 
 
 def _proved(checks: Checks, problem: Problem, proof: Proof) -> bool:
-    """Check the proof's tree of boxes."""
+    """Check the proof's boxes or circuits."""
     verdict = verify_proof(problem, proof)
-    found = f"true of all {verdict.leaves} boxes" if verdict.ok else verdict.message
+    means = f"{verdict.leaves} boxes" if proof.circuits is None else f"{proof.circuits.sizes.size} circuits"
+    found = f"true of all {means}" if verdict.ok else verdict.message
     checks.compare("proof", f"no value exceeds {proof.bound:.12g}", found, verdict.ok)
     if verdict.ok:
         exactly = f", {verdict.exact_leaves} of them in rationals throughout" if verdict.exact_leaves else ""
-        checks.remark(
-            f"Proof: {verdict.message} ({verdict.leaves} boxes in {verdict.seconds:.1f} s{exactly})"
-        )
+        checks.remark(f"Proof: {verdict.message} ({means} in {verdict.seconds:.1f} s{exactly})")
     return verdict.ok

@@ -89,7 +89,12 @@ class Demands:
             np.zeros((n, m), np.int64), np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(1, np.int64)
         )
 
-    def decided(self, asked: Sequence[Demand], until: float) -> tuple[int, Floats]:
+    @property
+    def left(self) -> float:
+        """Looks that are left."""
+        return (MOST_CHECKED if self.proof else MOST_LOOKS) - self.looks
+
+    def decided(self, asked: Sequence[Demand], until: float, most: float = np.inf) -> tuple[int, Floats]:
         """Whether some weights meet all demands, and such weights.
 
         Parameters
@@ -97,6 +102,8 @@ class Demands:
         asked : sequence of Demand
         until : float
             Time of ``time.perf_counter`` after which to stop.
+        most : float
+            Looks after which to stop.
 
         Returns
         -------
@@ -113,13 +120,14 @@ class Demands:
         spare = [x for j, lost in asked for x in (lost, self.positives - j)]
         state = beginning(positive, spare)
         programs = int(np.clip(NUMBERS / rows.size, 1, PROGRAMS))
+        nodes = int(np.clip(most / (1.0 + conflicts.count[0]), 1, NODES))
         while True:
             answer = removal(
                 rows, positive, block, copies, self.domain.lower, self.domain.upper, self.problem.epsilon,
-                2.0 * self.tolerance, conflicts, state, programs, NODES, w,
+                2.0 * self.tolerance, conflicts, state, programs, nodes, w,
             )  # fmt: skip
             late = stop.now or time.perf_counter() > until
-            if answer != PAUSED or late or self.looks + state.at[2] > (MOST_CHECKED if self.proof else MOST_LOOKS):
+            if answer != PAUSED or late or state.at[2] > min(most, self.left):
                 break
         self.looks += int(state.at[2])
         if blocks > 1:

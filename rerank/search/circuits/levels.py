@@ -7,7 +7,7 @@ demand are good weights.
 
 Where only a few places count, all orders of positives and negatives on them can be listed.  Those worth more than the
 best value are refuted one by one, those worth least first: with an order all better ones are refuted, in which
-positives stand higher.
+positives stand higher.  Those that take long come later.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ Ints = NDArray[np.int64]
 FEWEST_FEATURES = 8  # with fewer, boxes are as quick
 MOST_NUMBERS = 3e6  # in a table of rows
 MOST_PLACES = 12  # of which all orders are listed
+LOOKS = (1e5, 1e6, 1e7, np.inf)  # at conflicts, for one order, in turn
 MOST_LOST = 3  # pairs asked for where every pair counts: boxes bound such statistics better
 NEVER = 2**30  # lost pairs of a positive that stands where places earn nothing
 
@@ -113,24 +114,25 @@ class Levels:
         return float(self.tables.coef[places[places < self.tables.coef.size]].sum())
 
     def _orders(self, best: float, offer: Callable[[Floats], float], until: float) -> None:
-        """Refute the orders of the places that count, lowest value first."""
+        """Refute the orders of the places that count, lowest value first, those that are soon refuted before others."""
         orders = [lost for lost in self._listed() if (lost >= self.least).all()]
         worth = np.array([self._worth(lost) for lost in orders])
         losses = np.array(orders).reshape(len(orders), self.least.size)
         open_ = worth > best
-        while open_.any():
-            lowest = int(np.argmin(np.where(open_, worth, np.inf)))
-            answer, w = self.demands.decided(corners(losses[lowest]), until)
-            if answer == REACHED:
-                before, best = best, offer(w)
-                open_ &= worth > best
-                if not best > before:  # rounding lost what was reached
-                    break
-            elif answer == REFUTED:
-                open_ &= ~(losses <= losses[lowest]).all(axis=1)
-            else:
-                break
-        self.highest = float(worth[open_].max(initial=best))
+        for looks in LOOKS:
+            asked = open_.copy()
+            while asked.any() and self.demands.left > 0 and time.perf_counter() < until:
+                lowest = int(np.argmin(np.where(asked, worth, np.inf)))
+                answer, w = self.demands.decided(corners(losses[lowest]), until, looks)
+                if answer == REACHED:
+                    best = offer(w)
+                    open_ &= worth > best
+                if answer == REFUTED:
+                    open_ &= ~(losses <= losses[lowest]).all(axis=1)
+                else:  # an order that asks for less is harder to refute, or reached as well
+                    asked &= ~(losses >= losses[lowest]).all(axis=1)
+                asked &= open_
+            self.highest = float(worth[open_].max(initial=best))
 
     def _listed(self) -> list[Ints]:
         """The lost pairs of the best positives in each order of positives and negatives on the places that count."""
