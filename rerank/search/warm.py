@@ -191,9 +191,9 @@ def _compile_the_rest() -> None:
     for problem in _small():
         t, domain = tables(problem), Domain.of(problem)
         LineSearch(t, domain).climb(np.ones(2), rounds=1)
-        for screens in ((groups_of(problem), None), (None, layout(t, 1))):
-            given = Screens(*screens, 1.0, 0.0, False), Supports(2, [1]).rows(0, 2), np.full(2, -1.0)
-            screen_supports(*given, domain.signed)
+        for groups, pairs in ((groups_of(problem), None), (None, layout(t, 1))):
+            screens = Screens(groups, pairs, 1.0, 0.0, False)
+            screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
         by_row = row_tables(problem, np.ones(2))
         _explored(by_row)
         lines = lines_on(by_row, domain)
