@@ -3,8 +3,8 @@
 ``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
-``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--quality``, ``--scaling``,
-``--whole-lists``, ``--partitions`` and ``--compile`` are tables of their own.
+``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--incumbents``, ``--nested``,
+``--scaling``, ``--whole-lists``, ``--partitions`` and ``--compile`` are tables of their own.
 Lists, given scores and ``spambase`` need a folder of data (``--data``).
 """
 
@@ -88,17 +88,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.exact.scaling import report as scaling
 
         return scaling(asked.seeds)
-    if asked.quality:
-        from benchmarks.exact.quality import report as quality
+    if asked.incumbents:
+        from benchmarks.exact.incumbents import report as incumbents
 
-        return quality(where, asked.quality_seconds)
+        return incumbents(where, asked.seconds, asked.seeds, asked.only)
+    if asked.nested:
+        from benchmarks.exact.incumbents import nested
+
+        return nested(where, asked.seconds[0], asked.seeds)
     return table(rows(asked, where), range(1 if asked.quick else asked.seeds), asked.jobs, asked.limit)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
     chosen = ("boxes", "long", "hard", "anchored", "lists", "supports")
-    for part in (*chosen, "literal", "quality", "compile", "scaling", "whole-lists"):
+    for part in (*chosen, "literal", "incumbents", "nested", "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
         "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"
@@ -125,7 +129,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--literal-limit", type=float, default=600.0, help="--literal: seconds of a solve")
     parser.add_argument(
-        "--quality-seconds", type=float, default=10.0, help="--quality: seconds of each method"
+        "--seconds", type=float, nargs="+", default=[2.0, 10.0], help="--incumbents: CPU seconds of each method"
     )
     return parser.parse_args(arguments)
 

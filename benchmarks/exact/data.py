@@ -72,14 +72,14 @@ def lists(
         rows &= np.isin(d["qid"], np.unique(d["qid"][rows])[:queries])
     X = d["X"][rows] if columns is None else d["X"][rows][:, columns]
     gains = (d["y"][rows] > 0).astype(np.float64)
-    return problem_of(_varying(X), gains, parse("ndcg@10"), d["qid"][rows], **options)
+    return problem_of(varying(X), gains, parse("ndcg@10"), d["qid"][rows], **options)
 
 
 def spam(where: Path, statistic: str, rows: int, seed: int, **options: Any) -> Problem:
     """Rows of ``spambase`` drawn at random; columns that are constant on them are left out."""
     d = arrays(where, "spambase")
     some = np.random.default_rng(seed).choice(d["y"].size, size=rows, replace=False)
-    return problem_of(_varying(d["X"][some]), d["y"][some].astype(np.float64), parse(statistic), **options)
+    return problem_of(varying(d["X"][some]), d["y"][some].astype(np.float64), parse(statistic), **options)
 
 
 def pairs(problem: Problem) -> int:
@@ -91,6 +91,7 @@ def pairs(problem: Problem) -> int:
     return total
 
 
-def _varying(X: Floats) -> Floats:
+def varying(X: Floats) -> Floats:
+    """The columns that are not constant."""
     kept: Floats = X[:, X.max(axis=0) > X.min(axis=0)]
     return kept

@@ -98,10 +98,10 @@ def problem_of(
     row_gains = np.asarray(gains, dtype=np.float64)
     names = np.zeros(row_gains.size, np.intp) if qid is None else np.asarray(qid)
     weights = query_weight or {}
+    ids, which = np.unique(names, return_inverse=True)
+    groups = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
     lists = [
-        ranked_list(
-            statistic, rows := np.flatnonzero(names == q), row_gains[rows], weight=weights.get(q, 1.0)
-        )
-        for q in np.unique(names)
+        ranked_list(statistic, rows, row_gains[rows], weight=weights.get(q, 1.0))
+        for q, rows in zip(ids, groups, strict=True)
     ]
     return Problem.build(X, [item for item in lists if item is not None], **options)

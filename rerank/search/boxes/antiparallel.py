@@ -51,12 +51,12 @@ def antiparallel_pairs(t: Tables, features: NDArray[np.intp]) -> AntiparallelPai
     near = np.diff(np.abs(key)[order]) <= 1e-11
     if not near.any():
         return NO_GROUPS
-    label = np.cumsum(np.concatenate([[True], ~near]))
+    first = np.flatnonzero(np.concatenate([[True], ~near]))
+    both = (np.minimum.reduceat(key[order], first) < 0) & (np.maximum.reduceat(key[order], first) > 0)
     group = np.zeros(t.pairs.shape[1], np.int32)
     guides: list[int] = []
-    for run in np.split(order, np.flatnonzero(np.diff(label)) + 1):
-        if run.size < 2 or not (key[run] > 0).any() or not (key[run] < 0).any():
-            continue
+    for begin, end in zip(first[both], np.append(first[1:], order.size)[both], strict=True):
+        run = order[begin:end]
         guide = run[0]
         turn = np.where(key[run] * key[guide] > 0, 1.0, -1.0)
         off = np.abs(unit[:, run] - turn * unit[:, guide : guide + 1]).sum(axis=0) * size[live[run]]

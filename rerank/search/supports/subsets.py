@@ -56,6 +56,8 @@ class Supports(Sequence[NDArray[np.intp]]):
     def rows(self, begin: int, end: int) -> NDArray[np.int32]:
         """Supports of one size as rows, from ``begin`` on and before ``end``."""
         b = int(np.searchsorted(self._ends, begin, side="right"))
+        if self._sizes[b] == self._d:
+            return np.arange(self._first + self._d, dtype=np.int32)[None]
         last = self._ends[b] - 1
         # Counted from the end, the n-th subset has n = C(x_1, s) + C(x_2, s - 1) + ... with d > x_1 > x_2 > ...
         left = last - np.arange(begin, min(end, last + 1))
