@@ -96,13 +96,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.exact.incumbents import nested
 
         return nested(where, asked.seconds[0], asked.seeds)
+    if asked.large:
+        from benchmarks.exact.large import report as large
+
+        return large()
     return table(rows(asked, where), range(1 if asked.quick else asked.seeds), asked.jobs, asked.limit)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
     chosen = ("boxes", "long", "hard", "anchored", "lists", "supports")
-    for part in (*chosen, "literal", "incumbents", "nested", "compile", "scaling", "whole-lists"):
+    for part in (*chosen, "literal", "incumbents", "nested", "large", "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
         "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"

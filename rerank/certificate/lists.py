@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList
 from rerank.ranks.positions import count_lost, dense_codes, reach, value_of_lost
-from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
+from rerank.ranks.rationals import as_integers, exact_sum
 
 Floats = NDArray[np.float64]
 
@@ -54,21 +55,22 @@ def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     InputError
         For a missing or infinite value where it counts.
     """
-    scores = np.zeros(problem.X.shape[0], dtype=object)
+    scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
     support = np.flatnonzero(weights)
     used = np.unique(np.concatenate([item.rows for item in problem.lists]))
     if not np.isfinite(problem.X[np.ix_(used, support)]).all():
         raise InputError("The data hold a missing or infinite value; the certificate needs finite numbers.")
-    columns, factors = [], []
-    for j in support:
+    unit = 1
+    for j in support:  # one column at a time: its integers take ten times the memory of the doubles
         numerators, denominator = as_integers(problem.X[used, j])
-        width = Fraction(problem.high[j]) - Fraction(problem.low[j])
-        columns.append(numerators)
-        factors.append(Fraction(weights[j]) / width / denominator)
-    # Shifting by low moves all scores alike and is left out: only differences count.
-    multipliers, unit = common_denominator(factors)
-    for column, multiplier in zip(columns, multipliers):
-        scores[used] += column * multiplier
+        factor = Fraction(weights[j]) / (Fraction(problem.high[j]) - Fraction(problem.low[j])) / denominator
+        common = math.lcm(unit, factor.denominator)
+        # Shifting by low moves all scores alike and is left out: only differences count.
+        numerators *= factor.numerator * (common // factor.denominator)
+        if common != unit:
+            scores *= common // unit
+        scores[used] += numerators
+        unit = common
     return scores, unit
 
 

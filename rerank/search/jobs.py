@@ -162,10 +162,10 @@ def _writable(parts: tuple[Any, ...]) -> list[Any]:
 
 
 def follow_lines(
-    tables: Tables | RowTables, domain: Domain, state: State, w: Floats, count: float, seconds: float
+    tables: Tables | RowTables, domain: Domain, state: State, w: Floats, work: float, seconds: float
 ) -> State:
-    """Go on with a series of climbs for ``count`` lines or some seconds; returns its state."""
+    """Go on with a series of climbs for so many evaluations or some seconds; returns its state."""
     search = lines_on(tables, domain, deadline=time.perf_counter() + seconds)
     search.state = state
-    search.restarts(w, count)
+    search.restarts(w, work)
     return state

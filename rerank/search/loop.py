@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.circuits.packing import bound_of_loss
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
+from rerank.search.shares import Share
 from rerank.search.targets import MANY, Targets
 from rerank.search.workers import Job
 
@@ -44,7 +45,7 @@ LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up wou
 OPEN = 0.5  # of the first gap that is left after
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
 FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more features than these: boxes mostly close then
-BLIND_SHARE = 0.3  # the least share of lines from there on
+AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
 PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 
@@ -67,8 +68,8 @@ class BranchAndBound:
         Where the lines are searched.
     states : list of State
         One for each job of a round that follows lines.
-    share : float
-        Work of a job that follows lines, as a part of the work on all boxes of the round before.
+    share : Share
+        What lines get of the work.
     circuits : Circuits, optional
         Sets of pairs that cannot all be won, for a bound where boxes give none.
     """
@@ -80,7 +81,7 @@ class BranchAndBound:
     node_limit: int | None = None
     lines: LineSearch | None = None
     states: list[State] = field(default_factory=list)
-    share: float = 1 / 15
+    share: Share = field(default_factory=lambda: Share(1 / 15))
     circuits: Circuits | None = None
     targets: Targets = field(default_factory=Targets)
     _done: float = 0.0  # evaluations of a pair
@@ -132,12 +133,13 @@ class BranchAndBound:
     def counters(self) -> dict[str, float]:
         """What the steps to come depend on, beside boxes, lines and circuits."""
         known = {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
-        return {**known, **self.targets.numbers()}
+        return {**known, **self.targets.numbers(), **asdict(self.share)}
 
     def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
         """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
         self._done, self._work, self._owed = (float(counters[name]) for name in ("done", "work", "owed"))
         self._tried, self.states, self.targets = bool(counters["tried"]), states, Targets.of(counters)
+        self.share = Share(*(float(counters[part.name]) for part in fields(Share)))
         self.circuits = self.circuits if circuits else None
 
     def _over(self, stop: Stop) -> bool:
@@ -196,36 +198,40 @@ class BranchAndBound:
         size = boxes.tables.size
         self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
         each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * size))
-        began = time.perf_counter()
+        began, gap = time.perf_counter(), boxes.open_bound() - boxes.value
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            results = self.workers.run([*jobs, *self._line_jobs(left)], alone=self._busy < ALONE)
+            ahead = self.share.now * each * len(jobs) if self.share.now >= AHEAD else 0.0
+            self._owed += ahead
+            lines = self._line_jobs(left)
+            results = self.workers.run([*lines, *jobs], alone=self._busy < ALONE)
         except BaseException:
             boxes.put_back(picked)
             raise
-        for i, job in enumerate(results[: len(jobs)]):
+        explorations = results[len(lines) :]
+        for i, job in enumerate(explorations):
             if job is None:
                 boxes.put_back(picked[i::count])
-        explored = boxes.merge(found for job in results[: len(jobs)] for found in job or ())
-        self._merge_lines(results[len(jobs) :])
+        explored = boxes.merge(found for job in explorations for found in job or ())
+        by_boxes = boxes.value
+        self._merge_lines(results[: len(lines)])
+        self.share.by_lines += boxes.value - by_boxes
+        self.share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began
         self._done += explored
-        self._owed += explored * (max(self.share, BLIND_SHARE) if self._blind() else self.share)
+        self._owed += self.share.now * explored - ahead
+        self.share.judge(self._done, FIRST_WORK, self._blind())
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
         """Lines for a share of the work done on boxes, once that is enough for one line."""
-        if self.lines is None:
+        if self.lines is None or self._owed < self.lines.cost:
             return []
-        cost = self.lines.cost
-        count = int(self._owed / cost)
-        if count == 0:
-            return []
-        self._owed -= count * cost
+        work, self._owed = self._owed, 0.0
         given = (self.lines.tables, self.lines.domain)
-        return [(follow_lines, (*given, state, self.boxes.best, count, left)) for state in self.states]
+        return [(follow_lines, (*given, state, self.boxes.best, work, left)) for state in self.states]
 
     def _merge_lines(self, results: Sequence[State | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""

@@ -16,12 +16,13 @@ from rerank.search.circuits.levels import levels_of
 from rerank.search.circuits.packing import circuits_of
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
-from rerank.search.lines.search import Climb, LineSearch, states
+from rerank.search.lines.search import ROUNDS, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult, given_point
 from rerank.search.rows.exact import RowExact
-from rerank.search.rows.lines import FEW_LISTS, RowLines
-from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.rows.lines import RowLines
+from rerank.search.rows.tables import FEW_LISTS, RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows
 from rerank.search.supports.screens import screens_of
 from rerank.search.supports.subsets import supports
@@ -29,9 +30,10 @@ from rerank.search.tables import Tables, tables
 from rerank.search.targets import MANY
 
 Floats = NDArray[np.float64]
-LINES = (1, 1 / 15)  # jobs of a round that follow lines, and the work of each as a part of that of all boxes;
-LINES_OF_MANY = (2, 2.0)  # beyond, and on many long lists: two climbs that get far, not many that do not
-CLIMB_SHARE = 0.5  # of the time for the first climb on many lists
+# Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
+BY_PAIRS = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
+BY_ROWS = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
+CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.1  # of the time for the levels at the top
 
@@ -83,8 +85,10 @@ class Run:
             screens=lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers),
         )  # fmt: skip
         self.start_value, self.begun = self.boxes.value, False
-        self.many_lists = isinstance(self.lines, RowLines) and len(problem.lists) > FEW_LISTS
-        series, self.share = LINES_OF_MANY if d > MANY or self.many_lists else LINES
+        parts = BY_ROWS if isinstance(self.lines, RowLines) else BY_PAIRS
+        series, share = parts[next(most for most in parts if d <= most)]
+        self.share = Share(share)
+        self.lines_first = isinstance(self.lines, RowLines) and (len(problem.lists) > FEW_LISTS or d > MANY)
         self.states = states(0 if self.limited else series, random_state)
 
     @property
@@ -124,22 +128,26 @@ class Run:
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
             self.lines.deadline = np.inf
-        elif self.many_lists:
-            # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
-            stop = current()
-            self.lines.deadline = time.perf_counter() + CLIMB_SHARE * stop.left
-            state = self.lines.state
-            state.climb = state.climb or Climb(self.boxes.best)
-            self.offer(self.lines.finish(state.climb, after=after)[1])
-            self.lines.deadline, state.climb = np.inf, None
         else:
-            # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
-            rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
-            self.offer(self.lines.climb(self.boxes.best, rounds=rounds)[1])
+            self._climb(after)
         self.start_value = self.boxes.value
         if levels:
             self._levels()
         self.begun = True
+
+    def _climb(self, after: Callable[[], None] | None) -> None:
+        """The first climb, from the best point known."""
+        d, lines, stop = self.problem.n_features, self.lines, current()
+        state, rounds = lines.state, ROUNDS
+        if self.lines_first:
+            # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
+            lines.deadline = time.perf_counter() + CLIMB_SHARE * stop.left
+        else:
+            # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
+            rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
+        state.climb = state.climb or lines.begun(self.boxes.best, rounds)
+        self.offer(lines.finish(state.climb, after=after)[1])
+        lines.deadline, state.climb = np.inf, None
 
     def _levels(self) -> None:
         """Bound the value by what can be reached at the top, and keep the points met on the way."""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,11 @@ def _entries() -> list[Any]:
     from rerank.search.circuits.removal import removal
     from rerank.search.lines.kernel import ends, sweep
     from rerank.search.rows.kernel import explore as explore_rows
-    from rerank.search.rows.unit import total_worth
+    from rerank.search.rows.smooth import smoothed
+    from rerank.search.rows.sweep import best_of_line, value_of
     from rerank.search.supports.screening_kernel import screen
 
-    return [explore, removal, ends, sweep, screen, explore_rows, total_worth]
+    return [explore, removal, ends, sweep, screen, explore_rows, best_of_line, value_of, smoothed]
 
 
 def _indices() -> list[Path]:
@@ -192,7 +194,9 @@ def _compile_the_rest() -> None:
         screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
         by_row = row_tables(problem, np.ones(2))
         _explored(by_row)
-        lines_on(by_row, domain).climb(np.ones(2), rounds=1)
+        lines = lines_on(by_row, domain)
+        lines.climb(np.ones(2), rounds=1)
+        lines.finish(replace(lines.begun(np.ones(2), rounds=1), widths=[1.0]))
         Demands(problem, problem.units[0], domain, t.tolerance).decided([(1, 0)], np.inf)
 
 

@@ -28,6 +28,7 @@ from rerank.search.checkpoint import FORM
 from rerank.search.circuits import levels
 from rerank.search.circuits.packing import Circuits
 from rerank.search.lines.search import LineSearch
+from rerank.search.rows import tables as row_tables
 from rerank.statistics import parse
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem
@@ -134,9 +135,13 @@ def test_ctrl_c_keeps_the_round_before_it(tmp_path: Path) -> None:
     assert bits(answer(problem, checkpoint=path)) == bits(answer(problem))
 
 
-def test_the_first_climb_of_many_lists_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("smooth", [False, True])
+def test_the_first_climb_of_many_lists_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smooth: bool
+) -> None:
     monkeypatch.setattr(run, "lines_by_rows", lambda problem: True)
     monkeypatch.setattr(run, "FEW_LISTS", 10)
+    monkeypatch.setattr(row_tables, "SOME_LISTS", 10 if smooth else 200)
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", np.inf)
     problem, path = drawn_lists(0, 12, 12, 4, "dcg@3"), tmp_path / "c"
@@ -155,6 +160,7 @@ def test_the_first_climb_of_many_lists_goes_on(tmp_path: Path, monkeypatch: pyte
             answer(problem, checkpoint=path)
     header, arrays = read_archive(path, FORM)
     assert not header["begun"] and header["lines"][0]["climb"] is not None and arrays["points"].size > 4
+    assert header["lines"][0]["climb"][-1] == smooth  # the point of the smooth climb is there
     assert bits(answer(problem, checkpoint=path)) == bits(whole)
 
 

@@ -17,6 +17,7 @@ from rerank.search.boxes.vertices import Exact, inner_value
 from rerank.search.domain import Domain
 from rerank.search.lines import kernel as line_kernel
 from rerank.search.lines.forward import forward
+from rerank.search.lines.margin import envelope, won_from
 from rerank.search.lines.search import LineSearch
 from rerank.search.tables import Tables, tables
 from tests.cases.instances import draw
@@ -110,7 +111,7 @@ def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: boo
 def test_the_envelope_is_the_largest_size(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     w, u = rng.integers(-3, 4, size=k).astype(float), rng.integers(-3, 4, size=k).astype(float)
-    pieces, breaks, slopes, levels = line_kernel._envelope(w, u)
+    pieces, breaks, slopes, levels = envelope(w, u)
     breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
     assert (np.diff(breaks) >= 0).all() and (np.diff(slopes) > 0).all() and slopes.size == breaks.size + 1
     for tau in [*np.linspace(-5, 5, 41), *breaks]:
@@ -125,12 +126,12 @@ def test_a_pair_is_won_from_its_left_end_on(seed: int, k: int) -> None:
     w, u = rng.integers(-3, 4, size=k) / 2, rng.integers(-3, 4, size=k) / 2
     if not u.any():
         return  # no line
-    pieces, breaks, slopes, levels = line_kernel._envelope(w, u)
+    pieces, breaks, slopes, levels = envelope(w, u)
     breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
     A, B, epsilon = rng.integers(-4, 5) / 4, rng.integers(-4, 5) / 4, 0.25
     grid = np.linspace(-12, 12, 961)
     won = A + B * grid - epsilon * np.abs(w[:, None] + grid * u[:, None]).max(axis=0) >= 0
-    left = line_kernel._won_from(A, B, epsilon, pieces, breaks, slopes, levels)
+    left = won_from(A, B, epsilon, pieces, breaks, slopes, levels)
     if won.any():
         first = grid[np.argmax(won)]
         assert first - 0.025 - 1e-9 <= left <= first + 1e-9 or (left < -12 and won[0])

@@ -12,9 +12,12 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rerank.errors import NotSupportedError, SolverError
 from rerank.search.on_ray import run_on_ray
+from rerank.search.shares import Share
 from rerank.search.workers import Workers
 from tests.cases.killed import killed
 
@@ -113,3 +116,21 @@ def test_an_error_reaches_the_caller_and_the_rest_is_not_begun() -> None:
     with pytest.raises(ValueError, match="job 0"), Workers(2) as workers:
         workers.run([(fail, (0,)), *[(late, (i,)) for i in range(40)]])
     assert len(begun) < 10
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(1 / 15, 4), st.floats(0, 1), st.floats(0, 1), st.booleans())
+def test_lines_get_more_work_where_they_bring_more(
+    share: float, by_lines: float, by_boxes: float, blind: bool
+) -> None:
+    found = Share(share, 1e6, by_lines, by_boxes)
+    found.judge(2e6, 1e5, blind)
+    assert found == Share(share, 1e6, by_lines, by_boxes)  # too early
+    found.judge(2.2e6, 1e5, blind)
+    assert 1 / 15 <= found.now <= 4 and 0.5 <= found.now / share <= 2 and found.judged == 2.2e6
+    if by_lines > share * by_boxes:
+        assert found.now == min(2 * share, 4)
+    elif by_boxes > 0:
+        assert found.now == max(share / 2, 1 / 15)
+    else:
+        assert found.now == (min(2 * share, 4) if blind else share)

@@ -31,7 +31,11 @@ PATIENCE = 2  # rounds without a better point that end a climb
 
 @dataclass(eq=False)
 class Climb:
-    """A climb under way: its point, and the directions of this round that are still to be tried, last first."""
+    """A climb under way: its best point, and the directions of this round that are still to be tried, last first.
+
+    ``widths`` are those of the smooth climb that comes first (:mod:`rerank.search.lines.ascent`), last first, and
+    ``at`` is where it stands.
+    """
 
     w: Floats
     rounds: int = ROUNDS
@@ -41,13 +45,16 @@ class Climb:
     turn: int = 0
     idle: int = 0
     queue: list[Floats] = field(default_factory=list)
+    widths: list[float] = field(default_factory=list)
+    at: Floats | None = None
 
 
 @dataclass(eq=False)
 class State:
     """Where a series of climbs stands: what a job is given and what it returns.
 
-    ``elite`` holds the best ends of climbs, best first; ``found`` is the point of the last call that beat them.
+    ``elite`` holds the best ends of climbs, best first; ``found`` is the point of the last call that beat them;
+    ``owed`` is work that is still to be done, below 0 where a step took more than was given.
     """
 
     rng: np.random.Generator
@@ -55,6 +62,7 @@ class State:
     climb: Climb | None = None
     found: Floats | None = None
     random_start: bool = False
+    owed: float = 0.0
 
     def remember(self, points: Iterable[Point]) -> None:
         """Add points to the elite, of equal points only one."""
@@ -84,6 +92,7 @@ class LineSearch:
     random_state: int = 0
     deadline: float = np.inf
     lines: int = 0
+    work: float = 0.0
 
     def __post_init__(self) -> None:
         self.state = State(np.random.default_rng(self.random_state))
@@ -98,8 +107,11 @@ class LineSearch:
         """Evaluations of a pair that a line costs."""
         return LINE_ITSELF + LINE * self.tables.size
 
-    def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
-        """Best value on ``w + tau u`` and its point, in normal form; on ``features`` if given."""
+    def line(self, w: Floats, u: Floats, features: Indices | None = None, reach: float = np.inf) -> Point:
+        """Best value on ``w + tau u`` and its point, in normal form; on ``features`` if given.
+
+        A ``reach``, which says how far from ``w`` to look, is not read: pairs are sorted on the whole line anyway.
+        """
         from rerank.search.lines.kernel import ends, sweep
 
         t = self.tables
@@ -117,6 +129,7 @@ class LineSearch:
             t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.count_start,
         )  # fmt: skip
         self.lines += 1
+        self.work += self.cost
         if not np.isfinite(value):
             return -np.inf, w
         return value, self.domain.normal(w + tau * u)
@@ -125,7 +138,19 @@ class LineSearch:
         self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
     ) -> Point:
         """Follow coordinates, then random and elite directions, until ``patience`` rounds bring nothing."""
-        return self.finish(Climb(w, rounds, patience), features)
+        return self.finish(self.begun(w, rounds, patience), features)
+
+    def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
+        """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
+        return Climb(w, rounds, patience)
+
+    def smooth(self, climb: Climb) -> None:
+        """Follow a smooth climb with its next width."""
+        climb.widths.clear()
+
+    def reach(self) -> float:
+        """How far to look along the next line."""
+        return np.inf
 
     def finish(
         self, climb: Climb, features: Indices | None = None, after: Callable[[], None] | None = None
@@ -139,6 +164,9 @@ class LineSearch:
 
     def step(self, climb: Climb, features: Indices | None = None) -> bool:
         """Search one line of a climb; False where the climb has ended."""
+        if climb.widths:
+            self.smooth(climb)
+            return True
         if not climb.queue:
             gained = climb.turn < 2 or climb.value > climb.before + 1e-12 * abs(climb.before)
             climb.idle = 0 if gained else climb.idle + 1
@@ -147,7 +175,7 @@ class LineSearch:
             climb.before = climb.value
             climb.queue = self._directions(climb, features)[::-1]
             climb.turn += 1
-        value, point = self.line(climb.w, climb.queue.pop(), features)
+        value, point = self.line(climb.w, climb.queue.pop(), features, self.reach())
         if value >= climb.value:
             climb.value, climb.w = value, point
         return True
@@ -166,32 +194,35 @@ class LineSearch:
         usable = [u for u in toward if np.any(u[free]) and not np.any(np.delete(u, free))]
         return list(some) + usable
 
-    def restarts(self, w: Floats, count: float = np.inf) -> None:
-        """Go on climbing for ``count`` lines: first from ``w``, then from random points and shaken elite points."""
-        state, searched = self.state, 0
+    def restarts(self, w: Floats, work: float = np.inf) -> None:
+        """Go on climbing for so many evaluations: first from ``w``, then from random points and shaken elite points."""
+        state = self.state
         state.found = None
+        state.owed += work
         best = state.elite[0][0] if state.elite else -np.inf
-        while searched < count and not self.late:
+        while state.owed > 0 and not self.late:
             if state.climb is None:
-                state.climb = Climb(self._start(w))
+                state.climb = self.restart(w)
+            before = self.work
             if self.step(state.climb):
-                searched += 1
+                state.owed -= self.work - before
                 if state.climb.value > best:
                     best, state.found = state.climb.value, state.climb.w
             else:
                 state.remember([(state.climb.value, state.climb.w)])
                 state.climb = None
 
-    def _start(self, w: Floats) -> Floats:
+    def restart(self, w: Floats) -> Climb:
+        """The next climb of a series."""
         state = self.state
         if not state.random_start:
             state.random_start = True
-            return w
+            return self.begun(w)
         point = self.domain.random_point(state.rng)
         if state.elite and state.rng.random() < 0.5:
             shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * (point - self.domain.unchanged)
             point = self.domain.normal(shaken) if shaken.any() else point
-        return point
+        return self.begun(point)
 
 
 def states(count: int, random_state: int) -> list[State]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.io.archive import finite
+from rerank.search.lines.ascent import WIDTHS
 from rerank.search.lines.search import Climb, State
 
 Floats = NDArray[np.float64]
@@ -21,16 +22,17 @@ def stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Fl
         climb = state.climb
         points += [w for _, w in state.elite]
         if climb is not None:
-            points += [climb.w, *climb.queue]
+            points += [climb.w, *climb.queue, *([] if climb.at is None else [climb.at])]
         if state.found is not None:
             points.append(state.found)
         found.append(
             {
                 "rng": state.rng.bit_generator.state, "random_start": state.random_start,
                 "elite": [float(value).hex() for value, _ in state.elite], "found": state.found is not None,
+                "owed": float(state.owed).hex(),
                 "climb": None if climb is None else [
                     climb.rounds, climb.patience, climb.turn, climb.idle, len(climb.queue), float(climb.value).hex(),
-                    float(climb.before).hex(),
+                    float(climb.before).hex(), [float(width).hex() for width in climb.widths], climb.at is not None,
                 ],
             }
         )  # fmt: skip
@@ -46,13 +48,18 @@ def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[Sta
 def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
     """One series of climbs; its points are taken from the end of ``rows``."""
     state = State(np.random.default_rng(0), random_start=bool(stored["random_start"]))
+    state.owed = float(finite(np.array(float.fromhex(stored["owed"]))))
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
     if stored["climb"] is not None:
-        rounds, patience, turn, idle, directions, value, before = stored["climb"]
+        rounds, patience, turn, idle, directions, value, before, widths, smooth = stored["climb"]
         state.climb = Climb(rows.pop(), int(rounds), int(patience))
         state.climb.turn, state.climb.idle = int(turn), int(idle)
         state.climb.value, state.climb.before = float.fromhex(value), float.fromhex(before)
         state.climb.queue = [rows.pop() for _ in range(directions)]
+        state.climb.widths = [float.fromhex(width) for width in widths]
+        if not set(state.climb.widths) <= set(WIDTHS):
+            raise ValueError("a width of a smooth climb is none of ours")
+        state.climb.at = rows.pop() if smooth else None
     state.found = rows.pop() if stored["found"] else None
     return state

@@ -58,7 +58,8 @@ class RowExact:
     def _near(self, centre: Floats, half: Floats) -> Exact | None:
         """Exact arithmetic on the rows that can matter in a box; None where they have too many pairs."""
         t = self.lines.tables
-        middle, reach = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance
+        middle, reach = np.empty(len(self.problem.X)), np.empty(len(self.problem.X))
+        middle[t.order], reach[t.order] = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance
         lists = [_cut(item, middle[item.rows], reach[item.rows], t.epsilon) for item in self.problem.lists]
         problem = replace(self.problem, lists=tuple(lists))
         if sum(unit.positive.size * unit.negative.size for unit in problem.units) > MOST_PAIRS:

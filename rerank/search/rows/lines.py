@@ -1,124 +1,185 @@
-"""Lines and single points of long lists, without pairs.
+"""Lines and single points of long lists, without pairs, and the climbs that follow them.
 
-Along ``w + tau u`` the score of a row is a straight line in ``tau``.  Few lists are solved by the branch and bound
-over boxes, with two columns: the scores of ``w`` and of ``u``.  It ends with the best point of the line, unless the
-work that a line may cost ends it.  Where there are many lists their jumps lie so close that a grid finds as good a
-point sooner; it is refined around its best point.
+Along ``w + tau u`` the score of a row is a straight line in ``tau``, and rows change places where two of these cross.
+Only crossings near the places that count are looked at (:mod:`rerank.search.rows.sweep`); they give the best point of
+the line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.lines.search import LineSearch, Point
+from rerank.search.lines.ascent import WIDTHS, Ascent
+from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
 from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
-    from rerank.search.rows.levels import Levels, Scratch
+    from rerank.search.rows.lists import LineScratch, Lists
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-FEW_LISTS = 200  # up to which lines are solved by boxes
-LINE_WORK = 60.0  # evaluations of every row that a line may cost
-GRID = np.tan(np.linspace(-1.5, 1.5, 15))  # places on a line, as angles to its point, of a first look,
-ZOOMS, FINER = 3, np.linspace(-1.0, 1.0, 9)[[0, 1, 2, 3, 5, 6, 7, 8]]  # and around the best place so far
-SMALLEST = 2.0**-40  # half-width of a piece of a line that is not split further
+NEAREST, FARTHEST = -2.5, -0.5  # powers of ten between which the reach of lines is then drawn
+POLISH = 2  # rounds of lines after a smooth climb from a shaken point
+SHAKE = 0.1, 0.3  # deviations of the scores by which a point is shaken, at least and at most
+AFRESH = 0.1  # share of restarts at random points
+ANGLES, FINER = 12, 10  # values on a line with too many steps, and then around the best of them
 
 
 @dataclass(eq=False)
 class RowLines(LineSearch):
     """Line searches on rows; see :class:`rerank.search.lines.search.LineSearch`."""
 
-    _memory: tuple[Levels, Scratch] | None = field(default=None, init=False)
+    _last: tuple[Floats, Floats, float] | None = field(default=None, init=False)
 
     @property
     def cost(self) -> float:
-        """Evaluations of a row that a line costs."""
-        return 50.0 * self.tables.size
+        """Evaluations of a row that a line costs, or one step of a smooth climb."""
+        return 10.0 * self.tables.rows.shape[0]
 
-    def line(self, w: Floats, u: Floats, features: Indices | None = None) -> Point:
-        """A good point on ``w + tau u``, the best one where lists are few, and its value; ``features`` is not read."""
+    def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
+        """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
+        widths = [x for x in WIDTHS[::-1] if x <= width] if self.tables.smooth else []
+        return Climb(w, rounds, patience, widths=widths)
+
+    def smooth(self, climb: Climb) -> None:
+        """Follow a smooth climb with its next width."""
+        if climb.at is None:
+            climb.at, climb.value = climb.w, self.value(climb.w)
+        before = self._ascent.work
+        climb.at = self._ascent.reached(climb.at, climb.widths.pop())
+        self.work += self._ascent.work - before
+        value = self.value(climb.at)
+        if value > climb.value:
+            climb.value, climb.w = value, climb.at
+
+    def reach(self) -> float:
+        """How far to look along the next line."""
+        if not self.tables.smooth:
+            return np.inf
+        return float(10.0 ** self.state.rng.uniform(NEAREST, FARTHEST))
+
+    def restart(self, w: Floats) -> Climb:
+        """The next climb of a series: mostly from the best points, shaken, with widths of the size of the change."""
+        state = self.state
+        if not self.tables.smooth:
+            return super().restart(w)
+        afresh = state.random_start and (not state.elite or state.rng.random() < AFRESH)
+        state.random_start = True
+        if afresh:
+            return self.begun(self.domain.random_point(state.rng), POLISH)
+        points = [x for _, x in state.elite] or [w]
+        point = points[min(int(state.rng.exponential()), len(points) - 1)]
+        size = float(np.exp(state.rng.uniform(*np.log(SHAKE))))
+        return self.begun(self._ascent.shaken(point, size, state.rng), POLISH, width=size)
+
+    @cached_property
+    def _ascent(self) -> Ascent:
+        return Ascent(self.tables, self.domain)
+
+    def line(self, w: Floats, u: Floats, features: Indices | None = None, reach: float = np.inf) -> Point:
+        """Best point on ``w + tau u`` and its value; ``features`` is not read.
+
+        With a ``reach`` only ``tau`` up to it in size is looked at, in units in which the scores of ``w`` and of ``u``
+        have the same size.  Where very many places count the point is a good one, found by some values on the line.
+        """
         self.lines += 1
-        size = float(np.abs(u).max())
-        if size == 0.0:
-            return self.value(w), w
-        u = u * (max(float(np.abs(w).max()), 1e-300) / size)
+        A, B, before = self._at(w)[0], self._scores(u), self._at(w)[1]
+        square = float(B @ B)
+        if square <= 1e-30 * self._square:  # all rows of a list move alike
+            return before, w
+        size = float(np.sqrt((A @ A) / square)) or 1.0
+        u, B = u * size, B * size
         low, high = self.domain.interval(w, u)
-        scores = self.tables.rows @ np.column_stack([w, u])
-        few = self.tables.n_rows.size <= FEW_LISTS
-        value, a, b = self._boxes(w, u, scores, low, high) if few else self._grid(w, u, scores, low, high)
-        if not np.isfinite(value):
-            return -np.inf, w
-        out = self.domain.normal(a * w + b * u)
+        low, high = max(low, -reach), min(high, reach)
+        find = self._sought if self.tables.rough else self._swept
+        out = find(w, u, A, B, low, high)
+        if out is w:
+            return before, w
+        out = self.domain.normal(out)
         # The value at the point as it is rounded, which is what counts.
         return self.value(out), out
 
+    def _swept(self, w: Floats, u: Floats, A: Floats, B: Floats, low: float, high: float) -> Floats:
+        """The best point of a line; ``w`` itself if none is better."""
+        from rerank.search.rows.sweep import best_of_line
+
+        pieces = [(w, u, A, B, max(low, -1.0), min(high, 1.0))]
+        pieces += [(u, w, B, A, max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)))] if high > 1.0 else []
+        pieces += [(-u, w, -B, A, max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
+        t, norming, before = self.tables, self.domain.norming(w).size, self._at(w)[1]
+        best, out = -np.inf, w
+        for point, along, at, by, first, last in pieces:
+            if first > last:
+                continue
+            value, left, right, work = best_of_line(
+                at, by, point, along, norming, first, last, t.epsilon, t.slack, *self._memory
+            )
+            self.work += work + 0.1 * t.rows.size
+            if value > best:
+                stays = left <= 0.0 <= right and point is w and value <= before + t.slack
+                best, out = value, w if stays else point + 0.5 * (left + right) * along
+        return out
+
+    def _sought(self, w: Floats, u: Floats, A: Floats, B: Floats, low: float, high: float) -> Floats:
+        """A good point of a line: the best of some angles, and Brent's method around it; ``w`` if none is better."""
+        from scipy.optimize import minimize_scalar
+
+        def lost(angle: float) -> float:
+            c, s = np.cos(angle), np.sin(angle)
+            self.work += self.tables.rows.shape[0] * np.log2(2 + self.tables.rows.shape[0])
+            return -self._value(c * A + s * B, c * w + s * u)
+
+        ends = np.linspace(np.arctan(low), np.arctan(high), ANGLES + 1)
+        middles = 0.5 * (ends[1:] + ends[:-1])
+        values = [lost(angle) for angle in middles]
+        i = int(np.argmin(values))
+        around = middles[i - 1] if i > 0 else ends[0], middles[i + 1] if i < ANGLES - 1 else ends[-1]
+        found = minimize_scalar(lost, bounds=around, method="bounded", options={"maxiter": FINER})
+        value, angle = min((float(found.fun), float(found.x)), (values[i], middles[i]))
+        # In anchored problems the first weight stays 1, so points are w + tau u and not on the circle.
+        return w if -value <= self._at(w)[1] else w + np.tan(angle) * u
+
+    @cached_property
+    def _square(self) -> float:
+        """Squares of all features together, as rounding of scores along a line is judged by it."""
+        return float(np.einsum("ij,ij->", self.tables.rows, self.tables.rows))
+
+    def _at(self, w: Floats) -> tuple[Floats, float]:
+        """Scores at ``w`` and its value, which are kept, as many lines run through one point."""
+        if self._last is None or not np.array_equal(self._last[0], w):
+            scores = self._scores(w)
+            self._last = w, scores, self._value(scores, w)
+        return self._last[1:]
+
+    def _scores(self, w: Floats) -> Floats:
+        from rerank.search.rows.scores import scores_of
+
+        return np.asarray(scores_of(self.tables.rows, w))
+
+    @cached_property
+    def _memory(self) -> tuple[Lists, LineScratch]:
+        from rerank.search.rows.lists import line_scratch, lists_of
+
+        return lists_of(self.tables), line_scratch(self.tables)
+
     def value(self, w: Floats, sign: float = 1.0) -> float:
         """Value of a point in the tables' unit; pairs within rounding of the margin are lost, or won for sign -1."""
-        return self._worth(self.tables.rows @ w, self.domain.norm(w), sign)
+        return self._value(self._scores(w), w, sign)
 
-    def _worth(self, scores: Floats, norm: float, sign: float = 1.0) -> float:
-        from rerank.search.rows.unit import total_worth
-        from rerank.search.rows.workspace import instance
+    def _value(self, scores: Floats, w: Floats, sign: float = 1.0) -> float:
+        from rerank.search.rows.sweep import value_of
 
-        t = self.tables
-        levels, scratch = self._arrays()
+        t, norm = self.tables, self.domain.norm(w)
         margin = t.epsilon * norm + sign * t.tolerance * max(norm, 1.0)
-        return float(total_worth(instance(t), levels, scores, margin, scratch))
-
-    def _arrays(self) -> tuple[Levels, Scratch]:
-        from rerank.search.rows import workspace
-
-        if self._memory is None:
-            self._memory = workspace.levels(self.tables), workspace.scratch(self.tables, 3, 2)
-        return self._memory
-
-    def _boxes(self, w: Floats, u: Floats, scores: Floats, low: float, high: float) -> tuple[float, float, float]:
-        """Best value on the line, and the coefficients of ``w`` and ``u`` at its point."""
-        from rerank.search.boxes.stack import Boxes
-        from rerank.search.rows.kernel import explore
-        from rerank.search.rows.workspace import instance
-
-        t = self.tables
-        levels, scratch = self._arrays()
-        pieces = [(max(low, -1.0), min(high, 1.0), 0.0)]  # tau within -1 .. 1, beyond 1 and beneath -1
-        pieces += [(max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)), 1.0)] if high > 1.0 else []
-        pieces += [(max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)), -1.0)] if low < -1.0 else []
-        pieces = [(a, z, side) for a, z, side in pieces if a <= z]
-        if not pieces:
-            return -np.inf, 1.0, 0.0
-        centre = np.array([((a + z) / 2, s) if s else (1.0, (a + z) / 2) for a, z, s in pieces])
-        half = np.array([((z - a) / 2, 0.0) if s else (0.0, (z - a) / 2) for a, z, s in pieces])
-        n = len(pieces)
-        todo = Boxes(
-            centre, half, np.full(n, t.ideal + t.slack), np.arange(n), np.zeros((n, 0), np.int32)
-        )
-        scratch.notes[:] = 0
-        given = instance(t, self.domain.norming(np.column_stack([w, u])), scores)
-        work = LINE_WORK * t.size
-        found, best, *_ = explore(given, levels, scratch, todo, -1.0, t.slack, -np.inf, work, SMALLEST, n)
-        return float(found), float(best[0]), float(best[1])
-
-    def _grid(self, w: Floats, u: Floats, scores: Floats, low: float, high: float) -> tuple[float, float, float]:
-        best, at, width = -np.inf, 0.0, 0.2
-        for turn in range(1 + ZOOMS):
-            # Around a place tau the steps are in units of what turns the weights by the same angle.
-            places = GRID if turn == 0 else at + width * (1.0 + at * at) * FINER
-            for tau in places:
-                if low <= tau <= high and not (self.late and np.isfinite(best)):
-                    norm = self.domain.norm(w + tau * u)
-                    value = self._worth(scores[:, 0] + tau * scores[:, 1], norm)
-                    if value > best:
-                        best, at = value, float(tau)
-            width *= 0.2
-        return best, 1.0, at
+        return float(value_of(scores, margin, *self._memory))
 
 
 def lines_on(

@@ -14,6 +14,7 @@ from rerank.search.tables import tolerance
 
 if TYPE_CHECKING:
     from rerank.problem import Problem, RankedList
+    from rerank.search.rows.samples import Sample
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -21,11 +22,24 @@ Ints = NDArray[np.int32]
 FROM_PAIRS = 200_000
 """Pairs from which a search may be one by rows."""
 
+LINES_FROM_PAIRS = 5_000
+"""Pairs from which lines of at least :data:`SMOOTH` features are searched by rows."""
+
+SMOOTH, SMOOTH_LISTS, SOME_LISTS = 6, 4, 10
+"""Features from which a climb by rows begins with a smooth one: of up to so many lists, which boxes close, of more."""
+
+FEW_LISTS = 200
+"""Up to which lists count as few."""
+
 LONG = 40
 """Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
 
 MOST_PAIRS = 5_000_000
 """Pairs from which boxes of short lists are searched by rows, too."""
+
+
+MOST_STEPS = 4_000_000
+"""Pairs of a list of which all places count, up to which a line is searched exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +51,17 @@ class RowTables:
     Attributes
     ----------
     rows : float64 (n, d)
-        Scaled features, those of a list minus one point: differences stay the same.
+        Scaled features list by list, the highest gain first, minus one point of each list: differences stay the same.
+    order : intp (n,)
+        Rows of the problem that they are.
+    begin : int32 (Q + 1,)
+        Where each list with its several grades begins.
+    level : int32 (n,)
+        How many thresholds of its list a row reaches.
+    first_unit : int32 (Q + 1,)
+        Where the binary lists of each list begin.
     entries : int32 (E,)
-        Row numbers.
+        Row numbers of every binary list.
     n_positive, n_rows : int32 (U,)
         Of each list.
     coef_start, coef
@@ -49,6 +71,10 @@ class RowTables:
     """
 
     rows: Floats
+    order: NDArray[np.intp]
+    begin: Ints
+    level: Ints
+    first_unit: Ints
     entries: Ints
     n_positive: Ints
     n_rows: Ints
@@ -98,20 +124,69 @@ class RowTables:
         return 2.0 * np.atleast_2d(np.cov(self.rows[:: 1 + self.rows.size // MOST_NUMBERS].T))
 
     @cached_property
+    def _whole(self) -> Sample:
+        from rerank.search.rows.samples import whole
+
+        return whole(self)
+
+    @cached_property
+    def _samples(self) -> dict[int, Sample]:
+        return {}
+
+    def sample(self, most: int) -> Sample:
+        """About so many rows as the smooth stand-in for the value takes them, always the same ones."""
+        from rerank.search.rows.samples import sampled
+
+        if most >= self.rows.shape[0]:
+            return self._whole
+        if most not in self._samples:
+            self._samples[most] = sampled(self._whole, most, np.random.default_rng(0))
+        return self._samples[most]
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Covariance of the columns inside lists, of a sample where there are very many rows."""
+        from rerank.search.rows.samples import spread
+
+        return spread(self.sample(max(10 * MOST_NUMBERS // self.n_features**2, 40 * self.n_features)))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether climbs begin on the smooth stand-in for the value."""
+        return self.n_features >= _smooth_from(self.begin.size - 1)
+
+    @cached_property
+    def rough(self) -> bool:
+        """Whether the steps of the value along a line are too many: a long list of which very many places count."""
+        home = np.repeat(np.arange(self.begin.size - 1), np.diff(self.first_unit))
+        pairs = np.zeros(self.begin.size - 1)
+        np.add.at(pairs, home, self.n_positive * (self.n_rows - self.n_positive).astype(np.float64))
+        return bool((pairs[home][8 * self.places > self.n_rows] > MOST_STEPS).any())
+
+    @cached_property
     def first_places(self) -> Floats:
         """What the first place of each list earns."""
         return self.coef[self.coef_start[:-1]]
 
 
 def lines_by_rows(problem: Problem) -> bool:
-    """Whether lines are searched by rows: many pairs, and most places earn nothing."""
-    places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    return number_of_pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem)
+    """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
+    smooth = problem.n_features >= _smooth_from(len(problem.lists))
+    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS)
 
 
 def by_rows(problem: Problem) -> bool:
     """Whether boxes are searched by rows, too: long lists, or too many pairs for a table."""
-    return lines_by_rows(problem) and number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
+    return _long(problem) and number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
+
+
+def _smooth_from(lists: int) -> int:
+    return SMOOTH if lists <= SOME_LISTS else SMOOTH_LISTS
+
+
+def _long(problem: Problem) -> bool:
+    places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
+    return number_of_pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem)
 
 
 def number_of_pairs(problem: Problem) -> int:
@@ -129,7 +204,7 @@ def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
     Any point will do. Rows near the last place that earns something decide the value: those around it by the given
     score of an anchored problem, else the relevant rows.
     """
-    near: Any = item.gains > 0
+    near: Any = slice(int(np.count_nonzero(item.gains > 0)))  # the highest gains come first
     if anchored:
         places = max(int(np.count_nonzero(item.coefficients)), 2)
         near = np.argsort(-rows[:, 0], kind="stable")[places // 2 : 2 * places]
@@ -139,18 +214,26 @@ def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
 
 def row_tables(problem: Problem, scale: Floats) -> RowTables:
     """Flatten a problem; ``scale`` holds what columns are multiplied by, so that weights become coordinates."""
-    scaled = problem.scaled * scale
-    rows = np.zeros_like(scaled)
-    for item in problem.lists:
-        rows[item.rows] = scaled[item.rows] - _centre(scaled[item.rows], item, problem.anchored)
+    levels = [np.searchsorted(item.thresholds(), item.gains, side="right") for item in problem.lists]
+    orders = [np.argsort(-level, kind="stable") for level in levels]
+    order = np.concatenate([item.rows[o] for item, o in zip(problem.lists, orders, strict=True)])
+    rows = (problem.scaled * scale)[order]
+    begin, first_unit = starts(levels), np.cumsum([0, *(q.thresholds().size for q in problem.lists)])
+    for q, item in enumerate(problem.lists):
+        mine = rows[begin[q] : begin[q + 1]]
+        mine -= _centre(mine, item, problem.anchored)
     units = problem.units
+    home = np.repeat(np.arange(begin.size - 1), np.diff(first_unit))
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
-    entries: list[Any] = [part for unit in units for part in (unit.positive, unit.negative)]
     return RowTables(
         rows=rows,
-        entries=np.concatenate([np.empty(0), *entries]).astype(np.int32),
+        order=order,
+        begin=begin,
+        level=np.concatenate([level[o] for level, o in zip(levels, orders, strict=True)]).astype(np.int32),
+        first_unit=first_unit.astype(np.int32),
+        entries=np.concatenate([np.empty(0), *(np.arange(begin[q], begin[q + 1]) for q in home)]).astype(np.int32),
         n_positive=np.array([unit.positive.size for unit in units], np.int32),
-        n_rows=np.array([unit.positive.size + unit.negative.size for unit in units], np.int32),
+        n_rows=np.diff(begin)[home].astype(np.int32),
         coef_start=starts(places),
         coef=np.concatenate([np.empty(0), *places]),
         constant=problem.constant,

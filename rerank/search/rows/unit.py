@@ -28,6 +28,26 @@ def measure(rows: Any, which: Any, begin: int, n: int, c: Any, h: Any, scratch: 
 @njit(cache=True, nogil=True)
 def largest(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
     """The ``most`` largest of ``x[begin:end]``, descending, in ``heap``; how many there are."""
+    if most >= end - begin:  # all of them
+        n = end - begin
+        for i in range(n):
+            heap[i] = -x[begin + i]
+        heap[:n].sort()
+        for i in range(n):
+            heap[i] = -heap[i]
+        return n
+    n = heaped(x, begin, end, most, heap)
+    for last in range(n - 1, 0, -1):
+        least = heap[0]
+        value = heap[last]
+        _sink(heap, last, value)
+        heap[last] = least
+    return n
+
+
+@njit(cache=True, nogil=True)
+def heaped(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
+    """The ``most`` largest of ``x[begin:end]`` in ``heap``, the least of them first; how many there are."""
     n = 0
     for i in range(begin, end):
         value = x[i]
@@ -40,11 +60,6 @@ def largest(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
             heap[at] = value
         elif value > heap[0]:
             _sink(heap, n, value)
-    for last in range(n - 1, 0, -1):
-        least = heap[0]
-        value = heap[last]
-        _sink(heap, last, value)
-        heap[last] = least
     return n
 
 
@@ -207,17 +222,3 @@ def _against(row: Any, scratch: Any, others: int, c: Any, h: Any, least: float) 
     for q in range(others):
         lost += 1 if highest[q] < least else 0
     return lost
-
-
-@njit(cache=True, nogil=True)
-def total_worth(instance: Any, levels: Any, scores: Any, margin: float, scratch: Any) -> float:
-    """Value of all lists for the scores of their rows."""
-    total = 0.0
-    begin = 0
-    for u in range(instance.places.size):
-        n = levels.n_rows[0, u]
-        for i in range(n):
-            scratch.middle[i] = scores[levels.rows[begin + i]]
-        total += worth(instance, u, 0, scratch.middle, scratch.middle, levels.n_positive[0, u], n, margin, scratch)
-        begin += n
-    return total
