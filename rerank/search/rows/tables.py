@@ -25,8 +25,8 @@ FROM_PAIRS = 200_000
 LINES_FROM_PAIRS = 5_000
 """Pairs from which lines of at least :data:`SMOOTH` features are searched by rows."""
 
-SMOOTH, SMOOTH_LISTS = 6, 3
-"""Features from which a climb by rows begins with a smooth one, and of many lists; with fewer, boxes close soon."""
+SMOOTH, SMOOTH_LISTS, SOME_LISTS = 6, 4, 10
+"""Features from which a climb by rows begins with a smooth one: of up to so many lists, which boxes close, of more."""
 
 FEW_LISTS = 200
 """Up to which lists count as few."""
@@ -153,7 +153,7 @@ class RowTables:
     @property
     def smooth(self) -> bool:
         """Whether climbs begin on the smooth stand-in for the value."""
-        return self.n_features >= (SMOOTH if self.begin.size - 1 <= FEW_LISTS else SMOOTH_LISTS)
+        return self.n_features >= _smooth_from(self.begin.size - 1)
 
     @cached_property
     def rough(self) -> bool:
@@ -171,12 +171,17 @@ class RowTables:
 
 def lines_by_rows(problem: Problem) -> bool:
     """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
-    return _long(problem) or (problem.n_features >= SMOOTH and number_of_pairs(problem) > LINES_FROM_PAIRS)
+    smooth = problem.n_features >= _smooth_from(len(problem.lists))
+    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS)
 
 
 def by_rows(problem: Problem, supports: bool = False) -> bool:
     """Whether boxes are searched by rows, too: long lists, too many pairs for a table, or for each of many supports."""
     return _long(problem) and (supports or number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS))
+
+
+def _smooth_from(lists: int) -> int:
+    return SMOOTH if lists <= SOME_LISTS else SMOOTH_LISTS
 
 
 def _long(problem: Problem) -> bool:
