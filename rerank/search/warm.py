@@ -149,7 +149,7 @@ def _compiled(verbose: bool) -> float:
     began = time.perf_counter()
     helper = _helper() if announce(verbose) else None
     try:
-        _compile_boxes()
+        _compile_pairs()
         while helper is not None and helper.poll() is None:
             _unless_asked()
             time.sleep(0.01)
@@ -158,7 +158,7 @@ def _compiled(verbose: bool) -> float:
             helper.kill()  # it has ended, but for an error here
             helper.wait()
     _unless_asked()
-    _compile_the_rest()  # from the helper's cache, or here if there was no helper
+    _compile_rows()  # from the helper's cache, or here if there was no helper
     _asked = True
     return time.perf_counter() - began
 
@@ -169,10 +169,18 @@ def _unless_asked() -> None:
         raise KeyboardInterrupt
 
 
-def _compile_boxes() -> None:
-    """The kernels of the box search: more than half of what there is to compile."""
+def _compile_pairs() -> None:
+    """The kernels for tables of pairs: about half of what there is to compile."""
+    from rerank.search.supports.groups import groups_of
+
     for problem in _small():
-        _explored(tables(problem))
+        t, domain = tables(problem), Domain.of(problem)
+        _explored(t)
+        LineSearch(t, domain).climb(np.ones(2), rounds=1)
+        for groups, pairs in ((groups_of(problem), None), (None, layout(t, 1))):
+            screens = Screens(groups, pairs, 1.0, 0.0, False)
+            screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
+        Demands(problem, problem.units[0], domain, t.tolerance).decided([(1, 0)], np.inf)
 
 
 def _explored(t: Tables | RowTables) -> None:
@@ -184,22 +192,14 @@ def _explored(t: Tables | RowTables) -> None:
     explore_batches(t, [support], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 1)
 
 
-def _compile_the_rest() -> None:
-    """The other kernels."""
-    from rerank.search.supports.groups import groups_of
-
+def _compile_rows() -> None:
+    """The kernels for rows."""
     for problem in _small():
-        t, domain = tables(problem), Domain.of(problem)
-        LineSearch(t, domain).climb(np.ones(2), rounds=1)
-        for groups, pairs in ((groups_of(problem), None), (None, layout(t, 1))):
-            screens = Screens(groups, pairs, 1.0, 0.0, False)
-            screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
-        by_row = row_tables(problem, np.ones(2))
-        _explored(by_row)
-        lines = lines_on(by_row, domain)
+        t = row_tables(problem, np.ones(2))
+        _explored(t)
+        lines = lines_on(t, Domain.of(problem))
         lines.climb(np.ones(2), rounds=1)
         lines.finish(replace(lines.begun(np.ones(2), rounds=1), widths=[1.0]))
-        Demands(problem, problem.units[0], domain, t.tolerance).decided([(1, 0)], np.inf)
 
 
 def _small() -> list[Problem]:
@@ -215,7 +215,7 @@ def _helper() -> subprocess.Popen[bytes] | None:
     """A second process that compiles its part into the cache meanwhile; None if it cannot be started."""
     if not sys.executable or (os.cpu_count() or 1) < 2:
         return None
-    name = _compile_the_rest.__name__
+    name = _compile_rows.__name__
     command = f"from {__name__} import {name}; {name}()"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:

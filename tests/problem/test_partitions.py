@@ -16,7 +16,6 @@ from rerank.errors import InputError
 from rerank.io.row_groups import row_groups
 from rerank.problem import Problem, anchored_problem, digest, passes, ranked_list
 from rerank.problem.partitions import at_weights, scores_of, top_of
-from rerank.ranks.rationals import exact_total
 from rerank.search import solve
 from rerank.search.workers import Workers
 from rerank.statistics import parse
@@ -194,10 +193,3 @@ def test_what_cannot_be_left_out_is_refused_with_the_number() -> None:
         anchored_problem(cut(X, 0 * y, []), parse("precision@20"), LIMITS)
     with pytest.raises(InputError, match="beyond 1e"):
         anchored_problem(cut(X * 1e160, y, []), parse("precision@20"), LIMITS)
-
-
-@given(st.lists(st.floats(-1e100, 1e100), max_size=50), st.integers(0, 50))
-def test_an_exact_total_is_the_sum_of_fractions(values: list[float], place: int) -> None:
-    x = np.array(values)
-    assert exact_total(x) == sum(map(Fraction, values), Fraction(0))
-    assert exact_total(x[:place]) + exact_total(x[place:]) == exact_total(x)

@@ -12,6 +12,7 @@ from rerank.ranks.rationals import (
     bound_up,
     common_denominator,
     exact_sum,
+    exact_total,
     from_text,
     is_closed,
     to_text,
@@ -94,3 +95,10 @@ def test_numbers_beyond_the_largest_double():
 )
 def test_a_gap_is_closed_relative_to_the_value_or_to_what_was_summed_up(gap, value, summed, closed):
     assert is_closed(gap, value, summed) is closed
+
+
+@given(st.lists(st.floats(-1e100, 1e100), max_size=50), st.integers(0, 50))
+def test_an_exact_total_is_the_sum_of_fractions(values, place):
+    x = np.array(values)
+    assert exact_total(x) == sum(map(Fraction, values), Fraction(0))
+    assert exact_total(x[:place]) + exact_total(x[place:]) == exact_total(x)
