@@ -59,14 +59,10 @@ def searched(seed: int) -> Case:
 
 
 def searched_by_rows(seed: int) -> Case:
-    """The search that long lists get, on a problem without a price or a limit on features; half are anchored.
-
-    Boxes too small to split are not decided exactly there, so a search may stay open.
-    """
-    while (instance := draw(seed, n_max=12)).problem.C > 0 or instance.problem.max_features is not None:
-        seed += 10**6
+    """The search that long lists get; half of the problems are anchored."""
+    instance = draw(seed, n_max=12)
     instance = with_score(instance) if seed % 2 else instance
-    with patch.object(run, "by_rows", lambda _: True), patch.object(run, "lines_by_rows", lambda _: True):
+    with patch.object(run, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
         verdict = _named(instance, check_search(instance.problem, time_limit=10.0), 10.0)
     return _case(str(instance), "rows", verdict)
 

@@ -44,9 +44,9 @@ def test_a_fit_keeps_its_time_limit(name):
     assert est.result_.value <= est.result_.bound
 
 
-@pytest.mark.parametrize("options", [{"solver": "search"}, {"solver": "search", "max_features": 2}])
+@pytest.mark.parametrize("options", [{"solver": "search"}, {"solver": "search", "max_features": 4}])
 def test_a_node_limit_gives_the_same_bits_on_every_run_with_any_n_jobs(options):
-    X, y, _ = table(200, 7)
+    X, y, _ = table(200, 9)
     found = [
         Reranker("auc", n_candidates=100, node_limit=500, time_limit=None, n_jobs=n, **options)
         .fit(X, y)
@@ -105,7 +105,7 @@ def test_a_program_that_takes_too_long_to_build_is_left_out():
 
 @pytest.mark.parametrize(
     ("d", "n", "options", "note"),
-    [(6, 16, {}, "stands without a second opinion"), (12, 24, {"node_limit": 1}, "The program brought nothing")],
+    [(6, 16, {}, "stands without a second opinion"), (10, 60, {"node_limit": 1}, "The program brought nothing")],
 )
 def test_a_solver_that_fails_takes_nothing_away(monkeypatch, d, n, options, note):
     def failing(*args, **kwargs):
