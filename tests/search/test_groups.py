@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
+from rerank.search.rows.lines import RowLines
 from rerank.search.supports import screens
 from rerank.search.supports.groups import bound_by_groups, groups_of
 from rerank.statistics import parse
@@ -145,3 +146,19 @@ def test_long_lists_with_a_limit_have_no_table_of_pairs() -> None:
     assert found.closed and np.count_nonzero(found.weights) <= 2
     small = problem_of(X[:300], y[:300], parse("precision@50"), max_features=2)
     assert isinstance(tables(small).pairs, np.ndarray) and not isinstance(Run(small).tables, RowTables)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_features_are_added_one_at_a_time_on_long_lists(most: int) -> None:
+    from rerank.search.lines.forward import forward
+    from rerank.search.run import Run
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 8))
+    y = (X[:, 0] + X[:, 3] + 0.5 * X[:, 6] + rng.normal(size=4000) > 3).astype(float)
+    problem = problem_of(X, y, parse("precision@50"), max_features=most)
+    run = Run(problem)
+    assert isinstance(run.lines, RowLines) and run.tables.smooth
+    found = forward(run.lines, most, lambda n: 0.0)
+    assert [np.count_nonzero(w) for _, w in found] == list(range(1, most + 1))
+    assert all(run.lines.value(w) == pytest.approx(value) and value > 0 for value, w in found)

@@ -138,7 +138,9 @@ class LineSearch:
         self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
     ) -> Point:
         """Follow coordinates, then random and elite directions, until ``patience`` rounds bring nothing."""
-        return self.finish(self.begun(w, rounds, patience), features)
+        # A smooth climb moves all weights, so one on some features is by lines alone.
+        climb = self.begun(w, rounds, patience) if features is None else Climb(w, rounds, patience)
+        return self.finish(climb, features)
 
     def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
@@ -175,7 +177,8 @@ class LineSearch:
             climb.before = climb.value
             climb.queue = self._directions(climb, features)[::-1]
             climb.turn += 1
-        value, point = self.line(climb.w, climb.queue.pop(), features, self.reach())
+        reach = self.reach() if features is None else np.inf
+        value, point = self.line(climb.w, climb.queue.pop(), features, reach)
         if value >= climb.value:
             climb.value, climb.w = value, point
         return True
