@@ -68,7 +68,7 @@ class Run:
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state)
             self.exact = RowExact(problem, self.lines, self.domain)
-        if not (row_boxes and row_lines):
+        if not row_boxes:
             self.tables = tables(problem, affordable_pairs(problem, workers), self.domain.scale)
             self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.rows.lines import RowLines
+from rerank.search.sizes import OutOfTimeError
 from rerank.search.supports import screens
 from rerank.search.supports.groups import bound_by_groups, groups_of
 from rerank.statistics import parse
@@ -162,3 +164,20 @@ def test_features_are_added_one_at_a_time_on_long_lists(most: int) -> None:
     found = forward(run.lines, most, lambda n: 0.0)
     assert [np.count_nonzero(w) for _, w in found] == list(range(1, most + 1))
     assert all(run.lines.value(w) == pytest.approx(value) and value > 0 for value, w in found)
+
+
+@pytest.mark.parametrize("reason", [InputError("too large"), OutOfTimeError("late"), KeyboardInterrupt()])
+def test_a_search_goes_on_without_a_table_for_the_screening(
+    reason: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object) -> None:
+        raise reason
+
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(4000, 4))
+    y = (X[:, 0] + X[:, 3] + rng.normal(size=4000) > 3).astype(float)
+    problem = problem_of(X, y, parse("precision@20"), max_features=2)
+    expected = solve(problem, n_jobs=1)
+    monkeypatch.setattr(screens, "affordable_pairs", refuse)
+    found = solve(problem, n_jobs=1)
+    assert found.closed and found.value == pytest.approx(expected.value)

@@ -6,13 +6,15 @@ others.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InputError
 from rerank.search.rows.tables import RowTables, number_of_pairs
-from rerank.search.sizes import affordable_pairs
+from rerank.search.sizes import OutOfTimeError, affordable_pairs
 from rerank.search.tables import tables
 
 if TYPE_CHECKING:
@@ -72,7 +74,9 @@ def screens_of(problem: Problem, t: Tables | RowTables, domain: Domain, size: in
         if not isinstance(t, RowTables):
             pairs = layout(t, size)
         elif number_of_pairs(problem) <= MOST_PLACES:
-            pairs = layout(tables(problem, affordable_pairs(problem, workers), domain.scale), size)
+            # The search can do without them: too little memory or time, and Ctrl-C, are not its end.
+            with suppress(InputError, OutOfTimeError, KeyboardInterrupt):
+                pairs = layout(tables(problem, affordable_pairs(problem, workers), domain.scale), size)
     if groups is None and pairs is None:
         return None
     unit = t.grain if t.integral else 1.0
