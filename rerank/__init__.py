@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rerank.io import datasets as datasets
     from rerank.ranks import measures as metrics  # noqa: F401
     from rerank.ranks import perturb as perturb
-    from rerank.reranker.estimator import Reranker, load
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.loading import load
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 __version__ = "0.1.0"
@@ -26,7 +27,7 @@ __all__ = ["Reranker", "RerankerCV", "__version__", "load"]
 _HOMES = {
     "Reranker": "rerank.reranker.estimator",
     "RerankerCV": "rerank.reranker.selection.reranker_cv",
-    "load": "rerank.reranker.estimator",
+    "load": "rerank.reranker.loading",
 }
 _ROOMS = {
     "certificate", "errors", "io", "latent", "plots", "problem", "ranks", "scorers", "search", "statistics",

@@ -19,6 +19,7 @@ from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from rerank.errors import InputError
 from rerank.errors.compiling import working_time
 
 Answer = TypeVar("Answer")
@@ -222,3 +223,15 @@ def _leave(call: _Call[Any]) -> None:
 def _linger() -> None:
     for call in _left_behind:
         call.linger(LINGER)
+
+
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """Turn a MemoryError of the block into an :class:`InputError` with advice."""
+    try:
+        yield
+    except MemoryError as error:
+        raise InputError(
+            f"There is not enough memory for this fit ({str(error) or 'of an unknown size'}); lower n_candidates or "
+            "n_jobs, or give fewer rows or features."
+        ) from error

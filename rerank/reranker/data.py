@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
+from rerank.io.frames import without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, rows_by_list
 from rerank.ranks.row_gains import Gain, IdealGains, missed_gains, weighted_gains
+from rerank.reranker.columns import Rows, columns_of, lists_of
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -28,7 +31,10 @@ class Data:
 
     Attributes
     ----------
+    rows : Rows
+        The table as it was given.
     X : float64 array (n, d)
+        Columns that can be reranked.
     y : float64 array (n,)
         Grades; 0 is irrelevant.
     gains : float64 array (n,)
@@ -37,7 +43,6 @@ class Data:
         Number of each row's list.
     list_weight : float64 array (n,) or None
         Weight of each row's list, the same on all its rows.
-    feature_names : tuple of str, length d
     missed : tuple of float64 arrays
         Gains of the relevant items that are not among the rows, by the list's number; empty if none was given.
     ideal_gains : mapping of list number to grades, or None
@@ -46,15 +51,21 @@ class Data:
         How two labels were mapped to 0 and 1; None if labels are grades.
     """
 
+    rows: Rows
     X: Floats
     y: Floats
     gains: Floats
     qid: Indices | None
     list_weight: Floats | None
-    feature_names: tuple[str, ...]
     missed: tuple[Floats, ...] = ()
     ideal_gains: IdealGains = None
     labels: TwoLabels | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of ``X``."""
+        columns = self.rows.columns
+        return tuple(columns.names[j] for j in columns.chosen)
 
     @property
     def longest_list(self) -> int:
@@ -73,9 +84,39 @@ class Data:
         return self.missed[number] if self.missed else np.empty(0)
 
 
+def data_of(
+    X: Any, y: ArrayLike, qid: Any, sample_weight: ArrayLike | None, query_weight: Weights, ideal_gains: IdealGains,
+    options: Mapping[str, Any], estimator: Any, names: tuple[str, ...] = (),
+) -> tuple[Data, Floats | None]:  # fmt: skip
+    """Training data as a user gives them, checked; and the weights of the rows.
+
+    Parameters
+    ----------
+    X, y, qid, sample_weight, query_weight, ideal_gains
+        As in :meth:`rerank.Reranker.fit`.
+    options : mapping
+        Parameters of the reranker.
+    estimator : object
+        Gets scikit-learn's record of names and number of the columns.
+    names : tuple of str
+        Names of the columns, where X has none.
+    """
+    ids = lists_of(X, qid)
+    rows = columns_of(without(X, qid) if isinstance(qid, str) else X, y, options["features"])
+    validate_data(estimator, rows.given, y, reset=True, skip_check_array=True)
+    frame = hasattr(estimator, "feature_names_in_")
+    columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "")
+    if names and not frame:
+        columns = replace(columns, inputs=names, names=names)
+    return checked(
+        replace(rows, columns=columns), y, ids, sample_weight, query_weight, options["gain"], options["pos_label"],
+        ideal_gains,
+    )  # fmt: skip
+
+
 def checked(
-    table: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
-    gain: Gain, feature_names: tuple[str, ...] = (), pos_label: Any = None, ideal_gains: IdealGains = None,
+    rows: Rows, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
+    gain: Gain, pos_label: Any = None, ideal_gains: IdealGains = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
     """Training data, checked for consistent numbers of rows, lists and weights; and the weights of the rows.
 
@@ -84,7 +125,7 @@ def checked(
     InputError
         Naming what is not consistent.
     """
-    n = table.shape[0]
+    n = rows.n
     grades, labels = read_labels(y, n, pos_label)
     names: tuple[Any, ...] = (0,)
     lists = None
@@ -94,7 +135,8 @@ def checked(
     gains, by_list = gains_and_weights(grades, gain, weights, query_weight, names, lists)
     missed = tuple(missed_gains(ideal_gains, names, gain)) if ideal_gains else ()
     by_number = numbered(ideal_gains, names)
-    return Data(table, grades, gains, lists, by_list, feature_names, missed, by_number, labels), weights
+    table = rows.reranked(rows.columns.chosen)
+    return Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels), weights
 
 
 def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:

@@ -1,13 +1,4 @@
-"""The estimator: a fast first stage shortlists, an exact fit orders the shortlist, a certificate checks the value.
-
->>> import numpy as np
->>> from rerank import Reranker
->>> X = np.array([[0.0, 3], [1, 1], [2, 2], [3, 0], [4, 4], [5, 1]])
->>> y = np.array([0, 0, 1, 0, 1, 1])
->>> est = Reranker(stat="auc", first_stage=None, solver="search").fit(X, y)
->>> est.result_.status, est.rank(X).tolist()
-('optimal', [6, 5, 3, 4, 1, 2])
-"""
+"""The estimator: a fast first stage shortlists, an exact fit orders the shortlist, a certificate checks the value."""
 
 from __future__ import annotations
 
@@ -18,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from rerank.io.arrays import check_matrix
+from rerank.errors.stops import enough_memory
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Weights, checked
-from rerank.reranker.fit import enough_memory, fit
+from rerank.reranker.data import Weights, data_of
+from rerank.reranker.fit import fit
 from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.ranking import RankingMixin
 from rerank.reranker.settings import check
@@ -42,17 +32,18 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     stat : str, RankStatistic, array or callable
         The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
         ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
-    first_stage : str, estimator or None
-        Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"`` or
-        any scikit-learn estimator. A fitted estimator is used as it is (wrap it in
-        ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row is a candidate.
+    first_stage : str, estimator, callable, array or None
+        Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any
+        scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds
+        scores, a function from a table to scores, or one score for each training row. It gets X as it was given. A
+        fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it).
+        With None every row is a candidate.
     n_candidates : int, "auto" or None
-        K, the number of rows of each list that are reranked; rows that share the score at the cut are reranked too.
-        None is all rows. "auto" is all rows of lists of up to 2,000 rows, and of lists of any length if every place
-        counts in the statistic; else ``max(2 N, 50)`` for a statistic of N places.
+        K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
+        is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the
+        statistic; else ``max(2 N, 50)`` for a statistic of N places.
     formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise"}
-        The mathematical program for the solver. "auto" is "auc" for AUC and "mixed" for any other statistic: the
-        programs whose optimum is the problem's, so that the solver's bound counts.
+        The program for the solver. "auto" is "auc" for AUC, else "mixed": their optimum is the problem's.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
         (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,
@@ -62,7 +53,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     time_limit : float or None
         Seconds for ``fit``, compiling not counted. A first stage that is not of this package runs to its end.
     node_limit : int or None
-        Boxes of the search, and nodes of a solver, after which each stops: at the same place on every run.
+        Boxes of the search, and nodes of a solver, after which each stops.
     epsilon : float or "auto"
         Margin by which a relevant row has to beat another, in units of the scaled score.
     C : float
@@ -76,36 +67,55 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     pos_label : object, optional
         The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
     thinning : float or None
-        Fit the statistic averaged over lists in which each row above is kept with this probability.
+        Fit the mean of the statistic over lists in which each row above is kept with this probability.
+    radius : float or None
+        None fits free weights. A number fits corrections of the first stage's score: each column gets at most this
+        weight, in deviations of the score for one deviation of the column. 0 is the first stage itself.
+    prior : "auto", "equal" or array
+        With ``first_stage=None`` and a radius, the score that is corrected: weights of the columns, by default equal
+        weights of columns divided by their deviation.
+    margin : float or None
+        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``.
+    window : float or None
+        Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
+    list_length : int or None
+        Rows of the lists to come, if not those of the training list.
+    cross_fit : "auto", bool or int
+        Whether first-stage scores of training rows are out-of-fold, by 5 folds or the number given. "auto": with a
+        radius, and for estimators of others that are not fitted yet.
+    features : None, names, numbers, mask, callable or transformer
+        Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
+        transformer makes columns of the table, such as thresholds.
     proof : bool
-        Record how the search split the weights into boxes: ``result_.proof``. It can be saved and checked
-        (``docs/proofs.md``). With correlated features the search takes longer then.
+        Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
-        A file for the state of the search, from which the same fit goes on after its process has died.
+        File for the state of the search, from which the same fit goes on.
     n_jobs : int or None
         Cores of the search and threads of HiGHS; None for 1, -1 for all.
     random_state : int, RandomState or None
-        Seed; None is 0. Two fits give the same result, unless ``time_limit`` ends them.
+        None is 0. Two fits give the same result, unless ``time_limit`` ends them.
     verbose : int
-        1 for a live line while HiGHS works, 2 for its log.
+        1 for a live line, 2 for the solver's log.
 
     Attributes
     ----------
     result_ : Result
         Statistic, value, bound, gap, status and further numbers of the fit.
     coef_ : float64 array (n_features_in_,)
-        Weights of the head's score in original units, 0 for columns not used; those of the first stage if it is kept
-        and affine.
+        Weights of the head's score in original units, or of the first stage if it is kept and affine. With a radius,
+        the first stage's weights and corrections together if it is affine, else the corrections. With a transformer,
+        one for each column that it makes.
+    prior_weight_ : float
+        Weight of the first stage's score beside ``coef_``: 1 where that holds corrections, else 0.
     features_ : array
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
     threshold_ : float
-        Least first-stage score of the head; ``-inf`` if every row is in the head. After a fit on several lists as many
-        training rows reach it as there are rows in all heads, which only approximates the K best rows of each list.
+        Least first-stage score of the head, ``-inf`` for whole lists. It only approximates the K best rows of lists.
     reranks_ : bool
         False if the first stage is kept as it is.
     state_ : FittedState
-        All of this as one frozen object, which files store.
+        All of this, as files store it.
     """
 
     def __init__(
@@ -126,6 +136,13 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         gain: str = "exponential",
         pos_label: Any = None,
         thinning: float | None = None,
+        prior: Any = "auto",
+        radius: float | None = None,
+        margin: float | None = None,
+        window: float | None = None,
+        cross_fit: bool | int | str = "auto",
+        features: Any = None,
+        list_length: int | None = None,
         proof: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
@@ -147,6 +164,13 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.gain = gain
         self.pos_label = pos_label
         self.thinning = thinning
+        self.prior = prior
+        self.radius = radius
+        self.margin = margin
+        self.window = window
+        self.cross_fit = cross_fit
+        self.features = features
+        self.list_length = list_length
         self.proof = proof
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
@@ -154,24 +178,20 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None,
-        ideal_gains: IdealGains = None,
-    ) -> Reranker:
+        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None, ideal_gains: IdealGains = None,
+    ) -> Reranker:  # fmt: skip
         """Fit first stage and reranking.
 
         Parameters
         ----------
-        X : array-like or data frame (n, d)
+        X : array, sparse matrix, pandas or polars data frame, or pyarrow table (n, d)
+            The first stage gets it as it is. Columns that are reranked must hold finite numbers.
         y : array-like (n,)
             0/1, -1/1, booleans, or grades from 0 upwards; larger is more relevant, 0 is irrelevant. Two other labels
             take ``pos_label``.
-        qid : array-like (n,), optional
-            List of each row, in any order; one list without it.
+        qid : array-like (n,) or str, optional
+            List of each row, in any order, or the column of X that holds it; one list without it.
         sample_weight : array-like (n,), optional
             Multiplies the gain of a row.
         query_weight : mapping from list id to weight, or array-like (n,), optional
@@ -184,7 +204,6 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         Raises
         ------
         InputError
-            For data or parameters that cannot be used.
         CertificateError
             If a solver's claim fails the exact recomputation.
         """
@@ -197,16 +216,11 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         """Fit columns with these ``names``, unless X has names of its own."""
         with enough_memory():
             clock = Clock(self.time_limit)
-            table = check_matrix(X)
-            validate_data(self, X, y, reset=True, skip_check_array=True)
-            frame = hasattr(self, "feature_names_in_")
-            known = tuple(map(str, self.feature_names_in_)) if frame else names
-            columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
-            given = (y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains)
-            data, weights = checked(table, *given)
             options = self.get_params(deep=False)
-            fitted = fit(data, check(options, table.shape[1]), options, clock, weights)
-            return self._adopt(replace(fitted, frame=frame, named=bool(known)))
+            data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, options, self, names)
+            fitted = fit(data, check(options, data.X.shape[1]), options, clock, weights)
+            named = data.rows.columns.frame or bool(names)
+            return self._adopt(replace(fitted, named=named))
 
     def _adopt(self, state: FittedState) -> Reranker:
         """Take over a fitted state and set the public attributes."""
@@ -216,35 +230,21 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.reranks_ = state.reranks
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
+        self.prior_weight_ = state.prior_weight
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
-
-
-def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
-    """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it can rank, score and save, no more.
-
-    Parameters
-    ----------
-    path : path
-    first_stage : fitted estimator, optional
-        Needed if the model's first stage was not affine in the features.
-    """
-    from rerank.reranker.files.document import load as read
-
-    return restored(read(path, first_stage))
 
 
 def restored(state: FittedState) -> Reranker:
     """The estimator of a fitted state."""
     est = Reranker(**state.options)
-    est.n_features_in_ = len(state.feature_names)
-    if state.frame:
-        est.feature_names_in_ = np.array(state.feature_names, dtype=object)
+    est.n_features_in_ = len(state.columns.inputs)
+    if state.columns.frame:
+        est.feature_names_in_ = np.array(state.columns.inputs, dtype=object)
     return est._adopt(state)
 
 
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
-    return est._fit_named(
-        table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains, table.feature_names
-    )
+    given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
+    return est._fit_named(*given, table.feature_names)

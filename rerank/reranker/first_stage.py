@@ -1,4 +1,4 @@
-"""First stages: from a name or an estimator to scores of rows.
+"""First stages: from a name, an estimator, a function or ready-made scores to scores of rows.
 
 A first stage is fitted on the whole training list. It is fast, and only has to bring the relevant rows into the
 shortlist. If it is an affine function of the features, its weights are kept as numbers. Such a first stage gives the
@@ -8,16 +8,18 @@ same bits on every machine, can be written to a model file, and gives the search
 from __future__ import annotations
 
 import importlib
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
+from rerank.io.frames import is_frame, is_sparse, names_of
 from rerank.problem.scaling import affine
 from rerank.reranker.affine import affine_part, thawed
+from rerank.reranker.columns import Rows
+from rerank.reranker.learners import fitted, is_fitted, log_odds, name_of, scores_of
 
 Floats = NDArray[np.float64]
 
@@ -40,44 +42,71 @@ class FirstStage:
     name : str
         The name that the user gave, or the estimator's class.
     estimator : object or None
-        The fitted estimator; None when read from a model file.
+        The fitted estimator or function; None when read from a model file, or where ``coef`` says all.
     coef : float64 array (d,) or None
-        Weights in original units if the score is affine, else None.
+        Weights of the input columns in original units if the score is affine, else None.
     intercept : float
+    numeric : intp array or None
+        Columns that the estimator was fitted on, as numbers; None for the table as it is.
+    centre, scale : float
+        A score that is not affine is the estimator's, minus ``centre``, divided by ``scale``.
+    frozen : bool
+        Whether it was ready when it came, and so was not fitted here.
+    log_odds : bool
+        Whether scores of models that were fitted on other rows can be compared with these.
     """
 
     name: str
     estimator: Any
     coef: Floats | None
     intercept: float = 0.0
+    numeric: NDArray[np.intp] | None = None
+    centre: float = 0.0
+    scale: float = 1.0
+    frozen: bool = False
+    log_odds: bool = False
 
-    def scores(self, X: Floats) -> Floats:
+    def scores(self, rows: Rows) -> Floats:
         """Score of each row, larger is better."""
         if self.coef is not None:
-            return affine(X, self.coef, self.intercept)
-        return _estimator_scores(self.estimator, X)
+            used = np.flatnonzero(self.coef)
+            if used.size in (0, self.coef.size):
+                used = np.arange(self.coef.size)[: max(used.size, 1)]
+            return affine(rows.inputs(used), self.coef[used], self.intercept)
+        if self.estimator is None:
+            raise InputError(
+                f"The first stage was {self.name} of the training rows, so other rows have none; give the scores as a "
+                "column of X and its name as first_stage."
+            )
+        seen = rows.given if self.numeric is None else rows.inputs(self.numeric)
+        return (scores_of(self.estimator, seen, rows.n) - self.centre) / self.scale
+
+    def mapped(self, centre: float, scale: float) -> FirstStage:
+        """The same order, with scores shifted by ``centre`` and divided by ``scale``."""
+        if self.coef is None:
+            return replace(self, centre=self.centre + centre * self.scale, scale=self.scale * scale)
+        return replace(self, coef=self.coef / scale, intercept=(self.intercept - centre) / scale)
 
 
 def fit_first_stage(
     first_stage: Any,
-    X: Floats,
+    rows: Rows,
     y: Floats,
     qid: NDArray[Any] | None = None,
     sample_weight: Floats | None = None,
     random_state: Any = None,
-) -> FirstStage | None:
-    """Fit the first stage; an estimator that is already fitted is used as it is.
+) -> tuple[FirstStage, Floats] | None:
+    """The fitted first stage and its scores; an estimator that is already fitted is used as it is.
 
     Parameters
     ----------
-    first_stage : str, estimator or None
-        ``"logistic"``, a scorer of this package, or any scikit-learn estimator. None gives None.
-    X : float64 array (n, d)
+    first_stage : str, estimator, callable, array or None
+        ``"logistic"``, a scorer of this package, a column of the table, any scikit-learn estimator, a function from a
+        table to scores, or one score for each row. None gives None.
+    rows : Rows
     y : float64 array (n,)
-        0/1 or grades. Classifiers learn ``y > min(y)``, which is usually ``y > 0``. Regressors and scorers that take
-        grades learn the grade itself.
+        0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
     qid, sample_weight : arrays (n,), optional
-        Passed to estimators whose ``fit`` takes them.
 
     Raises
     ------
@@ -86,108 +115,130 @@ def fit_first_stage(
     """
     if first_stage is None:
         return None
-    name = first_stage if isinstance(first_stage, str) else type(thawed(first_stage)).__name__
-    estimator = _named(first_stage, random_state) if isinstance(first_stage, str) else first_stage
-    if isinstance(first_stage, type) or not (hasattr(estimator, "fit") or hasattr(estimator, "predict")):
+    ready = _ready(first_stage, rows)
+    if ready is not None:
+        return ready
+    named = isinstance(first_stage, str)
+    estimator = _named(first_stage, rows, random_state) if named else first_stage
+    name = first_stage if named else name_of(first_stage)
+    if isinstance(first_stage, type) or not any(hasattr(estimator, each) for each in ("fit", "predict")):
         raise InputError(
-            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, or a "
-            "scikit-learn estimator."
+            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, the name of a column, a "
+            "scikit-learn estimator, a function, or an array of scores."
         )
-    if isinstance(first_stage, str) or not _is_fitted(estimator):
+    numeric = rows.columns.numeric if named and not is_sparse(rows.given) else None
+    if numeric is not None and not numeric.size:
+        raise InputError(
+            f"The first stage {name!r} learns from columns of numbers that miss none, and X has no such column; give a "
+            "scikit-learn pipeline that encodes the columns."
+        )
+    seen = rows.given if numeric is None else rows.inputs(numeric)
+    frozen = not named and is_fitted(estimator)
+    if not frozen:
         if thawed(estimator) is not estimator:
             raise InputError(
                 f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it."
             )
-        estimator = _fitted(estimator, X, y, qid, sample_weight)
+        estimator = fitted(estimator, seen, y, qid, sample_weight)
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):
         raise InputError(
             f"The first stage {name} orders nothing: zero weights are its optimum on these rows; use 'logistic', "
             "other columns, or TopPush with threshold='quantile' and a larger k."
         )
-    scores = _estimator_scores(estimator, X)
-    coef, intercept = affine_part(estimator, X, scores)
-    return FirstStage(name, estimator, coef, intercept)
+    scores = scores_of(estimator, seen, rows.n)
+    coef, intercept = _affine(estimator, rows, numeric, scores)
+    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=log_odds(estimator))
+    return stage, scores if coef is None else stage.scores(rows)
 
 
-def _named(name: str, random_state: Any) -> Any:
+def _affine(
+    estimator: Any, rows: Rows, numeric: NDArray[np.intp] | None, scores: Floats
+) -> tuple[Floats | None, float]:
+    """Weights of all input columns, if the score is affine in those that hold numbers."""
+    d = len(rows.columns.inputs)
+    which = np.arange(d) if numeric is None else numeric
+    if (numeric is None and rows.columns.numeric.size < d) or is_sparse(rows.given):
+        return None, 0.0
+    own, intercept = affine_part(estimator, rows.inputs(which), scores)
+    if own is None:
+        return None, 0.0
+    coef = np.zeros(d)
+    coef[which] = own
+    return coef, intercept
+
+
+def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
+    """Scores that need no fit: a column, an array with one score a row, or what a function makes of the table."""
+    d = len(rows.columns.inputs)
+    if isinstance(first_stage, str):
+        if first_stage in NAMES or first_stage not in rows.columns.inputs:
+            return None
+        coef = np.zeros(d)
+        coef[rows.columns.inputs.index(first_stage)] = 1.0
+        stage = FirstStage(f"column {first_stage}", None, coef, frozen=True)
+        return stage, stage.scores(rows)
+    if isinstance(first_stage, np.ndarray | list | tuple) or type(first_stage).__name__ == "Series":
+        scores = np.asarray(first_stage, dtype=np.float64)
+        if scores.shape != (rows.n,) or not np.isfinite(scores).all():
+            raise InputError(
+                f"first_stage is an array of shape {scores.shape}; give one finite score for each of the {rows.n} rows."
+            )
+        return FirstStage("an array of scores", None, None, frozen=True), scores
+    if callable(first_stage) and not isinstance(first_stage, type):
+        if not (hasattr(first_stage, "fit") or hasattr(first_stage, "predict")):
+            stage = FirstStage(name_of(first_stage), first_stage, None, frozen=True)
+            return stage, stage.scores(rows)
+    return None
+
+
+def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
+    """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``.
+
+    Equal weights are of columns divided by their standard deviation.
+
+    Raises
+    ------
+    InputError
+        For another number of weights, or a weight that is not finite.
+    """
+    chosen = rows.columns.chosen
+    if rows.columns.transformer is not None:
+        raise InputError(
+            "A prior of weights is for columns of X, and features makes others; give it a first stage."
+        )
+    table = rows.inputs(chosen)
+    if isinstance(weights, str):
+        spread = table.std(axis=0)
+        own, name = np.divide(1.0, spread, out=np.zeros(chosen.size), where=spread > 0), "equal weights"
+    else:
+        own, name = np.asarray(weights, dtype=np.float64), "given weights"
+        if own.shape != (chosen.size,) or not np.isfinite(own).all():
+            raise InputError(
+                f"prior has shape {own.shape}; give 'auto', 'equal', or one finite weight for each of the "
+                f"{chosen.size} columns that are reranked."
+            )
+    coef = np.zeros(len(rows.columns.inputs))
+    coef[chosen] = own
+    stage = FirstStage(name, None, coef, frozen=True)
+    return stage, stage.scores(rows)
+
+
+def _named(name: str, rows: Rows, random_state: Any) -> Any:
     """The first stage that a name stands for, on standardised features."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    scaler = StandardScaler(with_mean=not is_sparse(rows.given))
     if name == "logistic":
         from sklearn.linear_model import LogisticRegression
 
-        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        return make_pipeline(scaler, LogisticRegression(max_iter=1000))
     if name not in SCORERS:
-        raise unknown("first stage", name, (*NAMES, "none"))
+        known = (*NAMES, "none", *(names_of(rows.given) if is_frame(rows.given) else ()))
+        raise unknown("first stage", name, known)
     scorer_class, options = SCORERS[name]
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():
         scorer.set_params(random_state=random_state)
-    return make_pipeline(StandardScaler(), scorer)
-
-
-def _is_fitted(estimator: Any) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    if not hasattr(estimator, "fit"):
-        return True
-    try:
-        check_is_fitted(estimator)
-    except (NotFittedError, TypeError):
-        return False
-    return True
-
-
-def _fitted(
-    estimator: Any, X: Floats, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
-) -> Any:
-    """A fitted clone."""
-    from sklearn import config_context, get_config
-    from sklearn.base import clone, is_regressor
-    from sklearn.pipeline import Pipeline
-    from sklearn.utils.metadata_routing import get_routing_for_object
-    from sklearn.utils.validation import has_fit_parameter
-
-    fresh = clone(estimator)
-    last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
-    prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
-    graded = is_regressor(fresh) or getattr(taker, "takes_grades", False)
-    target = y if graded else (y > y.min()).astype(np.int64)
-    given = {
-        key: values for key, values in (("sample_weight", sample_weight), ("qid", qid)) if values is not None
-    }
-    if get_config()["enable_metadata_routing"]:
-        requested = get_routing_for_object(fresh).consumes("fit", given)
-        if requested:
-            return fresh.fit(X, target, **{key: given[key] for key in requested})
-    extra = {prefix + key: values for key, values in given.items() if has_fit_parameter(taker, key)}
-    # Nothing was requested, so nothing would be routed: the last step gets what it takes, as without routing.
-    with config_context(enable_metadata_routing=False):
-        return fresh.fit(X, target, **extra)
-
-
-def _estimator_scores(estimator: Any, X: Floats) -> Floats:
-    with warnings.catch_warnings():
-        # A user's estimator fitted on a frame is given the same columns as an array.
-        warnings.filterwarnings("ignore", message=".*does not have valid feature names.*")
-        if hasattr(estimator, "decision_function"):
-            raw = estimator.decision_function(X)
-        elif hasattr(estimator, "predict_proba"):
-            raw = np.asarray(estimator.predict_proba(X))[:, -1]
-        else:
-            raw = estimator.predict(X)
-    scores = np.asarray(raw, dtype=np.float64)
-    name = type(estimator).__name__
-    if scores.shape != (X.shape[0],):
-        raise InputError(
-            f"The first stage {name} gives scores of shape {scores.shape}; one score a row is needed, so use a binary "
-            "classifier, a regressor or a ranker."
-        )
-    if not np.isfinite(scores).all():
-        raise InputError(
-            f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows."
-        )
-    return scores
+    return make_pipeline(scaler, scorer)

@@ -130,7 +130,10 @@ class Result(Solution):
     message : str
         The status in words, with what to do.
     first_stage_statistic : float or None
+        The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
     statistic_name : str
+    fitted_name : str
+        What is fitted, and has value and bound; another statistic with a window, a list length or thinning.
     solver : str
         The solver that was asked for.
     n_lists, n_empty_lists : int
@@ -142,12 +145,17 @@ class Result(Solution):
         Wall time of each phase, of compiling kernels if there was something to compile, and in all.
     theorem : str
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
+    folds : int
+        Parts of the training rows for out-of-fold scores; 0 where the first stage's scores are its own.
+    left_out : tuple of str
+        Columns that are not reranked because they hold no numbers or miss some.
     """
 
     statistic: float
     status: str
     message: str
     statistic_name: str
+    fitted_name: str
     gain: str
     epsilon: float
     C: float
@@ -158,6 +166,8 @@ class Result(Solution):
     first_stage_statistic: float | None = None
     solver: str | None = None
     theorem: str = ""
+    folds: int = 0
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, solution: Solution, **rest: Any) -> Result:
@@ -171,7 +181,7 @@ class Result(Solution):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
-        skip = {"certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes"}
+        skip = {"certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out"}
         first = ("statistic", "value", "bound")
         return {
             **{name: getattr(self, name) for name in first},
@@ -186,6 +196,7 @@ class Result(Solution):
             "seconds": dict(self.seconds),
             "model_size": None if self.model_size is None else dict(self.model_size),
             "notes": list(self.notes),
+            "left_out": list(self.left_out),
         }
 
 

@@ -16,14 +16,19 @@ from rerank.io.options import real, seed, whole
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.registry import names
-from rerank.statistics import RankStatistic, parse
-from rerank.statistics.thinned import Thinned
+from rerank.statistics import RankStatistic, fitted_statistic, parse
 
 SOLVERS = (*names(), "search", "none")
 
 
 WHOLE_LIST, LEAST_HEAD = 2000, 50
 """Rows up to which a list is reranked as a whole by default, and the least rows that are reranked of a longer one."""
+
+WHOLE_ANCHORED = 500_000
+"""The same for anchored problems, whose boxes lose most rows at once."""
+
+FOLDS = 5
+"""Parts of the training rows for out-of-fold scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +37,10 @@ class Settings:
 
     Attributes
     ----------
+    quoted : RankStatistic
+        The user's own statistic.
     statistic : RankStatistic
-        Thinned if ``thinning`` is set.
+        What is fitted: the same, with window, list length and thinning.
     epsilon : float or None
         None for the automatic margin.
     signs : int8 array (d,)
@@ -45,6 +52,7 @@ class Settings:
     The other attributes are those of the estimator.
     """
 
+    quoted: RankStatistic
     statistic: RankStatistic
     n_candidates: int | str | None
     formulation: str
@@ -62,6 +70,14 @@ class Settings:
     verbose: int = 0
     node_limit: int | None = None
     checkpoint: str | os.PathLike[str] | None = None
+    radius: float | None = None
+    prior: Any = "auto"
+    cross_fit: int | str = 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether what is fitted, margin and penalty aside, is what is quoted."""
+        return self.statistic == self.quoted
 
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
@@ -70,8 +86,8 @@ class Settings:
         """
         if not isinstance(self.n_candidates, str):
             return self.n_candidates
-        depth = self.statistic.depth
-        return None if depth is None or longest_list <= WHOLE_LIST else max(2 * depth, LEAST_HEAD)
+        depth, whole_list = self.statistic.depth, WHOLE_LIST if self.radius is None else WHOLE_ANCHORED
+        return None if depth is None or longest_list <= whole_list else max(2 * depth, LEAST_HEAD)
 
 
 def check(options: Mapping[str, Any], n_features: int) -> Settings:
@@ -82,11 +98,20 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
     InputError
         Naming the parameter, what it is and what it may be.
     """
-    statistic = parse(options["stat"])
-    if options["thinning"] is not None:
-        statistic = Thinned(statistic, options["thinning"])
+    quoted = parse(options["stat"])
+    statistic = fitted_statistic(
+        quoted, options.get("window"), options.get("list_length"), options["thinning"]
+    )
     check_solver(options["solver"])
     formulation = chosen_formulation(options["formulation"], statistic)
+    radius = options.get("radius")
+    if radius is not None:
+        radius = real("radius", radius, 0.0)
+        if formulation == "resolved_rank":
+            raise InputError(
+                "formulation is 'resolved_rank', which forbids scores closer than the margin, and with a radius the "
+                "first stage's scores are given; use 'auto', 'mixed' or 'subrank'."
+            )
     if options["gain"] not in ("exponential", "linear"):
         raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
     epsilon = options["epsilon"]
@@ -96,7 +121,15 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         epsilon = None
     else:
         epsilon = real("epsilon", epsilon, 0.0, positive=True)
+    if (margin := options.get("margin")) is not None:
+        if radius is None:
+            raise InputError(
+                f"margin is {margin!r} in deviations of the prior, and without a radius there is no prior; give a "
+                "radius, or use epsilon."
+            )
+        epsilon = real("margin", margin, 0.0, positive=True)
     return Settings(
+        quoted=quoted,
         statistic=statistic,
         n_candidates=_candidates(options["n_candidates"]),
         formulation=formulation,
@@ -114,6 +147,22 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         verbose=_verbosity(options["verbose"]),
         node_limit=_count("node_limit", options.get("node_limit")),
         checkpoint=_checkpoint(options.get("checkpoint"), options["solver"], bool(options["presolve"])),
+        radius=radius,
+        prior=options.get("prior", "auto"),
+        cross_fit=_folds(options.get("cross_fit", False)),
+    )
+
+
+def _folds(cross_fit: Any) -> int | str:
+    """Number of folds, 0 for none, or ``"auto"``."""
+    if isinstance(cross_fit, str) and cross_fit == "auto":
+        return "auto"
+    if isinstance(cross_fit, bool | np.bool_):
+        return FOLDS if cross_fit else 0
+    if isinstance(cross_fit, Integral) and int(cross_fit) > 1:
+        return int(cross_fit)
+    raise InputError(
+        f"cross_fit is {cross_fit!r}; it must be 'auto', True, False or a number of folds from 2 on."
     )
 
 

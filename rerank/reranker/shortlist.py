@@ -140,3 +140,9 @@ def list_heads(
         is_head[rows] = first[rows] >= own
         highest = max(highest, own)
     return is_head, highest
+
+
+def joined(first: Floats, head: Floats, is_head: NDArray[np.bool_], size: int) -> Floats:
+    """One score for each row: all head rows above all tail rows."""
+    tail = first[~is_head]
+    return stack(first, head, is_head, float(tail.max()) if tail.size else -math.inf, size)

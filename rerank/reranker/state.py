@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,10 +13,11 @@ from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
 from rerank.problem.scaling import snapped_scores
+from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
 from rerank.reranker.settings import Settings
-from rerank.reranker.shortlist import list_heads, stack
+from rerank.reranker.shortlist import joined, list_heads, stack
 from rerank.reranker.training import Training
 
 Floats = NDArray[np.float64]
@@ -33,10 +33,8 @@ class FittedState:
         The parameters of the estimator, as they were given.
     settings : Settings
         The same, checked.
-    feature_names : tuple of str, length d
-        All input columns.
-    frame : bool
-        Whether the names came with a data frame.
+    columns : Columns
+        Names of the input columns, and which of them can be reranked.
     named : bool
         Whether the user knows the columns by name: from a data frame, or from a file.
     first_stage : FirstStage or None
@@ -46,9 +44,12 @@ class FittedState:
         False if the first stage's order is kept.
     features : intp array (p,)
         Columns that the problem uses, ascending.
-    low, high, weights : float64 arrays (p,)
-        Scaling of these columns, and their weights in scaled space.
+    low, high, weights : float64 arrays (p,) or (1 + p,)
+        Scaling of these columns, and their weights in scaled space; those of the prior before them if the problem is
+        anchored.
     result : Result
+    prior_scores : float64 array (n,) or None
+        Out-of-fold scores of the training rows.
     labels : TwoLabels or None
         How two labels were mapped to 0 and 1.
     weighted_lists : bool
@@ -61,7 +62,7 @@ class FittedState:
 
     options: Mapping[str, Any]
     settings: Settings
-    feature_names: tuple[str, ...]
+    columns: Columns
     first_stage: FirstStage | None
     threshold: float
     reranks: bool
@@ -70,9 +71,9 @@ class FittedState:
     high: Floats
     weights: Floats
     result: Result
+    prior_scores: Floats | None = None
     labels: TwoLabels | None = None
     weighted_lists: bool = False
-    frame: bool = False
     named: bool = False
     columns_read: Mapping[str, Any] = field(default_factory=dict)
     training: Training | None = None
@@ -98,18 +99,53 @@ class FittedState:
         return self.problem
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns that ``coef`` has weights for."""
+        return self.columns.names
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the head's score is the first stage's with corrections."""
+        return self.low.size > self.features.size
+
+    @property
+    def prior_weight(self) -> float:
+        """Weight of the first stage's score in the head's score, beside :attr:`coef`."""
+        kept = not self.reranks and self.first_stage is not None
+        return 1.0 if (self.anchored or kept) and not self._total else 0.0
+
+    @property
+    def _total(self) -> bool:
+        """Whether the first stage is affine in the columns that ``coef`` has weights for."""
+        stage = self.first_stage
+        return stage is not None and stage.coef is not None and self.columns.transformer is None
+
+    @property
     def coef(self) -> Floats:
-        """Weights (d,) in original units: of the head, or of the first stage if that is kept and affine."""
+        """Weights in original units: of the head's score, or of the first stage if that is kept and affine.
+
+        In anchored problems the corrections, in units of the first stage's score; with its own weights if it is affine.
+        """
         coef = np.zeros(len(self.feature_names))
+        stage = self.first_stage
+        if self._total and (self.anchored or not self.reranks):
+            assert stage is not None and stage.coef is not None
+            coef = stage.coef.copy()
         if self.reranks:
-            coef[self.features] = self.weights / (self.high - self.low)
-        elif self.first_stage is not None and self.first_stage.coef is not None:
-            coef = self.first_stage.coef.copy()
+            coef[self.features] += (
+                self.corrections if self.anchored else self.weights / (self.high - self.low)
+            )
         return coef
 
     def named_weights(self) -> dict[str, float]:
         """Non-zero weights in original units, by column name."""
         return {name: float(w) for name, w in zip(self.feature_names, self.coef, strict=True) if w != 0}
+
+    @property
+    def corrections(self) -> Floats:
+        """Corrections (p,) of an anchored problem, in units of the first stage's score for one unit of the column."""
+        spread = self.high - self.low
+        return self.weights[1:] * (spread[0] / spread[1:])
 
     @property
     def n_candidates(self) -> int | None:
@@ -124,29 +160,33 @@ class FittedState:
         """
         return self.result.n_lists == 1
 
-    def row_scores(self, table: Floats) -> Floats:
-        """Scores of single rows: the threshold decides between head and tail."""
-        first = self._first(table)
+    def row_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
+        """Scores of single rows: the threshold decides between head and tail.
+
+        ``first`` are the first stage's scores, where they are known.
+        """
+        first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
-            return self._head(table) if first is None else first
-        return stack(first, self._head(table), first >= self.threshold, self.threshold, self.weights.size)
+            return self._head(rows, first) if first is None else first
+        return stack(
+            first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size
+        )
 
-    def list_scores(self, table: Floats, lists: NDArray[np.intp] | None) -> Floats:
+    def list_scores(self, rows: Rows, lists: NDArray[np.intp] | None, first: Floats | None = None) -> Floats:
         """Scores that order each list; without ``lists`` all rows are one list."""
-        first = self._first(table)
+        first = self.first(rows) if first is None else first
         if self.by_threshold or first is None or not self.reranks:
-            return self.row_scores(table)
+            return self.row_scores(rows, first)
         is_head, _ = list_heads(first, lists, self.n_candidates)
-        return joined(first, self._head(table), is_head, self.weights.size)
+        return joined(first, self._head(rows, first), is_head, self.weights.size)
 
-    def _first(self, table: Floats) -> Floats | None:
-        return None if self.first_stage is None else self.first_stage.scores(table)
+    def first(self, rows: Rows) -> Floats | None:
+        """Scores of the first stage; None if there is none."""
+        return None if self.first_stage is None else self.first_stage.scores(rows)
 
-    def _head(self, table: Floats) -> Floats:
-        return snapped_scores(table[:, self.features], self.low, self.high, self.weights)
-
-
-def joined(first: Floats, head: Floats, is_head: NDArray[np.bool_], size: int) -> Floats:
-    """One score for each row: all head rows above all tail rows."""
-    tail = first[~is_head]
-    return stack(first, head, is_head, float(tail.max()) if tail.size else -math.inf, size)
+    def _head(self, rows: Rows, first: Floats | None) -> Floats:
+        table = rows.reranked(self.features)
+        if self.anchored:
+            assert first is not None
+            table = np.column_stack([first, table])
+        return snapped_scores(table, self.low, self.high, self.weights)

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, ranked_list
+from rerank.problem.scaling import deviations, snapped_scores
 from rerank.ranks.equal_rows import duplicates
 from rerank.ranks.lists import rows_by_list
+from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.data import Data
 from rerank.reranker.result import ShortlistInfo
-from rerank.reranker.shortlist import Shortlist, shortlist
+from rerank.reranker.shortlist import Shortlist, joined, shortlist
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -47,9 +49,38 @@ class Training:
     nothing: str
 
 
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """How far a fit may move from the first stage's score, its prior.
+
+    Attributes
+    ----------
+    radius : float
+        Largest size of a correction, in deviations of the prior for each deviation of the column.
+    coef : float64 array (columns,) or None
+        Weights of the prior where it is affine in the columns of ``Data.X`` alone.
+    """
+
+    radius: float
+    coef: Floats | None = None
+
+    def limits(self, signs: NDArray[np.int8], features: Indices, spread: Floats) -> tuple[Floats, Floats]:
+        """Smallest and largest weight of the prior and of each correction.
+
+        A sign is one of the total weight where the prior is affine, else of the correction. No correction is always
+        allowed.
+        """
+        own = np.zeros(features.size) if self.coef is None else self.coef[features] * spread[1:] / spread[0]
+        lower, upper = np.full(features.size, -self.radius), np.full(features.size, self.radius)
+        lower = np.where(signs > 0, np.minimum(np.maximum(lower, -own), 0.0), lower)
+        upper = np.where(signs < 0, np.maximum(np.minimum(upper, -own), 0.0), upper)
+        return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
+
+
 def prepare(
-    data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None, **options: Any
-) -> Training:
+    data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None,
+    anchor: Anchor | None = None, **options: Any,
+) -> Training:  # fmt: skip
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
     Parameters
@@ -59,6 +90,8 @@ def prepare(
     scores : float64 array (n,) or None
         First-stage scores; None makes every row a candidate.
     n_candidates : int or None
+    anchor : Anchor, optional
+        States the problem of correcting the scores, if these are not all equal; else the free problem.
     **options
         ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`.
 
@@ -89,12 +122,20 @@ def prepare(
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
     problem = None
-    nothing = _nothing(weighed, features.size)
     if features.size:
-        signs = options.pop("signs")
-        problem = Problem.build(table[:, features], weighed, signs=signs[features], **options)
+        signs = options.pop("signs")[features]
+        if anchor is not None and scores is not None and scores.min() < scores.max():
+            rows = np.concatenate([item.rows for item in weighed])
+            problem, features = _anchored(
+                data, head_rows, rows, scores, features, anchor, signs, weighed, options
+            )
+        else:
+            problem = Problem.build(table[:, features], weighed, signs=signs, **options)
+    nothing = _nothing(weighed, features.size)
     duplicates, conflicts = _repeats(
-        table[:, features], data.gains[head_rows], np.repeat(np.arange(len(lists)), np.diff(start))
+        table[:, features] if problem is None else problem.X,
+        data.gains[head_rows],
+        np.repeat(np.arange(len(lists)), np.diff(start)),
     )
     info = ShortlistInfo(
         n_candidates=n_candidates,
@@ -114,6 +155,28 @@ def prepare(
         else None,
     )
     return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
+
+
+def _anchored(
+    data: Data, head_rows: Indices, used: Indices, scores: Floats, features: Indices, anchor: Anchor,
+    signs: NDArray[np.int8], lists: list[RankedList], options: dict[str, Any],
+) -> tuple[Problem | None, Indices]:  # fmt: skip
+    """The problem of correcting the scores. Deviations are those of all training rows, not of the head alone."""
+    table = np.column_stack([scores, data.X[:, features]])
+    spread = deviations(table)
+    head = table[head_rows]
+    low = head[used].min(axis=0)
+    high = low + spread
+    moving = np.flatnonzero(high[1:] > low[1:])
+    columns = np.concatenate([[0], moving + 1])
+    features, signs, spread = features[moving], signs[moving], spread[columns]
+    if not features.size:
+        return None, features
+    problem = Problem.build(
+        head[:, columns], lists, low=low[columns], high=high[columns],
+        limits=anchor.limits(signs, features, spread), **options,
+    )  # fmt: skip
+    return problem, features
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:
@@ -155,3 +218,28 @@ def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
     return sum(len(group) - 1 for group in groups), conflicts
+
+
+def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floats) -> Floats:
+    """Score of every training row: head above tail in each list."""
+    problem = training.problem
+    assert problem is not None
+    table = data.X[:, training.features]
+    if problem.anchored:
+        table = np.column_stack([scores, table])  # type: ignore[list-item]
+    head = snapped_scores(table, problem.low, problem.high, w)
+    if scores is None:
+        return head
+    is_head = np.zeros(scores.size, dtype=bool)
+    is_head[training.shortlist.rows] = True
+    return joined(scores, head, is_head, w.size)
+
+
+def theorem_of(problem: Problem | None) -> str:
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
+    if problem is None or problem.anchored:
+        return ""
+    lists = np.zeros(problem.X.shape[0], dtype=np.intp)
+    for number, item in enumerate(problem.lists):
+        lists[item.rows] = number + 1
+    return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))

@@ -22,6 +22,7 @@ from rerank.statistics.auc import AUC, PartialAUC
 from rerank.statistics.base import RankStatistic, ideal, presentation
 from rerank.statistics.custom import Custom
 from rerank.statistics.dcg import DCG, NDCG
+from rerank.statistics.length import InLists, fitted_statistic
 from rerank.statistics.mrr import MRR
 from rerank.statistics.parse import parse
 from rerank.statistics.pnorm import PNorm
@@ -32,6 +33,7 @@ from rerank.statistics.window import Window
 __all__ = [
     "AUC",
     "DCG",
+    "InLists",
     "MRR",
     "NDCG",
     "Custom",
@@ -42,6 +44,7 @@ __all__ = [
     "Thinned",
     "Window",
     "WinnerTakesAll",
+    "fitted_statistic",
     "ideal",
     "parse",
     "presentation",

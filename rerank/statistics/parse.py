@@ -8,6 +8,8 @@ from rerank.errors import InputError, nearest, unknown
 from rerank.statistics import auc, dcg, mrr, pnorm, precision, window
 from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
+from rerank.statistics.length import InLists
+from rerank.statistics.thinned import Thinned
 
 # All statistics with a name, in the order in which the user sees them listed. A new one gets a line here.
 STATISTICS: tuple[type[RankStatistic], ...] = (
@@ -23,6 +25,12 @@ STATISTICS: tuple[type[RankStatistic], ...] = (
 )
 
 _BY_NAME = {name: kind for kind in STATISTICS for name in (kind.stem, *kind.aliases)}
+
+# What follows a name, and the statistic that it makes of the one before it.
+_AVERAGES = (
+    (re.compile(r"(.+) thinned to ([0-9.e-]+)"), lambda inner, number: Thinned(inner, float(number))),
+    (re.compile(r"(.+) in lists of (\d+)"), lambda inner, number: InLists(inner, int(number))),
+)
 
 # Average precision and the like pay an item by the places of other relevant items, which no a_l does.
 _NOT_BY_RANK = "is not a conditional linear rank statistic (it looks beyond each item's own rank)"
@@ -66,6 +74,9 @@ def known() -> list[str]:
 
 def _from_text(text: str) -> RankStatistic:
     word = text.strip().lower()
+    for form, made in _AVERAGES:
+        if (match := form.fullmatch(word)) is not None:
+            return made(_from_text(match[1]), match[2])
     if word.startswith(Custom.stem):
         return Custom.read(word)
     stem, at, argument = word.partition("@")

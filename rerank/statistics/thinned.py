@@ -53,8 +53,8 @@ class Thinned(RankStatistic):
 
     @property
     def name(self) -> str:
-        """Such as ``"dcg@10 thinned to 0.8"``; not a form that :func:`rerank.statistics.parse` reads."""
-        return f"{self.statistic.name} thinned to {self.rho:g}"
+        """Such as ``"dcg@10 thinned to 0.8"``; which :func:`rerank.statistics.parse` reads."""
+        return f"{self.statistic.name} thinned to {self.rho!r}"
 
     @property
     def depth(self) -> int | None:
@@ -81,7 +81,21 @@ def _thinned(statistic: RankStatistic, rho: float, n: int) -> Floats:
     by_position = statistic.coefficients(n)[::-1]
     if rho == 1.0 or n == 0:
         return by_position[::-1].copy()
-    result = np.empty(n)
+    return expected(by_position, rho)[::-1]
+
+
+def expected(by_position: Floats, rho: float) -> Floats:
+    """What each position earns on average if each one above it is kept with probability ``rho``.
+
+    Parameters
+    ----------
+    by_position : float64 array (n,)
+        What positions 1..n earn, non-increasing.
+    rho : float
+    """
+    n = by_position.size
+    paid = int(np.count_nonzero(by_position > 0))
+    result = np.zeros(n)
     law = np.ones(1)
     first = 0
     for position in range(n):
@@ -91,4 +105,6 @@ def _thinned(statistic: RankStatistic, rho: float, n: int) -> Floats:
         kept = np.flatnonzero(law > 1e-18)
         first += int(kept[0])
         law = law[kept[0] : kept[-1] + 1]
-    return np.maximum.accumulate(result[::-1])
+        if first >= paid:
+            break
+    return np.maximum.accumulate(result[::-1])[::-1]

@@ -25,13 +25,15 @@ EXPECTED = {
         ],
         "its labels do not begin at 0, which is what an irrelevant row is labelled; that is refused in a sentence",
     ),
+    "check_estimators_nan_inf": "a column that misses values is left to the first stage, with a note",
     "check_dtype_object": "an entry that is no number is an InputError, which is a ValueError; the check asks "
     "for a TypeError",
 }
 
 
 @parametrize_with_checks(
-    [Reranker(solver="search", node_limit=1, time_limit=None)], expected_failed_checks=lambda estimator: EXPECTED
+    [Reranker(solver="search", node_limit=1, time_limit=None)],
+    expected_failed_checks=lambda estimator: EXPECTED,
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from rerank.errors import InputError
-from rerank.reranker.first_stage import fit_first_stage
+from tests.cases.stages import fit_stage, stage_scores
 
 
 def table(n=80, d=3, seed=0):
@@ -32,10 +32,10 @@ def frozen_steps(pipeline):
 def test_a_frozen_pipeline_scores_the_same_bits_as_the_pipeline(wrap, last):
     X, y = table()
     fitted = make_pipeline(StandardScaler(), last).fit(X, y)
-    plain, frozen = fit_first_stage(fitted, X, y), fit_first_stage(wrap(fitted), X, y)
+    plain, frozen = fit_stage(fitted, X, y), fit_stage(wrap(fitted), X, y)
     np.testing.assert_array_equal(frozen.coef, plain.coef)
     assert frozen.intercept == plain.intercept
-    np.testing.assert_array_equal(frozen.scores(X), plain.scores(X))
+    np.testing.assert_array_equal(stage_scores(frozen, X), stage_scores(plain, X))
     # The weights are in original units: they tell apart what the estimator tells apart.
     raw = fitted.predict(X) if isinstance(last, Ridge) else fitted.decision_function(X)
     np.testing.assert_allclose(X @ frozen.coef + frozen.intercept, raw, rtol=1e-9, atol=1e-9)
@@ -43,7 +43,7 @@ def test_a_frozen_pipeline_scores_the_same_bits_as_the_pipeline(wrap, last):
 
 def test_a_frozen_estimator_goes_by_the_name_of_what_it_holds():
     X, y = table()
-    assert fit_first_stage(FrozenEstimator(Ridge().fit(X, y)), X, y).name == "Ridge"
+    assert fit_stage(FrozenEstimator(Ridge().fit(X, y)), X, y).name == "Ridge"
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_a_frozen_estimator_goes_by_the_name_of_what_it_holds():
 def test_what_is_not_read_as_affine_is_asked_frozen_or_not(estimator):
     X, y = table()
     fitted = estimator.fit(X, y)
-    plain, frozen = fit_first_stage(fitted, X, y), fit_first_stage(FrozenEstimator(fitted), X, y)
+    plain, frozen = fit_stage(fitted, X, y), fit_stage(FrozenEstimator(fitted), X, y)
     assert plain.coef is None and frozen.coef is None
-    np.testing.assert_array_equal(frozen.scores(X), plain.scores(X))
+    np.testing.assert_array_equal(stage_scores(frozen, X), stage_scores(plain, X))
 
 
 @pytest.mark.parametrize("wrap", [FrozenEstimator, frozen_twice])
 def test_what_is_frozen_before_it_is_fitted_is_refused(wrap):
     X, y = table()
     with pytest.raises(InputError, match="LogisticRegression is frozen and not fitted"):
-        fit_first_stage(wrap(LogisticRegression()), X, y)
+        fit_stage(wrap(LogisticRegression()), X, y)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_weights_reach_the_first_stage_whether_metadata_are_routed_or_not(stage)
                 LogisticRegression().set_fit_request(sample_weight=True),
             )
     with config_context(enable_metadata_routing=True):
-        routed = fit_first_stage(stage, X, y, None, weights)
-    plain = fit_first_stage(stage, X, y, None, weights)
-    unweighted = fit_first_stage(stage, X, y)
+        routed = fit_stage(stage, X, y, None, weights)
+    plain = fit_stage(stage, X, y, None, weights)
+    unweighted = fit_stage(stage, X, y)
     assert np.array_equal(plain.coef, routed.coef) and not np.array_equal(plain.coef, unweighted.coef)

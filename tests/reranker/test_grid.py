@@ -1,61 +1,74 @@
-"""The choice: what leads decide under each safeguard, against a t statistic and numbers done by hand."""
+"""The choice: what leads decide under each rule and safeguard, by hand and by random numbers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import ttest_1samp
 
 from rerank import Reranker
 from rerank.errors import InputError
-from rerank.reranker.selection.grid import GRID, candidates_of, check_safeguard, choose, first_stage_kept
+from rerank.reranker.selection.grid import RADII, candidates_of, check_safeguard, choose, first_stage_kept
+from rerank.reranker.selection.judge import Judged
 from rerank.statistics import DCG
 
 SAFEGUARDS = [-math.inf, -1.0, 0.0, 1.0, 50.0, math.inf]
 shares = st.floats(0, 1).map(lambda x: round(x, 3))
 
 
-def folds(*pairs):
-    """Scores of one option and of the first stage, a pair a fold."""
-    return np.array([[own] for own, _ in pairs]), np.array([first for _, first in pairs])
+def judged(leads, errors=None, alone=0.5):
+    """Held-out leads (options,) of one round."""
+    leads = np.asarray(leads, dtype=float)
+    errors = np.zeros(leads.size) if errors is None else np.asarray(errors, dtype=float)
+    return Judged(alone + leads[:, None], np.array([alone]), leads[:, None], errors, alone + leads)
 
 
-@given(arrays(float, (4, 3), elements=shares), arrays(float, 4, elements=shares), st.floats(-4, 4))
+@given(arrays(float, 3, elements=shares), arrays(float, 3, elements=shares), st.floats(-4, 4))
 @settings(max_examples=100, deadline=None)
-def test_the_safeguard_is_a_bar_for_the_t_statistic_of_the_leads(scores, alone, safeguard):
-    choice = choose(scores, alone, safeguard)
-    assert choice.means[choice.best] == max(choice.means)
-    leads = scores[:, choice.best] - alone
-    assume(leads.std() > 1e-6)
-    t = ttest_1samp(leads, 0.0).statistic
-    assume(abs(t - safeguard) > 1e-6)
-    assert choice.first_stage_kept == (t < safeguard)
-    kept = alone if choice.first_stage_kept else scores[:, choice.best]
-    assert choice.score == pytest.approx(kept.mean())
+def test_the_strict_rule_is_a_bar_for_the_lead_in_standard_errors(leads, errors, safeguard):
+    """One radius: the option whose lead stands highest above its bar, if it does."""
+    choice = choose(judged(leads - 0.5, errors), [math.inf] * 3, "strict", safeguard)
+    above = leads - 0.5 - (safeguard * errors if safeguard else 0.0)
+    assert choice.first_stage_kept == (above.max() <= 0)
+    if not choice.first_stage_kept:
+        assert above[choice.best] == above.max() and choice.score == pytest.approx(leads[choice.best])
 
 
 @pytest.mark.parametrize(
-    "pairs, kept",
+    "leads, chosen",
     [
-        # The mean lead is .2 and its standard error .1: a t of 2.
-        ([(0.5, 0.4), (0.6, 0.3)], [False, False, False, False, True, True]),
-        # Every fold leads by the same: any finite bar is 0 standard errors high.
-        ([(0.75, 0.5), (0.5, 0.25)], [False, False, False, False, False, True]),
-        # No lead at all is not more than nothing, whatever the bar.
-        ([(0.5, 0.5), (0.25, 0.25)], [False, True, True, True, True, True]),
-        # One fold has no standard error: no lead is clear, and no deficit either.
-        ([(0.75, 0.25)], [False, False, False, True, True, True]),
-        ([(0.25, 0.75)], [False, False, True, True, True, True]),
-        # Without a first stage there is nothing to keep.
-        ([(0.75, math.nan), (0.5, math.nan)], [False] * 6),
-        ([(0.75, math.nan)], [False] * 6),
+        ([0.1, 0.2, 0.3], 2),
+        ([0.1, 0.2, 0.2], 1),  # not more than the smaller radius
+        ([0.2, 0.1, 0.9], 0),  # the walk ends where a radius does not lead the one before it
+        ([0.0, 0.5, 0.9], None),  # the first step leads nowhere
+        ([-0.1, 0.5, 0.9], None),
     ],
 )
-def test_hand_made_leads(pairs, kept):
-    assert [choose(*folds(*pairs), safeguard).first_stage_kept for safeguard in SAFEGUARDS] == kept
+def test_smaller_radii_come_first(leads, chosen):
+    choice = choose(judged(leads), [0.01, 0.1, math.inf], "mean", 1.0)
+    assert choice.first_stage_kept == (chosen is None)
+    assert chosen is None or choice.best == chosen
+    # The order of the options in the grid is of no importance.
+    turned = choose(judged(leads[::-1]), [math.inf, 0.1, 0.01], "mean", 1.0)
+    assert turned.first_stage_kept == choice.first_stage_kept and (chosen is None or turned.best == 2 - chosen)
+
+
+def test_infinite_safeguards_decide_for_all_leads_by_either_rule():
+    for rule in ("mean", "strict"):
+        for leads in ([0.3], [-0.3]):
+            assert choose(judged(leads, [0.1]), [0.1], rule, math.inf).first_stage_kept
+            assert not choose(judged(leads, [0.1]), [0.1], rule, -math.inf).first_stage_kept
+
+
+def test_without_a_first_stage_there_is_nothing_to_keep():
+    for rule in ("mean", "strict"):
+        found = judged([0.1, 0.3])
+        nothing = replace(found, alone=np.array([math.nan]), leads=np.full((2, 1), math.nan))
+        choice = choose(nothing, [math.inf] * 2, rule, 1.0)
+        assert not choice.first_stage_kept and choice.best == 1
 
 
 @pytest.mark.parametrize("safeguard", [None, "1", float("nan"), np.float64("nan"), True, 1j])
@@ -71,7 +84,7 @@ def test_a_safeguard_is_a_number(safeguard):
         ({"epsilon": []}, "grid cannot be read"),
         (3, "grid cannot be read"),
         ({"epsilon": 0.1}, "grid cannot be read"),
-        ([{"epsilon": [0.1]}, {"margin": [1]}], "grid varies 'margin'"),
+        ([{"epsilon": [0.1]}, {"margins": [1]}], "grid varies 'margins'"),
         ({"stat": ["auc"]}, "fix it"),
         ({"gain": ["linear"]}, "fix it"),
         ({"first_stage": [None]}, "fix it"),
@@ -82,16 +95,17 @@ def test_what_is_no_grid_is_refused(grid, message):
         candidates_of(grid, Reranker())
 
 
-def test_the_default_grid_varies_what_changes_the_statistic():
+def test_the_default_grid_is_radii_and_leaves_alone_what_was_chosen():
     every = candidates_of(None, Reranker(DCG(10)))
-    assert len(every) == len(GRID["epsilon"]) * len(GRID["thinning"])
-    assert all(set(options) == {"epsilon", "thinning"} for options in every)
-    assert candidates_of(None, Reranker("auc")) == [{"epsilon": value} for value in GRID["epsilon"]]
+    assert [options["radius"] for options in every] == list(RADII)
+    assert all(options["margin"] == 0.1 and options["window"] == 2.0 for options in every)
+    assert all(set(options) == {"radius", "margin"} for options in candidates_of(None, Reranker("auc")))
+    chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5)
+    assert candidates_of(None, chosen) == [{"radius": radius} for radius in RADII]
     assert candidates_of({}, Reranker()) == [{}]
     steady = candidates_of(None, Reranker(formulation="resolved_rank"))
-    assert steady == [{"thinning": value} for value in GRID["thinning"]]
+    assert steady == [{"thinning": None}, {"thinning": 0.8}]
     assert candidates_of(None, Reranker("auc", formulation="resolved_rank")) == [{}]
-    assert len(candidates_of(None, Reranker(formulation="resolved_rank", solver="search"))) == len(every)
 
 
 def test_a_first_stage_that_is_kept_already_keeps_its_status_and_message():

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from rerank import Reranker, load
 from rerank.errors import CertificateError, InputError
 from rerank.ranks import evaluate
-from rerank.reranker.first_stage import fit_first_stage
 from rerank.statistics import DCG
 from rerank.statistics.thinned import Thinned
+from tests.cases.stages import fit_stage, stage_scores
 from tests.oracles.oracle import objective_at, optimum
 
 
@@ -86,7 +86,7 @@ def test_the_tail_counts():
 def test_head_is_reordered_and_tail_is_not():
     X, y = table(5)
     est = fitted(X, y, n_candidates=12)
-    first = est.state_.first_stage.scores(X)
+    first = est.first_stage_scores(X)
     places, by_first = est.rank(X), np.argsort(np.argsort(-first)) + 1
     tail = np.argsort(-first)[12:]
     assert np.array_equal(places[tail], by_first[tail])
@@ -137,7 +137,7 @@ def test_first_stage_is_kept_when_nothing_beats_it():
     result = est.result_
     assert result.status == "first_stage_kept" and not est.reranks_
     assert result.statistic == result.first_stage_statistic
-    assert np.array_equal(est.decision_function(X), est.state_.first_stage.scores(X))
+    assert np.array_equal(est.decision_function(X), est.first_stage_scores(X))
     assert np.allclose(est.coef_, est.state_.first_stage.coef)
 
 
@@ -282,9 +282,9 @@ def test_our_own_scorers_are_first_stages_by_name(name):
     s = X @ [1, -0.01, 50] + 0.3 * rng.normal(size=150)
     y = np.digitize(s, np.quantile(s, [0.7, 0.9])).astype(float)
     qid = rng.integers(0, 5, 150)
-    stage = fit_first_stage(name, X, y, qid, random_state=0)
+    stage = fit_stage(name, X, y, qid, random_state=0)
     assert stage.name == name and stage.coef is not None
-    assert evaluate("auc", (y > 0).astype(float), stage.scores(X)) > 0.8
+    assert evaluate("auc", (y > 0).astype(float), stage_scores(stage, X)) > 0.8
     est = Reranker(stat="ndcg@5", first_stage=name, n_candidates=10, solver="search", time_limit=1.0)
     est.fit(X, y.astype(int), qid=qid)
     assert est.result_.value >= 0.0 and est.first_stage_ is not None
@@ -296,7 +296,7 @@ def test_a_first_stage_that_orders_nothing_is_refused():
     X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5], [0.4, 0.6]])
     y = np.array([0.0, 0, 0, 0, 1, 1])  # relevant rows in the middle of the others
     with pytest.warns(UserWarning, match="weights are 0"), pytest.raises(InputError, match="orders nothing"):
-        fit_first_stage(TopPush(), X, y)
+        fit_stage(TopPush(), X, y)
 
 
 def test_scorers_that_take_grades_learn_them():
@@ -305,8 +305,8 @@ def test_scorers_that_take_grades_learn_them():
     y = np.where(
         X[:, 0] > 1, 2.0, np.where(X[:, 1] > 0, 1.0, 0.0)
     )  # the best rows differ in the first column
-    graded = fit_first_stage("ranksvm", X, y).coef
-    binary = fit_first_stage("ranksvm", X, (y > 0).astype(float)).coef
+    graded = fit_stage("ranksvm", X, y).coef
+    binary = fit_stage("ranksvm", X, (y > 0).astype(float)).coef
     assert graded[0] / abs(graded[1]) > binary[0] / abs(binary[1])
 
 
@@ -321,9 +321,9 @@ def test_unknown_first_stage_names_the_nearest():
 @pytest.mark.parametrize("stage", [LogisticRegression(), Ridge(), "logistic"])
 def test_an_affine_first_stage_is_kept_as_numbers(stage):
     X, y = table(1)
-    found = fit_first_stage(stage, X, y)
-    assert np.allclose(found.scores(X), X @ found.coef + found.intercept)
-    assert np.corrcoef(found.scores(X), y)[0, 1] > 0.3
+    found = fit_stage(stage, X, y)
+    assert np.allclose(stage_scores(found, X), X @ found.coef + found.intercept)
+    assert np.corrcoef(stage_scores(found, X), y)[0, 1] > 0.3
 
 
 @pytest.mark.parametrize("stage", [RandomForestClassifier(5, random_state=0), PoissonRegressor()])
@@ -451,12 +451,14 @@ def test_thinning_to_one_changes_nothing_and_auc_is_its_own_thinned_form():
     assert evaluate(Thinned(AUC(), 0.7), y, scores) == pytest.approx(evaluate("auc", y, scores))
 
 
-def test_a_thinned_fit_reports_in_the_thinned_unit():
+def test_a_thinned_fit_has_its_value_in_the_thinned_unit_and_quotes_the_plain_statistic():
     X, y = table(12)
     est = fitted(X, y, thinning=0.7, n_candidates=20)
-    assert est.result_.statistic_name == "dcg@5 thinned to 0.7"
-    assert est.result_.statistic == pytest.approx(evaluate(Thinned(DCG(5), 0.7), y, est.list_scores(X)))
-    assert est.score(X, y) == pytest.approx(evaluate("dcg@5", y, est.list_scores(X)))
+    assert est.result_.fitted_name == "dcg@5 thinned to 0.7" and est.result_.statistic_name == "dcg@5"
+    thinned = evaluate(Thinned(DCG(5), 0.7), y, est.list_scores(X))
+    assert float(est.result_.certificate.statistic) == pytest.approx(thinned)
+    assert est.result_.statistic == pytest.approx(evaluate("dcg@5", y, est.list_scores(X)))
+    assert est.score(X, y) == pytest.approx(est.result_.statistic)
 
 
 # -- claims that do not hold ------------------------------------------------------------------------------------------

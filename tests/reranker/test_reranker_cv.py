@@ -16,6 +16,7 @@ from rerank import Reranker, RerankerCV, search
 from rerank.errors import InputError
 from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
+from rerank.reranker.selection import held_out
 from tests.reranker.test_estimator import EXPECTED
 
 FAST = Reranker("auc", solver="search", time_limit=5, n_candidates=8)
@@ -98,17 +99,17 @@ def test_reranking_is_kept_where_held_out_lists_speak_for_it():
     est = RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y, qid)
     assert not est.first_stage_kept_ and est.best_estimator_.reranks_
     fresh_X, fresh_y, fresh_qid = outliers(seed=1)
-    alone = evaluate("auc", fresh_y, est.best_estimator_.state_.first_stage.scores(fresh_X), fresh_qid)
+    alone = evaluate("auc", fresh_y, est.best_estimator_.first_stage_scores(fresh_X), fresh_qid)
     assert est.score(fresh_X, fresh_y, fresh_qid) > alone
 
 
 def test_noise_keeps_the_first_stage_and_the_safeguard_can_be_waived(tmp_path):
     X, y = noise()
-    est = RerankerCV(FAST, grid=SMALL, safeguard=100.0).fit(X, y)
+    est = RerankerCV(FAST, grid=SMALL, rule="strict", safeguard=100.0).fit(X, y)
     assert est.first_stage_kept_ and est.result_.status == "first_stage_kept"
     assert "Held-out" in est.result_.message
     np.testing.assert_array_equal(
-        est.rank(X), np.argsort(np.argsort(-est.best_estimator_.state_.first_stage.scores(X))) + 1
+        est.rank(X), np.argsort(np.argsort(-est.best_estimator_.first_stage_scores(X))) + 1
     )
     assert est.score(X, y) == pytest.approx(est.result_.statistic)
     est.save(tmp_path / "model.json")
@@ -129,25 +130,25 @@ def test_one_fold_that_leads_decides_only_without_a_safeguard():
     cut = (np.flatnonzero(qid < 8), np.flatnonzero(qid >= 8))
     learned = clone(FAST).fit(X[cut[0]], y[cut[0]], qid=qid[cut[0]])
     reranked = learned.score(X[cut[1]], y[cut[1]], qid[cut[1]])
-    alone = evaluate("auc", y[cut[1]], learned.state_.first_stage.scores(X[cut[1]]), qid[cut[1]])
+    alone = evaluate("auc", y[cut[1]], learned.first_stage_scores(X[cut[1]]), qid[cut[1]])
     assert reranked > alone + 0.1
     for safeguard, kept in ((1.0, True), (0.0, False)):
-        est = RerankerCV(FAST, grid={}, cv=[cut], safeguard=safeguard).fit(X, y, qid)
+        est = RerankerCV(FAST, grid={}, cv=[cut], rule="strict", safeguard=safeguard).fit(X, y, qid)
         assert est.first_stage_kept_ is kept and est.best_estimator_.reranks_ is not kept
         assert est.best_score_ == pytest.approx(alone if kept else reranked, abs=1e-12)
 
 
 def test_interrupted_it_chooses_by_the_folds_that_are_complete(monkeypatch):
     X, y = noise()
-    real, fits = Reranker.fit, []
+    real, fits = held_out.fit, []
 
-    def fit(self, *args, **options):
+    def fit(*args, **options):
         fits.append(1)
         if len(fits) == 4:  # two fits a fold: the second fold is under way
             raise KeyboardInterrupt
-        return real(self, *args, **options)
+        return real(*args, **options)
 
-    monkeypatch.setattr(Reranker, "fit", fit)
+    monkeypatch.setattr(held_out, "fit", fit)
     est = RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y)
     assert est.cv_results_["first_stage"].shape == (1,)
 

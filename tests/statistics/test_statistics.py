@@ -24,6 +24,7 @@ from rerank.statistics import (
     MRR,
     NDCG,
     Custom,
+    InLists,
     PartialAUC,
     PNorm,
     Precision,
@@ -269,7 +270,9 @@ def test_every_statistic_is_registered_tested_and_on_the_page():
     while todo:
         todo += todo.pop().__subclasses__()
         found |= {kind for kind in todo if kind.__module__.startswith("rerank.")}
-    assert found - {Custom, Thinned} == set(STATISTICS) == {type(statistic) for statistic, _ in NAMED}
+    assert (
+        found - {Custom, InLists, Thinned} == set(STATISTICS) == {type(statistic) for statistic, _ in NAMED}
+    )
     names = [name for kind in STATISTICS for name in (kind.stem, *kind.aliases)]
     assert len(set(names)) == len(names)
     page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")

@@ -15,15 +15,15 @@ from rerank.errors import CertificateError
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, weighted_gains
-from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.affine import thawed
+from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
-from rerank.reranker.files.document import statistic_of
+from rerank.reranker.files.document import quoted_statistic_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, same_scaling
 from rerank.reranker.files.report import Checks
 from rerank.reranker.files.result_json import UNFITTED, certificate_entries, gathered
-from rerank.reranker.fit import fitted_scores
+from rerank.reranker.training import fitted_scores, theorem_of
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -34,18 +34,13 @@ class DataChecks:
     """The checks of one model that need its table."""
 
     def __init__(
-        self,
-        checks: Checks,
-        doc: ModelDocument,
-        table: Table,
-        found: Refit,
-        proof: Proof | None,
+        self, checks: Checks, doc: ModelDocument, table: Table, found: Refit, proof: Proof | None,
         without_digest: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.checks, self.doc, self.table, self.found, self.proof = checks, doc, table, found, proof
         self.without_digest = without_digest
         self.result = found.state.result
-        self.statistic = statistic_of(doc)
+        self.statistic, self.quoted = statistic_of(doc), quoted_statistic_of(doc)
 
     def run(self) -> None:
         """All checks; after a check that shows another problem, those that depend on the problem are left out."""
@@ -76,8 +71,11 @@ class DataChecks:
         named = doc.feature_names == tuple(self.table.feature_names)
         checks.compare("names of the columns", len(doc.feature_names), "the same" if named else "others", named,
                        "feature_names")  # fmt: skip
-        used, wanted = doc.features.tolist(), self.found.training.features.tolist()
-        checks.compare("columns used", used, wanted, used == wanted, "features")
+        chosen = data.rows.columns.chosen
+        used, wanted = doc.features.tolist(), chosen[self.found.training.features].tolist()
+        checks.compare("columns used", used, wanted, used == wanted, "features", "reranked")
+        left, none = self.result.left_out, data.rows.columns.left_out
+        checks.compare("columns left out", left, none, left == none, "result.left_out")
         weighted, found = doc.settings.get("weighted_lists"), data.list_weight is not None
         checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
         labels, pair = self.found.state.labels, ("settings.label_negative", "settings.label_positive")
@@ -99,18 +97,37 @@ class DataChecks:
             checks.compare(
                 f"{name[2:].replace('_', ' ')} in the table", number, found, number == found, f"result.{name}"
             )
-        theorem = _theorem(training.problem)
+        self._out_of_fold()
+        theorem = theorem_of(training.problem)
         checks.compare("theorem", result.theorem, theorem, result.theorem == theorem, "result.theorem")
+
+    def _out_of_fold(self) -> None:
+        """How many parts the training rows were cut into for the first stage's scores."""
+        settings, stated, checks = self.found.state.settings, self.result.folds, self.checks
+        wanted = 0 if self.doc.prior_scores is None else folds_of(self.found.data, settings)
+        checks.compare("folds of the first stage", stated, wanted, stated == wanted, "result.folds")
+        if wanted:
+            checks.given(
+                "out-of-fold scores are taken as given; what follows from them was recomputed", "prior_scores"
+            )
+        else:
+            checks.determined("prior_scores")
+        checks.given("how many folds were asked for", "settings.cross_fit")
 
     def _problem(self, problem: Problem | None) -> None:
         """The digest of the problem, and the options that it determines."""
         doc, checks = self.doc, self.checks
         named = self.result.status != "nothing_to_find"
-        statistic = ("statistic", "coefficients", "settings.thinning") if named else ()
-        checks.given(
-            "nothing can be found, whatever the statistic", "statistic", "coefficients", "settings.thinning"
-        )
+        fitted = ("statistic", "coefficients", "settings.thinning", "settings.window", "settings.list_length")
+        statistic = fitted if named else ()
+        checks.given("nothing can be found, whatever the statistic", *fitted)
         options = ("epsilon", "C", "signs", *statistic)
+        margin, radius = (doc.settings.get(name) for name in ("margin", "radius"))
+        same = margin is None or margin == doc.epsilon
+        checks.compare("margin", margin, doc.epsilon if margin is not None else None, same, "settings.margin")
+        if radius is None or (problem is not None and problem.anchored):
+            options = (*options, "settings.radius")  # the limits of the weights are part of the digest
+        checks.given("the first stage's scores are equal, so that nothing depends on it", "settings.radius")
         if problem is None:
             checks.compare(
                 "digest of the data",
@@ -153,11 +170,15 @@ class DataChecks:
     def _first_stage(self) -> float | None:
         """The first stage's statistic, from its stored numbers or the estimator given."""
         checks, stage = self.checks, self.found.state.first_stage
-        names = ("first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage")
+        names = (
+            "first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage",
+            "settings.prior_centre", "settings.prior_scale",
+        )  # fmt: skip
         scores = self.found.scores
         before = None if scores is None else self.found.data.evaluate(self.statistic, scores)
+        quoted = None if scores is None else self.found.data.evaluate(self.quoted, scores)
         self._close(
-            "first stage's statistic", self.result.first_stage_statistic, before, "result.first_stage_statistic",
+            "first stage's statistic", self.result.first_stage_statistic, quoted, "result.first_stage_statistic",
             *(names if stage is None else ()),
         )  # fmt: skip
         if stage is None:
@@ -173,8 +194,11 @@ class DataChecks:
     def _unfitted(self, before: float | None) -> None:
         """Checks of a fit without weights: no order of the shortlist has a larger statistic than the first stage's."""
         data, training, result, checks = self.found.data, self.found.training, self.result, self.checks
-        found = before if before is not None else data.evaluate(self.statistic, np.zeros(data.y.size))
-        self._close("statistic", result.statistic, found, "result.statistic", "result.value", "result.bound")
+        equal = np.zeros(data.y.size)
+        found = before if before is not None else data.evaluate(self.statistic, equal)
+        quoted = data.evaluate(self.quoted, equal if self.found.scores is None else self.found.scores)
+        self._close("statistic", result.statistic, quoted, "result.statistic")
+        self._close("value and bound", result.value, found, "result.value", "result.bound")
         ideal = is_closed(data.evaluate(self.statistic, data.gains) - found, found)
         if not training.nothing and training.problem is not None and before is not None:
             # The shortlist may be ideal where the whole list is not.
@@ -203,14 +227,12 @@ class DataChecks:
             "certificate, every entry", gathered(doc.result, "certificate"), certificate_entries(certificate),
             "result.certificate", "weights",
         )  # fmt: skip
-        after = self.found.data.evaluate(
-            self.statistic,
-            fitted_scores(self.found.data, self.found.training, self.found.scores, doc.weights),
-        )
+        scores = fitted_scores(self.found.data, self.found.training, self.found.scores, doc.weights)
+        after = self.found.data.evaluate(self.statistic, scores)
         kept = result.status == "first_stage_kept"
-        self._close(
-            "statistic of the ranking", result.statistic, before if kept else after, "result.statistic"
-        )
+        told = self.found.scores if kept and self.found.scores is not None else scores
+        quoted = self.found.data.evaluate(self.quoted, told)
+        self._close("statistic of the ranking", result.statistic, quoted, "result.statistic")
         if before is not None and result.solver not in ("none", "file"):
             holds = kept == (before >= after) or close(before, after)
             checks.compare(
@@ -223,13 +245,3 @@ class DataChecks:
             checks.compare("first stage kept", "yes" if kept else "no", "no", not kept)
         checks.determined("result.status")  # by value, bound and what is kept
         check_bound(checks, result, problem, certificate.value, self.proof)
-
-
-def _theorem(problem: Problem | None) -> str:
-    """Whether the theorem applies to the problem's lists; rows outside all lists are compared with no row."""
-    if problem is None:
-        return ""
-    lists = np.zeros(problem.X.shape[0], dtype=np.intp)
-    for number, item in enumerate(problem.lists):
-        lists[item.rows] = number + 1
-    return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
+from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.result_json import gathered, result_from_flat, result_to_flat
 from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.result import Result
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
-from rerank.statistics import Custom, RankStatistic, Thinned, parse
+from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
 # Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
@@ -26,6 +28,7 @@ COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive
 KEPT: dict[str, Any] = {
     "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "node_limit": None,
     "thinning": None, "n_jobs": None, "verbose": 0,
+    "radius": None, "margin": None, "window": None, "list_length": None, "cross_fit": "auto",
 }  # fmt: skip
 
 
@@ -48,6 +51,11 @@ class ReadState(FittedState):
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
     stage, options = state.first_stage, state.options
+    if state.columns.transformer is not None:
+        raise NotSupportedError(
+            "A model whose columns are made by a transformer cannot be written to a file; transform the table "
+            "first, and fit on what comes out."
+        )
     opaque = stage is not None and stage.coef is None
     statistic = parse(options["stat"])
     custom = isinstance(statistic, Custom)
@@ -55,7 +63,8 @@ def document(state: FittedState) -> ModelDocument:
         raise NotSupportedError(
             "A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead."
         )
-    signs = state.settings.signs[state.features].astype(np.intp)
+    chosen = state.columns.chosen
+    signs = state.settings.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
     result = result_to_flat(state.result)
     if isinstance(state, ReadState) and state.result.certificate is None:
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
@@ -64,6 +73,7 @@ def document(state: FittedState) -> ModelDocument:
         coefficients=np.array(statistic.a) if custom else None,  # type: ignore[attr-defined]
         feature_names=state.feature_names,
         features=state.features,
+        reranked=None if chosen.size == len(state.feature_names) else chosen,
         low=state.low,
         high=state.high,
         weights=state.weights if state.weights.size == state.low.size else np.zeros(state.low.size),
@@ -75,6 +85,7 @@ def document(state: FittedState) -> ModelDocument:
         first_stage=None if stage is None or opaque else stage.name,
         first_stage_coef=None if stage is None or opaque else stage.coef,
         first_stage_intercept=None if stage is None or opaque else stage.intercept,
+        prior_scores=state.prior_scores,
         threshold=state.threshold if math.isfinite(state.threshold) else None,
         n_candidates=state.n_candidates,
         result=result,
@@ -83,9 +94,14 @@ def document(state: FittedState) -> ModelDocument:
             "positive": _positive(options["positive"], signs),
             "reranks": bool(state.reranks),
             "opaque_first_stage": stage.name if opaque and stage is not None else None,
+            **(
+                {"prior_centre": stage.centre, "prior_scale": stage.scale}
+                if opaque and stage is not None
+                else {}
+            ),
             "weighted_lists": state.weighted_lists,
             **_two_labels(state),
-            "named_features": state.frame,
+            "named_features": state.columns.frame,
             **state.columns_read,
         },
         versions=versions(),
@@ -144,18 +160,36 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> FittedState:
     return state_of(model_file.read(path), first_stage, str(path))
 
 
+def quoted_statistic_of(doc: ModelDocument) -> RankStatistic:
+    """The user's own statistic."""
+    return parse(doc.statistic) if doc.coefficients is None else Custom(tuple(doc.coefficients.tolist()))
+
+
 def statistic_of(doc: ModelDocument) -> RankStatistic:
-    """The fitted statistic, thinning included."""
-    statistic = parse(doc.statistic) if doc.coefficients is None else Custom(tuple(doc.coefficients.tolist()))
-    rho = doc.settings.get("thinning")
-    return statistic if rho is None else Thinned(statistic, rho)
+    """The fitted statistic: window, list length and thinning included."""
+    options = (doc.settings.get(name) for name in ("window", "list_length", "thinning"))
+    return fitted_statistic(quoted_statistic_of(doc), *options)
+
+
+def columns_of(doc: ModelDocument) -> Columns:
+    """The columns of a document's table, all of them numbers."""
+    return replace(
+        all_columns(doc.feature_names, doc.reranked), frame=doc.settings.get("named_features", True)
+    )
+
+
+def result_of(doc: ModelDocument) -> Result:
+    """The result of a document."""
+    names = quoted_statistic_of(doc).name, statistic_of(doc).name
+    return result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
 
 
 def signs_of(doc: ModelDocument) -> np.ndarray:
-    """Sign of each input column; 0 (free) if the document holds none."""
-    signs = np.zeros(len(doc.feature_names), np.int8)
+    """Sign of each column that can be reranked; 0 (free) if the document holds none."""
+    chosen = columns_of(doc).chosen
+    signs = np.zeros(chosen.size, np.int8)
     if doc.signs is not None:
-        signs[doc.features] = doc.signs
+        signs[np.searchsorted(chosen, doc.features)] = doc.signs
     return signs
 
 
@@ -175,20 +209,24 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         "positive": signs_of(doc).tolist() if positive == "signs" else positive,
         **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
     }  # fmt: skip
+    columns = columns_of(doc)
     stage = None
     if doc.first_stage_coef is not None:
         intercept = float(doc.first_stage_intercept or 0.0)
         stage = FirstStage(str(doc.first_stage), None, doc.first_stage_coef, intercept)
     elif opaque is not None:
-        stage = FirstStage(str(opaque), first_stage, None)
+        centre, scale = (
+            float(doc.settings.get(f"prior_{name}", usual)) for name, usual in (("centre", 0), ("scale", 1))
+        )
+        stage = FirstStage(str(opaque), first_stage, None, centre=centre, scale=scale)
     return ReadState(
         options=options,
-        settings=check(options, len(doc.feature_names)),
-        feature_names=doc.feature_names, frame=doc.settings.get("named_features", True), named=True, first_stage=stage,
+        settings=check(options, columns.chosen.size),
+        columns=columns, named=True, first_stage=stage, prior_scores=doc.prior_scores,
         threshold=-math.inf if doc.threshold is None else doc.threshold,
         reranks=bool(doc.settings.get("reranks", True)) or stage is None,
         features=doc.features, low=doc.low, high=doc.high, weights=doc.weights,
-        result=result_from_flat(doc.result, doc.weights, statistic_of(doc).name, doc.gain, doc.epsilon, doc.C),
+        result=result_of(doc),
         labels=TwoLabels(doc.settings["label_negative"], doc.settings["label_positive"])
         if {"label_negative", "label_positive"} <= set(doc.settings)
         else None,

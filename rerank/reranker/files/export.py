@@ -141,7 +141,9 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     sides = (
         (doc.data_sha256, digest(problem)), (doc.epsilon.hex(), problem.epsilon.hex()), (doc.C.hex(), problem.C.hex()),
         (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
-        (None if doc.signs is None else doc.signs.tolist(), problem.signs.tolist()),
+        # Anchored problems hold signs as limits, which are part of the digest.
+        (None if doc.signs is None or problem.anchored else doc.signs.tolist(),
+         None if doc.signs is None or problem.anchored else problem.signs.tolist()),
     )  # fmt: skip
     if any(stated != found for stated, found in sides):
         raise InputError(
@@ -183,7 +185,7 @@ def _solved_by_file(
     )  # fmt: skip
     status = status_of(result)
     message = message_of(
-        status, old.statistic_name, result.gap, source,
+        status, old.fitted_name, result.gap, source,
         bound_solver=result.bound_solver,
     )  # fmt: skip
     # "auto" stays what was asked for where it stands for this program.

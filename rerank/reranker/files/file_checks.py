@@ -52,12 +52,13 @@ def _unfitted(checks: Checks, doc: ModelDocument, result: Result, entries: dict[
     checks.compare(
         "no certificate, as no weights were fitted", len(entries), 0, not entries, "result.certificate"
     )
-    checks.compare(
-        "weights", f"{np.count_nonzero(doc.weights)} are not 0", "0", not doc.weights.any(), "weights"
-    )
-    for name in ("value", "bound"):
-        number = getattr(result, name)
-        checks.compare(f"{name} is the statistic", number, result.statistic, number == result.statistic)
+    used = int(np.count_nonzero(doc.weights[doc.weights.size - doc.features.size :]))
+    checks.compare("weights", f"{used} are not 0", "0", used == 0, "weights")
+    checks.compare("bound is the value", result.bound, result.value, result.bound == result.value)
+    if result.statistic_name == result.fitted_name:
+        checks.compare(
+            "value is the statistic", result.value, result.statistic, result.value == result.statistic
+        )
     checks.compare("bound by", result.bound_source, "ideal", result.bound_source == "ideal")
     reranks = doc.settings.get("reranks")
     wanted = doc.first_stage is None and doc.settings.get("opaque_first_stage") is None
@@ -66,10 +67,15 @@ def _unfitted(checks: Checks, doc: ModelDocument, result: Result, entries: dict[
 
 def _fitted(checks: Checks, doc: ModelDocument, result: Result) -> None:
     """Weights, and the order of value, bound and start; whether the first stage is kept."""
-    largest = float(np.max(np.abs(doc.weights), initial=0.0))
-    signs = np.zeros(doc.weights.size) if doc.signs is None else doc.signs
-    allowed = largest in (0.0, 1.0) and not np.any(doc.weights * signs < 0)
-    used = int(np.count_nonzero(doc.weights))
+    own = doc.weights[doc.weights.size - doc.features.size :]
+    largest = float(np.max(np.abs(own), initial=0.0))
+    signs = np.zeros(own.size) if doc.signs is None else doc.signs
+    if own.size < doc.weights.size:
+        # Signs are those of the total weights, which the problem's limits hold.
+        allowed = largest <= float(doc.settings["radius"])
+    else:
+        allowed = largest in (0.0, 1.0) and not np.any(own * signs < 0)
+    used = int(np.count_nonzero(own))
     allowed = allowed and (doc.max_features is None or used <= doc.max_features)
     checks.compare("weights allowed", f"{used} weights up to {largest:.12g}", "by signs and limit", allowed)
     if result.start_value is not None:

@@ -22,7 +22,10 @@ from rerank.io.bounded import parsed_json, read_bytes
 from rerank.reranker.files.model_fields import KINDS, decode, encode, refuse
 
 FORMAT = "exact-rerank model"
-SCHEMA = 1
+SCHEMA = 2
+SINCE_2 = ("prior_scores", "reranked")
+"""Fields that files of schema 1 do not hold."""
+
 MAX_BYTES = 64 * 2**20
 
 Floats = NDArray[np.float64]
@@ -48,10 +51,15 @@ class ModelDocument:
         All input columns, in order.
     features : intp (p,)
         The columns used, ascending; constant ones are dropped.
+    reranked : intp or None
+        The columns that could have been used, ascending; None for all.
+    prior_scores : float64 (n,) or None
+        Out-of-fold first-stage scores of the training rows.
     low, high : float64 (p,)
         Minimum and maximum of each used column on the training shortlist; ``low < high``.
     weights : float64 (p,)
-        In the scaled space, each in [-1, 1].
+        In the scaled space, each in [-1, 1]. In anchored problems ``low``, ``high`` and ``weights`` have one entry
+        more, the first: that of the first stage's score, whose weight is 1.
     epsilon, C : float
         Margin in the scaled space; penalty for each non-zero weight, in the statistic's unit.
     max_features : int or None
@@ -90,6 +98,8 @@ class ModelDocument:
     first_stage: str | None = None
     first_stage_coef: Floats | None = None
     first_stage_intercept: float | None = None
+    prior_scores: Floats | None = None
+    reranked: NDArray[np.intp] | None = None
     threshold: float | None = None
     n_candidates: int | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -113,9 +123,12 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
     """Build the document from JSON values; a malformation is an `InputError` naming `where` and the field."""
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise refuse(where, f'"format" is not {FORMAT!r}', "pass a file written by save")
-    if body.get("schema") != SCHEMA or isinstance(body["schema"], bool):
-        found = f"schema {str(body.get('schema'))[:40]} is not {SCHEMA}"
+    if body.get("schema") not in (1, SCHEMA) or isinstance(body["schema"], bool):
+        found = f"schema {str(body.get('schema'))[:40]} is not 1 or {SCHEMA}"
         raise refuse(where, found, "use the version of exact-rerank that wrote it")
+    given = body
+    if body["schema"] == 1:
+        body = dict.fromkeys(SINCE_2) | body
     known = {each.name for each in fields(ModelDocument)}
     for name in body.keys() - known - {"format", "schema", "digest"}:
         raise refuse(where, f"there is no field {name[:40]!r}", "remove it")
@@ -124,7 +137,7 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
             raise refuse(where, f"the field {name!r} is missing", "write the file again with save")
     document = ModelDocument(**{name: decode(name, body[name], where) for name in sorted(known)})
     _check(document, where)
-    if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
+    if body["digest"] != _digest({name: value for name, value in given.items() if name != "digest"}):
         raise refuse(where, "the digest does not match the content", "take an undamaged copy or fit again")
     return document
 
@@ -153,7 +166,9 @@ def read(path: str | os.PathLike[str]) -> ModelDocument:
 def _check(document: ModelDocument, where: str) -> None:
     """The relations between fields."""
     d, p = len(document.feature_names), len(document.features)
-    lengths = {"low": p, "high": p, "weights": p, "signs": p, "first_stage_coef": d}
+    anchored = document.settings.get("radius") is not None and len(document.low) == p + 1
+    scaled = p + anchored
+    lengths = {"low": scaled, "high": scaled, "weights": scaled, "signs": p, "first_stage_coef": d}
     for name, length in lengths.items():
         values = getattr(document, name)
         if values is not None and len(values) != length:
@@ -165,8 +180,13 @@ def _check(document: ModelDocument, where: str) -> None:
         "'feature_names' are distinct": len(set(document.feature_names)) == d,
         "'features' are ascending columns": bool(np.all(np.diff(document.features) > 0))
         and (p == 0 or (document.features[0] >= 0 and document.features[-1] < d)),
+        "'reranked' are ascending columns, those used among them": _chosen(document),
         "'low' is below 'high'": bool(np.all(document.low < document.high)),
-        "'weights' lie in [-1, 1]": bool(np.all(np.abs(document.weights) <= 1)),
+        "'weights' lie in [-1, 1], or correct a score of weight 1": bool(
+            np.all(np.abs(document.weights) <= 1)
+        )
+        if not anchored
+        else document.weights[0] == 1,
         "'signs' are -1, 0 or 1": document.signs is None or bool(np.all(np.abs(document.signs) <= 1)),
         "'epsilon' is positive and 'C' not negative": document.epsilon > 0 and document.C >= 0,
         "'gain' is exponential or linear": document.gain in ("exponential", "linear"),
@@ -177,6 +197,14 @@ def _check(document: ModelDocument, where: str) -> None:
     for rule, holds in rules.items():
         if not holds:
             raise refuse(where, f"a rule is broken: {rule}", "write it again")
+
+
+def _chosen(document: ModelDocument) -> bool:
+    chosen = document.reranked
+    if chosen is None:
+        return True
+    inside = chosen.size > 0 and chosen[0] >= 0 and chosen[-1] < len(document.feature_names)
+    return bool(inside and np.all(np.diff(chosen) > 0) and np.isin(document.features, chosen).all())
 
 
 def _digest(body: Mapping[str, Any]) -> str:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.reranker.data import Data, Weights, checked
-from rerank.reranker.files.document import signs_of, state_of, statistic_of
+from rerank.reranker.files.document import columns_of, signs_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.fit import anchor_of
 from rerank.reranker.state import FittedState
 from rerank.reranker.training import Training, prepare
 
@@ -68,13 +69,20 @@ def refit(
     # A table holds grades: two labels that were words are 0 and 1 there, two numbers are what they were.
     labels = state.labels
     positive = None if labels is None or isinstance(labels.positive, str) else labels.positive
+    rows = state.columns.rows(table.X)
     data, _ = checked(
-        table.X, table.y, table.qid, table.sample_weight, query_weight, state.settings.gain, doc.feature_names,
+        rows, table.y, table.qid, table.sample_weight, query_weight, state.settings.gain,
         pos_label=positive, ideal_gains=table.ideal_gains,
     )  # fmt: skip
-    scores = None if state.first_stage is None else state.first_stage.scores(table.X)
+    scores = doc.prior_scores if doc.prior_scores is not None else state.first(rows)
+    if scores is not None and scores.size != rows.n:
+        raise InputError(
+            f"{where} holds out-of-fold scores of {scores.size} rows, and the table has {rows.n}; give the "
+            "table of the fit."
+        )
     training = prepare(
         data, statistic_of(doc), scores, None if scores is None else doc.n_candidates,
+        anchor_of(data, state.settings, state.first_stage),
         epsilon=doc.epsilon, C=doc.C, max_features=doc.max_features, signs=signs_of(doc),
     )  # fmt: skip
     return Refit(state, data, training, scores)
@@ -102,7 +110,7 @@ def same_scaling(doc: ModelDocument, training: Training) -> bool:
     if problem is None:
         return doc.low.size == 0
     return (
-        np.array_equal(doc.features, training.features)
+        np.array_equal(doc.features, columns_of(doc).chosen[training.features])
         and np.array_equal(doc.low, problem.low)
         and np.array_equal(doc.high, problem.high)
     )

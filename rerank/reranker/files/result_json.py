@@ -22,7 +22,7 @@ UNFITTED = ("already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
 
 # Kept elsewhere in the file, or computed from the rest.
-_ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "gain", "epsilon", "C"}
+_ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "fitted_name", "gain", "epsilon", "C"}
 # The part of an annotation before "| None", and what a value of it is.
 _KINDS: dict[str, tuple[type, str]] = {
     "float": (float, "a finite number"),
@@ -45,7 +45,7 @@ def result_to_flat(result: Result) -> dict[str, Any]:
 
 def own_message(result: Result) -> str:
     """The message that follows from status, bound and gap."""
-    name = result.statistic_name
+    name = result.fitted_name
     if result.status in UNFITTED:
         return message_of(result.status, name, needed=result.shortlist.least_candidates)
     message = message_of(
@@ -107,12 +107,12 @@ def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:
 def result_from_flat(
     flat: Mapping[str, Any],
     weights: NDArray[np.float64],
-    statistic_name: str,
+    names: tuple[str, str],
     gain: str,
     epsilon: float,
     C: float,
 ) -> Result:
-    """The result of a model file.
+    """The result of a model file; ``names`` are those of the quoted and of the fitted statistic.
 
     Raises
     ------
@@ -121,6 +121,7 @@ def result_from_flat(
     """
     short, size = gathered(flat, "shortlist"), gathered(flat, "model_size")
     constant, notes = tuple(_row(short, "constant_features")), tuple(_row(flat, "notes"))
+    left_out = tuple(_row(flat, "left_out"))
     short = {key: value for key, value in short.items() if "." not in key}
     plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
     seconds = gathered(flat, "seconds")
@@ -130,7 +131,7 @@ def result_from_flat(
         ("str", constant),
         ("float", seconds.values()),
         ("int", size.values()),
-        ("str", notes),
+        ("str", (*notes, *left_out)),
     ):
         for value in values:
             _check_kind(kind, "shortlist, seconds, model_size or notes", value)
@@ -138,7 +139,8 @@ def result_from_flat(
         result = Result(
             **plain,
             weights=weights,
-            statistic_name=statistic_name,
+            statistic_name=names[0],
+            fitted_name=names[1],
             gain=gain,
             epsilon=epsilon,
             C=C,
@@ -147,6 +149,7 @@ def result_from_flat(
             seconds=seconds,
             model_size=size or None,
             notes=notes,
+            left_out=left_out,
         )
     except (TypeError, ValueError) as error:
         raise _unusable(str(error)[:100]) from None

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from rerank.errors import InputError
 from rerank.reranker.data import Weights
 from rerank.reranker.files.data_checks import DataChecks
-from rerank.reranker.files.document import statistic_of
+from rerank.reranker.files.document import result_of
 from rerank.reranker.files.file_checks import check_file
 from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import refit
 from rerank.reranker.files.report import Check, Checks, Report, Unchecked
-from rerank.reranker.files.result_json import result_from_flat
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -75,7 +74,7 @@ def _report(
     checks = Checks(doc)
     opaque = doc.settings.get("opaque_first_stage")
     stand_in = object() if first_stage is None and opaque is not None else first_stage
-    result = result_from_flat(doc.result, doc.weights, statistic_of(doc).name, doc.gain, doc.epsilon, doc.C)
+    result = result_of(doc)
     check_file(checks, doc, result, stand_in, where)
     missing = ""
     if table is None:

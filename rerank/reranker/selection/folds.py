@@ -21,10 +21,11 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Training rows and test rows."""
+    """Training rows and test rows; which repeat they belong to, -1 for those of a splitter."""
 
     train: Indices
     test: Indices
+    repeat: int = -1
 
 
 def splits_of(
@@ -101,12 +102,12 @@ def _dealt(
             f"random_state is {random_state!r} ({error}); give None, a number of at least 0 or a RandomState."
         ) from None
     made: list[Split] = []
-    for _ in range(n_repeats):
+    for repeat in range(n_repeats):
         order = np.lexsort((rng.permutation(telling.size), ~telling))
         fold = np.empty(telling.size, dtype=np.intp)
         fold[order] = np.arange(telling.size) % folds
         held = fold[groups]
-        made += [Split(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(folds)]
+        made += [Split(np.flatnonzero(held != k), np.flatnonzero(held == k), repeat) for k in range(folds)]
     return made
 
 

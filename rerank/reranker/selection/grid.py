@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
+from rerank.reranker.selection.judge import Judged
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
-Floats = NDArray[np.float64]
+RADII = (0.01, 0.03, 0.1, 0.3)
+"""Radii that are tried by default, in deviations of the first stage's score; 0 is the first stage itself."""
 
-GRID: Mapping[str, list[Any]] = {"epsilon": ["auto", 0.05, 0.15], "thinning": [None, 0.8]}
+MARGIN, WINDOW = 0.1, 2.0
+"""Margin and window that go with them: what was fitted where held-out rows gained most."""
+
+RULES = ("mean", "strict")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +33,15 @@ class Choice:
     Attributes
     ----------
     best : int
-        The option with the largest mean; of equal means the first.
+        The option that is chosen, or that came closest.
     first_stage_kept : bool
     score : float
         Mean held-out statistic of what is kept.
-    means, leads, errors : float64 arrays (options,)
-        Mean statistic, mean lead over the first stage, and standard error of the leads; ``inf`` for a single fold.
     """
 
     best: int
     first_stage_kept: bool
     score: float
-    means: Floats
-    leads: Floats
-    errors: Floats
 
 
 def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
@@ -70,14 +69,15 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
 
 
 def _default(base: Reranker) -> dict[str, list[Any]]:
-    """The part of ``GRID`` that makes a difference for this reranker."""
-    grid = dict(GRID)
-    if parse(base.stat).counts_pairs:
-        # The expected AUC of a thinned list is that of the list itself, so thinning makes no difference.
-        del grid["thinning"]
-    if base.formulation == "resolved_rank" and base.solver != "search":
-        # That program forbids differences between 0 and the margin, so a large margin excludes too many weights.
-        del grid["epsilon"]
+    """Radii around the first stage, a margin, and a window where the statistic has a depth."""
+    grid: dict[str, list[Any]] = {"radius": list(RADII)}
+    if base.formulation == "resolved_rank":
+        # That program cannot correct a given score. It also forbids differences between 0 and the margin.
+        return {} if parse(base.stat).counts_pairs else {"thinning": [None, 0.8]}
+    if base.margin is None and base.epsilon == "auto":
+        grid["margin"] = [MARGIN]
+    if base.window is None and base.thinning is None and parse(base.stat).depth is not None:
+        grid["window"] = [WINDOW]
     return grid
 
 
@@ -94,30 +94,38 @@ def check_safeguard(safeguard: Any) -> float:
     return float(safeguard)
 
 
-def choose(scores: Floats, alone: Floats, safeguard: float) -> Choice:
-    """The best option, or the first stage if the lead of the best option over it is not clear.
+def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) -> Choice:
+    """The option to keep, or the first stage.
+
+    The mean lead over the first stage decides, smaller radius first: a larger radius is looked at only if the one
+    before it leads, and taken only if it leads by more. The strict rule asks the same of the mean lead less
+    ``safeguard`` standard errors.
 
     Parameters
     ----------
-    scores : float64 array (folds, options)
-    alone : float64 array (folds,)
-        Of the first stage; NaN if there is none, which is then never kept.
+    judged : Judged
+    radii : sequence of float
+        Of each option; ``inf`` for free weights.
+    rule : {"mean", "strict"}
     safeguard : float
-        Number of standard errors that a mean lead has to exceed; ``inf`` and ``-inf`` decide for all leads.
+        Number of standard errors; ``inf`` and ``-inf`` decide for the first stage and for reranking.
     """
-    folds = alone.size
-    means = scores.mean(axis=0)
-    leads = scores - alone[:, None]
-    errors = leads.std(axis=0, ddof=1) / math.sqrt(folds) if folds > 1 else np.full(means.size, math.inf)
-    best = int(np.argmax(means))
-    lead = float(leads[:, best].mean())
-    if math.isinf(safeguard):
-        kept = safeguard > 0 and not math.isnan(lead)
-    else:
-        # With a single fold the error is inf, and 0 * inf is NaN.
-        kept = lead <= (safeguard * float(errors[best]) if safeguard else 0.0)
-    score = float(alone.mean() if kept else means[best])
-    return Choice(best, kept, score, means, leads.mean(axis=0), errors)
+    scores, alone = judged.scores.mean(axis=1), float(judged.alone.mean())
+    if math.isnan(alone) or safeguard == -math.inf:
+        best = int(np.argmax(judged.means))
+        return Choice(best, False, float(scores[best]))
+    leads = judged.leads.mean(axis=1)
+    clear = leads if rule == "mean" else leads - safeguard * judged.errors if safeguard else leads
+    best, lead = -1, 0.0
+    for radius in sorted(set(radii)):
+        own = [number for number, other in enumerate(radii) if other == radius]
+        first = max(own, key=lambda number: clear[number])
+        if not clear[first] > lead:
+            break
+        best, lead = first, float(clear[first])
+    if best < 0 or safeguard == math.inf:
+        return Choice(int(np.argmax(leads)), True, alone)
+    return Choice(best, False, float(scores[best]))
 
 
 def first_stage_kept(state: FittedState) -> FittedState:
@@ -126,7 +134,7 @@ def first_stage_kept(state: FittedState) -> FittedState:
     if not state.reranks or alone is None:
         return state
     message = (
-        "Held-out rows do not speak clearly for reranking, so the first stage is kept. Of the reranking in training: "
+        "Held-out rows do not speak for reranking, so the first stage is kept. Of the reranking in training: "
         + result.message
     )
     kept = replace(result, status="first_stage_kept", statistic=alone, message=message)

@@ -1,29 +1,48 @@
-"""Statistics of held-out rows, for rerankers fitted on the other rows and for their first stage alone."""
+"""Held-out rows ranked by candidates that learned from the other rows, and by the first stage alone."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from rerank.errors import InputError
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Data, checked
+from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.first_stage import fit_first_stage
+from rerank.reranker.fit import fit
 from rerank.reranker.selection.folds import Indices, Split
-from rerank.reranker.settings import check
+from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
+from rerank.reranker.settings import Settings, check
+from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What one candidate and its first stage make of the rows held out in one fold.
+
+    Attributes
+    ----------
+    own, alone : float64 arrays (rows,)
+        Scores that order these rows, or each of their lists; ``alone`` is NaN without a first stage.
+    joint, joint_alone : float64 arrays (rows,)
+        Scores that can be compared with those of other folds: in the unit of the first stage's score where the
+        candidate corrects it, else places as shares of the rows.
+    """
+
+    own: Floats
+    alone: Floats
+    joint: Floats
+    joint_alone: Floats
 
 
 def held_out(
@@ -33,9 +52,10 @@ def held_out(
     data: Data,
     sample_weight: Floats | None,
     clock: Clock,
+    n_jobs: int | None = None,
     verbose: int = 0,
-) -> tuple[Floats, Floats]:
-    """Statistic of the held-out rows, in the unit of :meth:`Reranker.score` with the same weights.
+) -> list[list[Ranked]]:
+    """For each fold what each candidate makes of the held-out rows.
 
     Parameters
     ----------
@@ -48,36 +68,123 @@ def held_out(
     sample_weight : float64 array (n,) or None
     clock : Clock
         Its seconds are shared among all fits, including the fit on all rows at the end.
+    n_jobs : int or None
+        Folds at a time, by joblib.
     verbose : int
         1 writes a line to standard error for each fold.
 
     Returns
     -------
-    scores : float64 array (folds, candidates)
-    alone : float64 array (folds,)
-        Of the first stage; NaN if there is none. After an interrupt both arrays end with the last complete fold.
+    list of lists
+        After an interrupt it ends with the last complete fold.
 
     Raises
     ------
     InputError
         Naming the fold on whose rows no model can be fitted or evaluated.
     """
-    scores: list[list[float]] = []
-    alone: list[float] = []
+    options = [
+        base.get_params(deep=False) | candidate | {"checkpoint": None, "pos_label": None}
+        for candidate in candidates
+    ]
+    d = data.X.shape[1]
+    settings = [_resolved(check(one, d)) for one in options]
+    names = [f"fold {number} of {len(splits)}" for number in range(1, len(splits) + 1)]
+    parts = [part_of(data, split, sample_weight, base.gain, name) for split, name in zip(splits, names)]
+    workers = joblib.effective_n_jobs(n_jobs)
+
+    def call(jobs: list[Any]) -> list[Any]:
+        if workers == 1:
+            return [function(*given) for function, given in jobs]
+        return list(
+            joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(function)(*given) for function, given in jobs)
+        )
+
+    shared: dict[tuple[bool, bool], list[Prior | None]] = {}
+    for one in settings:
+        if _kind(one) not in shared:
+            shared[_kind(one)] = priors(data, one, sample_weight, splits, parts, call)
+    jobs = []
+    for number, (split, part) in enumerate(zip(splits, parts)):
+        given = [shared[_kind(one)][number] for one in settings]
+        held = rows_of(data, split.test)
+        jobs.append((part, held, given))
+    # A quarter of the time is for the fit on all rows.
+    fits = math.ceil(len(splits) * len(candidates) * 4 / 3)
+    if workers > 1:
+        limit = clock.least(None, math.ceil(fits / workers))
+        tasks = [
+            (_fold, (settings, options, *job, [_least(o["time_limit"], limit) for o in options]))
+            for job in jobs
+        ]
+        return call(tasks)
+    found: list[list[Ranked]] = []
     try:
-        for number, split in enumerate(splits, start=1):
-            name = f"fold {number} of {len(splits)}"
-            fits = (len(splits) - number + 1) * len(candidates) + 1
-            first, own = _run(split, name, base, candidates, data, sample_weight, clock, fits)
-            alone.append(first)
-            scores.append(own)
+        for number, job in enumerate(jobs):
+            limits = [
+                (one["time_limit"], fits - number * len(options) - place) for place, one in enumerate(options)
+            ]
+            found.append(_fold(settings, options, *job, limits, clock))
             if verbose:
-                line = f"{name}: best {max(own):.4f}, first stage {first:.4f}"
-                print(line, file=sys.stderr, flush=True)
+                print(f"{names[number]}: {len(options)} options", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
-        if not scores:
+        if not found:
             raise
-    return np.array(scores), np.array(alone)
+    return found
+
+
+def _resolved(settings: Settings) -> Settings:
+    """The settings with a number of folds for the first stage's scores, as a plain fit would use."""
+    from rerank.reranker.cross_fit import asked_folds
+
+    return replace(settings, cross_fit=asked_folds(settings))
+
+
+def _kind(settings: Settings) -> tuple[bool, bool]:
+    """What the first-stage scores of a fold depend on."""
+    return bool(settings.cross_fit), settings.radius is not None
+
+
+def _least(own: float | None, limit: float | None) -> float | None:
+    return min((one for one in (own, limit) if one is not None), default=None)
+
+
+def _fold(
+    settings: Sequence[Settings], options: Sequence[dict[str, Any]], part: Part, held: Data,
+    given: Sequence[Prior | None], limits: Sequence[Any], clock: Clock | None = None,
+) -> list[Ranked]:  # fmt: skip
+    """All candidates of one fold."""
+    found = []
+    for one, option, prior, limit in zip(settings, options, given, limits):
+        seconds = limit if clock is None else clock.least(*limit)
+        with naming(f"the training rows of {part.name}"):
+            state = fit(
+                part.data, one, option, Clock(seconds), part.weights, None if prior is None else prior.staged
+            )
+        with naming(f"the rows held out in {part.name}"):
+            found.append(_ranked(state, held, None if prior is None else prior.held))
+    return found
+
+
+def _ranked(state: FittedState, held: Data, first: Floats | None) -> Ranked:
+    lists = held.qid
+    own = state.row_scores(held.rows, first) if lists is None else state.list_scores(held.rows, lists, first)
+    alone = np.full(own.size, math.nan) if first is None else first
+    if lists is not None or first is None:
+        return Ranked(own, alone, own, alone)
+    if state.anchored and math.isinf(state.threshold):
+        moved = (
+            held.rows.reranked(state.features) @ state.corrections if state.reranks else np.zeros(own.size)
+        )
+        return Ranked(own, alone, first + (moved - moved.mean()), first)
+    return Ranked(own, alone, _shares(own), _shares(first))
+
+
+def _shares(scores: Floats) -> Floats:
+    """The share of rows that each row stands above, half of those it is equal to among them."""
+    ordered = np.sort(scores)
+    ends = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
+    return (ends[0] + ends[1]) / (2.0 * scores.size)
 
 
 def judged_by(data: Data) -> NDArray[np.bool_]:
@@ -101,63 +208,14 @@ def refuse_fixed_length(base: Reranker, data: Data) -> None:
         )
 
 
-def _run(
-    split: Split,
-    name: str,
-    base: Reranker,
-    candidates: Sequence[dict[str, Any]],
-    data: Data,
-    sample_weight: Floats | None,
-    clock: Clock,
-    fits: int,
-) -> tuple[float, list[float]]:
-    """Statistic of the first stage alone and of each candidate; the first stage is fitted once and shared.
-
-    ``fits`` is the number of fits that the clock's seconds have to do for.
-    """
-    held = _rows_of(data, split.test)
-    statistic = parse(base.stat)
-    with _naming(f"the training rows of {name}"):
-        own = clone(base).set_params(pos_label=None, checkpoint=None)  # the folds' labels are grades already
-        part = _rows_of(data, split.train)
-        given: dict[str, Any] = {
-            "qid": part.qid,
-            "sample_weight": None if sample_weight is None else sample_weight[split.train],
-            "query_weight": part.list_weight,
-            "ideal_gains": part.ideal_gains,
-        }
-        learn, weights = checked(part.X, part.y, **given, gain=own.gain)
-        seed = check(own.get_params(deep=False), learn.X.shape[1]).seed
-        stage = fit_first_stage(own.first_stage, learn.X, learn.y, learn.qid, weights, random_state=seed)
-    shared = {} if stage is None else {"first_stage": FrozenEstimator(stage.estimator)}
-    with _naming(f"the rows held out in {name}"):
-        alone = math.nan if stage is None else held.evaluate(statistic, stage.scores(held.X))
-    scores = []
-    for done, candidate in enumerate(candidates):
-        est = clone(own).set_params(**candidate, **shared)
-        est.set_params(time_limit=clock.least(est.time_limit, fits - done))
-        with _naming(f"the training rows of {name}"):
-            est.fit(part.X, part.y, **given)
-        with _naming(f"the rows held out in {name}"):
-            ranked = est.decision_function(held.X) if held.qid is None else est.list_scores(held.X, held.qid)
-            scores.append(held.evaluate(statistic, ranked))
-    return alone, scores
-
-
-def _rows_of(data: Data, rows: Indices) -> Data:
+def rows_of(data: Data, rows: Indices) -> Data:
+    """Some of the rows; their lists keep their numbers."""
     return replace(
         data,
+        rows=data.rows.some(rows),
         X=data.X[rows],
         y=data.y[rows],
         gains=data.gains[rows],
         qid=None if data.qid is None else data.qid[rows],
         list_weight=None if data.list_weight is None else data.list_weight[rows],
     )
-
-
-@contextmanager
-def _naming(place: str) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(f"In {place}: {error}") from error

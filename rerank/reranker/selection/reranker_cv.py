@@ -1,30 +1,42 @@
-"""Cross-validation over a grid of rerankers, with the first stage alone among them.
+"""Cross-validation over a grid of rerankers, with the first stage alone as the null hypothesis.
 
-An exact fit can over-fit its training list.  A margin or thinning that has a smaller value in training may be better
-on new rows, and sometimes the first stage is best.  :class:`RerankerCV` chooses by held-out rows, and keeps the first
-stage unless reranking has a clear lead there.
+An exact fit can over-fit its training list. How far a fit may move from its first stage is for held-out rows to say:
+:class:`RerankerCV` tries corrections of growing size, and keeps the first stage where none of them leads.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
-from rerank.io.arrays import check_matrix, check_qid
+from rerank.errors.stops import enough_memory
+from rerank.io.arrays import check_qid
+from rerank.io.options import one_of
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Weights, checked
+from rerank.reranker.columns import lists_of
+from rerank.reranker.data import Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.ranking import GradedTags
 from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.grid import Choice, candidates_of, check_safeguard, choose, first_stage_kept
+from rerank.reranker.selection.grid import (
+    RULES,
+    Choice,
+    candidates_of,
+    check_safeguard,
+    choose,
+    first_stage_kept,
+)
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
+from rerank.reranker.selection.judge import Judged, judge_of, judged
 from rerank.reranker.settings import check
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -38,21 +50,28 @@ class RerankerCV(GradedTags, BaseEstimator):
         Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its checkpoint is for the last fit,
         on all rows.
     grid : mapping of str to sequence, or sequence of such mappings, optional
-        Values of the reranker's parameters. By default the automatic margin and margins of .05 and .15, each with and
-        without thinning to .8 (without it only for AUC, which thinning does not change).
+        Values of the reranker's parameters. By default radii of .01, .03, .1 and .3, with a margin of .1 and, for a
+        statistic of N places, a window of 2.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
         spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists
         whole. A splitter gets ``qid`` as its groups, and whether a row is relevant as its ``y``.
     n_repeats : int, default 1
         Number of times that the folds are drawn.
+    rule : {"mean", "strict"}
+        By "mean" the mean lead over the first stage decides, smaller radius first: a larger radius is tried only where
+        the one before it leads. It says no to most tables on which reranking would lose. By "strict" the lead must
+        exceed ``safeguard`` standard errors, which also says no to most tables on which it would win.
+    judge : None, str or RankStatistic
+        What leads are measured by. None is the statistic itself for lists, and ``window2@N`` for ``precision@N`` of one
+        list: hits around N vary half as much as hits up to N.
     safeguard : float, default 1.0
-        Reranking is kept only if its mean lead over the first stage exceeds this many standard errors of the leads.
-        Folds share training rows, so the standard error is rather too small. With 0 any lead is enough, with ``-inf``
-        reranking is always kept, and with ``inf`` the first stage.
+        For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by either rule.
     time_limit : float or None
         Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. First stages of
         others run to their end.
+    n_jobs : int or None
+        Folds at a time, by joblib, so that any of its backends serves (Ray, Dask).
     random_state : int, RandomState or None
         Seed of the folds; None is 0, so that two fits give the same result.
     verbose : int, default 0
@@ -64,18 +83,23 @@ class RerankerCV(GradedTags, BaseEstimator):
         Fitted on all rows with the best options; it ranks as the first stage does if that was kept.
     best_params_ : dict
     best_score_ : float
-        Mean held-out statistic of what was kept, in the unit of :meth:`score` with the weights of ``fit``.
+        Mean statistic of the folds by what was kept, in the unit of :meth:`score` with the weights of ``fit``.
     first_stage_kept_ : bool
     cv_results_ : dict of arrays
-        ``params``, ``scores`` (options, folds), ``mean_score``, ``first_stage`` (folds,), ``mean_lead`` and
-        ``lead_error`` (options,), the last two NaN without a first stage.
+        ``params``, ``scores`` (options, folds) and ``first_stage`` (folds,): the statistic of the rows held out in each
+        fold; ``mean_score`` (options,); ``leads`` (options, repeats) over the first stage by the judge, with the
+        held-out rows of all folds in one list; ``mean_lead`` and ``lead_error`` (options,), NaN without a first stage.
+    judge_ : RankStatistic
     result_, coef_, features_, threshold_, first_stage_
         Of ``best_estimator_``.
 
     Notes
     -----
     Held-out rows of a single list are scored with the training threshold, so that the head keeps its share of the rows.
-    Held-out lists are ranked as lists. After an interrupt the choice uses the folds that are complete.
+    Held-out lists are ranked as lists. After an interrupt the choice uses the folds that are complete. Scores that a
+    candidate corrects come from first stages that have not seen the rows, in the folds too. Folds share training rows,
+    for which the standard error allows by the corrected variance of Nadeau and Bengio (Machine Learning 52, 2003):
+    (1/J + n_test/n_train) times the variance of the leads of J folds.
     """
 
     def __init__(
@@ -85,8 +109,11 @@ class RerankerCV(GradedTags, BaseEstimator):
         grid: Any = None,
         cv: Any = 5,
         n_repeats: int = 1,
+        rule: str = "mean",
+        judge: Any = None,
         safeguard: float = 1.0,
         time_limit: float | None = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -94,20 +121,18 @@ class RerankerCV(GradedTags, BaseEstimator):
         self.grid = grid
         self.cv = cv
         self.n_repeats = n_repeats
+        self.rule = rule
+        self.judge = judge
         self.safeguard = safeguard
         self.time_limit = time_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None,
-        ideal_gains: IdealGains = None,
-    ) -> RerankerCV:
+        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None, ideal_gains: IdealGains = None,
+    ) -> RerankerCV:  # fmt: skip
         """Choose by held-out rows, then fit on all.
 
         Parameters
@@ -126,26 +151,22 @@ class RerankerCV(GradedTags, BaseEstimator):
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
         safeguard = check_safeguard(self.safeguard)
+        one_of("rule", self.rule, RULES)
         candidates = candidates_of(self.grid, base)
-        table = check_matrix(X)
-        validate_data(clone(base), X, y, reset=True, skip_check_array=True)
-        data, weights = checked(
-            table,
-            y,
-            qid,
-            sample_weight,
-            query_weight,
-            base.gain,
-            pos_label=base.pos_label,
-            ideal_gains=ideal_gains,
-        )
+        given = base.get_params(deep=False)
+        data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base))
         for options in candidates:
-            check(base.get_params(deep=False) | options, table.shape[1])
+            check(given | options, data.X.shape[1])
         refuse_fixed_length(base, data)
-        ids = None if qid is None else check_qid(qid, data.y.size)
+        statistic = parse(base.stat)
+        judge = judge_of(statistic, data.qid is not None) if self.judge is None else parse(self.judge)
+        ids = None if qid is None else check_qid(lists_of(X, qid), data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
-        scores, alone = held_out(base, candidates, splits, data, weights, clock, self.verbose)
-        choice = choose(scores, alone, safeguard)
+        with enough_memory():
+            ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
+        found = judged(data, splits, ranked, statistic, judge)
+        radii = [_radius(base, options) for options in candidates]
+        choice = choose(found, radii, self.rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best.fit(
@@ -154,11 +175,12 @@ class RerankerCV(GradedTags, BaseEstimator):
         if choice.first_stage_kept:
             best = restored(first_stage_kept(best.state_))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
-        self._publish(best, candidates, choice, scores, alone)
+        self.judge_ = judge
+        self._publish(best, candidates, choice, found)
         return self
 
     def _publish(
-        self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, scores: Floats, alone: Floats
+        self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged
     ) -> None:
         self.best_estimator_ = best
         self.best_params_ = candidates[choice.best]
@@ -166,13 +188,22 @@ class RerankerCV(GradedTags, BaseEstimator):
         self.first_stage_kept_ = choice.first_stage_kept
         self.cv_results_ = {
             "params": np.array(candidates, dtype=object),
-            "scores": scores.T,
-            "mean_score": choice.means,
-            "first_stage": alone,
-            "mean_lead": choice.leads,
-            "lead_error": choice.errors,
+            "scores": found.scores,
+            "mean_score": found.scores.mean(axis=1),
+            "first_stage": found.alone,
+            "leads": found.leads,
+            "mean_lead": found.leads.mean(axis=1),
+            "lead_error": found.errors,
         }
-        for name in ("result_", "coef_", "features_", "threshold_", "first_stage_", "n_features_in_"):
+        for name in (
+            "result_",
+            "coef_",
+            "prior_weight_",
+            "features_",
+            "threshold_",
+            "first_stage_",
+            "n_features_in_",
+        ):
             setattr(self, name, getattr(best, name))
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -183,30 +214,30 @@ class RerankerCV(GradedTags, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: Any) -> Floats:
         """Score of each row by itself, larger is better."""
         return self._best().decision_function(X)
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """The same as :meth:`decision_function`."""
         return self.decision_function(X)
 
-    def rank(self, X: ArrayLike, qid: ArrayLike | None = None) -> NDArray[np.intp]:
+    def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Place of each row in its list, 1 on top."""
         return self._best().rank(X, qid)
 
     def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None,
-        ideal_gains: IdealGains = None,
-    ) -> float:
+        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None, ideal_gains: IdealGains = None,
+    ) -> float:  # fmt: skip
         """The statistic of the ranking, equal scores against the relevant rows; as :meth:`Reranker.score`."""
         return self._best().score(X, y, qid, sample_weight, query_weight, ideal_gains)
 
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
         self._best().save(path)
+
+
+def _radius(base: Reranker, options: dict[str, Any]) -> float:
+    radius = options.get("radius", base.radius)
+    return math.inf if radius is None else float(radius)

@@ -1,0 +1,181 @@
+"""Tables of other packages as they are: names, single columns as numbers, some of the rows.
+
+A table is a NumPy array, a SciPy sparse matrix, a pandas or polars data frame, or a pyarrow table. Nothing is copied
+but the columns that are asked for. None of these packages is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError, nearest
+from rerank.io.arrays import check_matrix
+
+Floats = NDArray[np.float64]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether the columns have names."""
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether it is a SciPy sparse matrix or array."""
+    return hasattr(X, "toarray") and hasattr(X, "tocsc")
+
+
+def names_of(X: Any) -> tuple[str, ...]:
+    """Names of the columns; ``x0``, ``x1``, ... where they have none."""
+    if is_frame(X):
+        return tuple(str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns))
+    return tuple(f"x{j}" for j in range(X.shape[1]))
+
+
+def as_table(X: Any) -> Any:
+    """The table itself, or a nested sequence as an array; it has two dimensions, rows and columns.
+
+    Raises
+    ------
+    InputError
+        For another shape, a table without rows or columns, and names that occur twice.
+    """
+    table = X if is_frame(X) or is_sparse(X) else np.asarray(X)
+    shape = tuple(table.shape)
+    if len(shape) != 2:
+        raise InputError(
+            f"X has {len(shape)} dimension(s), but a table of rows and columns is needed. Reshape your data: "
+            "X.reshape(-1, 1) if it has a single feature, X.reshape(1, -1) if it is a single row."
+        )
+    for count, what in zip(shape, ("sample", "feature")):
+        if count == 0:
+            raise InputError(
+                f"X has 0 {what}(s) (shape={shape}) while a minimum of 1 is required; pass a table that is not empty."
+            )
+    if is_frame(table):
+        names = names_of(table)
+        twice = (
+            next((name for name in names if names.count(name) > 1), None)
+            if len(set(names)) < len(names)
+            else None
+        )
+        if twice is not None:
+            raise InputError(f"X has two columns {twice!r}; give every column its own name.")
+    return table
+
+
+def place_of(X: Any, name: str) -> int:
+    """Number of a column.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name, with the nearest one.
+    """
+    names = names_of(X)
+    if name not in names:
+        raise InputError(f"X has no column {name!r}; did you mean {nearest(name, names)!r}?")
+    return names.index(name)
+
+
+def column(X: Any, j: int) -> Any:
+    """One column, as the package has it; dense if the table is sparse."""
+    if is_sparse(X):
+        return X.tocsc()[:, [j]].toarray()[:, 0]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, j]
+    if hasattr(X, "to_series"):
+        return X.to_series(j)
+    return X.column(j) if hasattr(X, "column_names") else X[:, j]
+
+
+def numbers(values: Any) -> Floats | None:
+    """One column as float64, NaN where a value is missing; None if it does not hold numbers or booleans.
+
+    Text is refused even where it reads as a number: digits in quotes are often a code, not a size.
+    """
+    if type(values).__module__.startswith("pyarrow"):
+        kind = str(values.type)
+        if not kind.startswith(("int", "uint", "float", "double", "half", "bool", "decimal")):
+            return None
+        if kind == "bool":
+            values = values.cast("int8")
+        return np.asarray(values.cast("float64").to_numpy(), dtype=np.float64)
+    if type(values).__module__.startswith("polars"):
+        numeric = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
+        return np.array(values.cast(float).to_numpy(), dtype=np.float64) if numeric else None
+    kind = getattr(values.dtype, "kind", "O")
+    if hasattr(values, "to_numpy") and not isinstance(values.dtype, np.dtype):
+        # pandas: nullable and Arrow types tell their kind, categories do not.
+        if kind not in "biuf" or str(values.dtype) == "category":
+            return None
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    array = np.asarray(values)
+    if kind in "biuf":
+        return array.astype(np.float64)
+    return _of_objects(array) if kind == "O" else None
+
+
+def _of_objects(array: NDArray[Any]) -> Floats | None:
+    found = np.empty(array.size)
+    for row, entry in enumerate(array):
+        if isinstance(entry, str | bytes) or (entry is not None and not hasattr(entry, "__float__")):
+            return None
+        try:
+            found[row] = np.nan if entry is None else float(entry)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return found
+
+
+def some_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some of the rows, in the order given, as a table of the same kind."""
+    if is_sparse(X):
+        return X.tocsr()[rows]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.take(rows) if hasattr(X, "column_names") else X[rows]
+
+
+def without(X: Any, name: str) -> Any:
+    """The table without a column, if it has it."""
+    if not is_frame(X) or name not in names_of(X):
+        return X
+    if hasattr(X, "iloc"):
+        return X.drop(columns=[original for original in X.columns if str(original) == name])
+    return X.drop([name]) if hasattr(X, "column_names") else X.drop(name)
+
+
+def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
+    """Some columns as one float64 array (n, columns).
+
+    Raises
+    ------
+    InputError
+        For a column without numbers, or an entry that is missing or infinite.
+    """
+    names, chosen = names_of(X), [int(j) for j in which]
+    if isinstance(X, np.ndarray):
+        every = chosen == list(range(X.shape[1]))
+        return check_matrix(X) if every else check_matrix(X[:, chosen], [names[j] for j in chosen])
+    table = np.empty((X.shape[0], len(chosen)))
+    for place, j in enumerate(chosen):
+        values = numbers(column(X, j))
+        if values is None:
+            raise InputError(
+                f"Column {names[j]!r} holds no numbers; encode it, or leave it out with features=[...]."
+            )
+        table[:, place] = values
+    bad = ~np.isfinite(table)
+    if bad.any():
+        row, place = (int(i) for i in np.argwhere(bad)[0])
+        entry = "NaN" if np.isnan(table[row, place]) else "inf"
+        what = f"column {chosen[place]} ({names[chosen[place]]!r})"
+        raise InputError(
+            f"X holds {entry} in row {row}, {what}, one of {int(bad.sum())} entries that are NaN or inf; fill or drop "
+            "them, or leave the column out with features=[...]."
+        )
+    return table

@@ -1,0 +1,218 @@
+"""Which columns of a table are reranked. The first stage sees the table as it is; only these have to be numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.frames import (
+    as_table,
+    column,
+    found_numbers,
+    is_frame,
+    is_sparse,
+    names_of,
+    numbers,
+    place_of,
+    some_rows,
+    without,
+)
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a table as they were given, and the columns that can be reranked as numbers.
+
+    Attributes
+    ----------
+    given : array, sparse matrix or data frame (n, d)
+    columns : Columns
+    """
+
+    given: Any
+    columns: Columns
+    _made: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.given.shape[0])
+
+    def inputs(self, which: Indices) -> Floats:
+        """Some input columns as numbers, float64 (n, columns)."""
+        return found_numbers(self.given, which)
+
+    def reranked(self, which: Indices) -> Floats:
+        """Some of the columns that can be reranked; ``which`` are numbers in :attr:`Columns.names`."""
+        transformer = self.columns.transformer
+        if transformer is None:
+            return self.inputs(which)
+        if "table" not in self._made:
+            self._made["table"] = _transformed(transformer, self.given)
+        return self._made["table"][:, which]
+
+    def some(self, rows: Indices) -> Rows:
+        """Some of the rows."""
+        return Rows(some_rows(self.given, rows), self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a table that can be reranked.
+
+    Attributes
+    ----------
+    inputs : tuple of str, length d
+        Names of the columns of the table.
+    frame : bool
+        Whether the names came with the table.
+    names : tuple of str
+        The inputs, or what the transformer makes of them.
+    chosen : intp array (p,)
+        Which of ``names`` can be reranked, ascending.
+    numeric : intp array
+        Inputs that hold numbers and miss none: what a first stage of this package learns from.
+    left_out : tuple of str
+        Inputs that were left out because they hold no numbers or miss some.
+    transformer : object or None
+        Fitted.
+    lists : str
+        Name of the column that held the list ids, or ``""``; it is no input, and tables may still have it.
+    """
+
+    inputs: tuple[str, ...]
+    frame: bool
+    names: tuple[str, ...]
+    chosen: Indices
+    numeric: Indices
+    left_out: tuple[str, ...] = ()
+    transformer: Any = None
+    lists: str = ""
+
+    def rows(self, X: Any) -> Rows:
+        """The rows of a table with these columns."""
+        return Rows(as_table(without(X, self.lists) if self.lists else X), self)
+
+
+def all_columns(names: tuple[str, ...], chosen: Indices | None = None) -> Columns:
+    """Columns of numbers, all of which can be reranked or only the ``chosen`` ones."""
+    every = np.arange(len(names), dtype=np.intp)
+    return Columns(names, False, names, every if chosen is None else chosen, every)
+
+
+def lists_of(X: Any, qid: Any) -> Any:
+    """List ids of the rows: ``qid`` itself, or the column of that name."""
+    if not isinstance(qid, str):
+        return qid
+    if not is_frame(X):
+        raise InputError(
+            f"qid is {qid!r}, and X has no names of columns; give a data frame, or an array of ids."
+        )
+    values = column(X, place_of(X, qid))
+    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+
+
+def columns_of(X: Any, y: Any = None, features: Any = None) -> Rows:
+    """The rows of a training table with the columns that ``features`` names.
+
+    Parameters
+    ----------
+    X : table
+    y : array (n,), optional
+        For a transformer.
+    features : None, names, numbers, mask, callable or transformer
+        A callable gets the table and returns names, numbers or a mask. None takes the columns that hold numbers and
+        miss none; the others are left out.
+
+    Raises
+    ------
+    InputError
+        For a table or a choice that cannot be used.
+    """
+    table = as_table(X)
+    names, frame = names_of(table), is_frame(table)
+    if hasattr(features, "fit") and hasattr(features, "transform"):
+        return _by_transformer(table, y, features)
+    if callable(features):
+        features = features(table)
+    if features is None and is_sparse(table):
+        raise InputError(
+            f"X is sparse with {len(names)} columns, and columns that are reranked have to be dense; name these "
+            "with features=[...]."
+        )
+    numeric, left_out = _numeric(table)
+    if features is None:
+        if not numeric.size:
+            found_numbers(table, range(len(names)))  # says which entry is in the way
+        return Rows(table, Columns(names, frame, names, numeric, numeric, left_out))
+    chosen = _chosen(table, features)
+    found_numbers(table, chosen)
+    return Rows(table, Columns(names, frame, names, chosen, numeric))
+
+
+def _numeric(table: Any) -> tuple[Indices, tuple[str, ...]]:
+    """Columns that hold numbers and miss none, and the names of the others."""
+    if is_sparse(table):
+        return np.arange(table.shape[1], dtype=np.intp), ()
+    if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
+        good = ~np.isnan(table).any(axis=0)
+    elif isinstance(table, np.ndarray) and table.dtype.kind in "cmM":
+        found_numbers(table, range(table.shape[1]))
+        good = np.ones(table.shape[1], dtype=bool)
+    else:
+        found = (numbers(column(table, j)) for j in range(table.shape[1]))
+        good = np.array([values is not None and not np.isnan(values).any() for values in found])
+    names = names_of(table)
+    return np.flatnonzero(good).astype(np.intp), tuple(names[j] for j in np.flatnonzero(~good))
+
+
+def _chosen(table: Any, features: Any) -> Indices:
+    """The columns meant by names, numbers or a mask, ascending."""
+    wanted: list[Any] = [features] if isinstance(features, str) else list(features)
+    d = table.shape[1]
+    if len(wanted) == d and all(isinstance(one, bool | np.bool_) for one in wanted):
+        wanted = np.flatnonzero(wanted).tolist()
+    places = []
+    for one in wanted:
+        if isinstance(one, str):
+            places.append(place_of(table, one))
+        elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -d <= one < d:
+            places.append(int(one) % d)
+        else:
+            raise InputError(
+                f"features holds {one!r}; give names or numbers of the {d} columns of X, a mask, a callable, or "
+                "a transformer."
+            )
+    if not places or len(set(places)) < len(places):
+        what = "is empty" if not places else "names a column twice"
+        raise InputError(f"features {what}; name each column to rerank once.")
+    return np.array(sorted(places), dtype=np.intp)
+
+
+def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
+    """Columns made by a fitted clone of a transformer."""
+    from sklearn.base import clone
+
+    fitted = clone(transformer).fit(table, y)
+    made = _transformed(fitted, table)
+    names_out: Callable[[], Any] | None = getattr(fitted, "get_feature_names_out", None)
+    names = tuple(map(str, names_out())) if names_out is not None else names_of(made)
+    numeric, _ = _numeric(table)
+    every = np.arange(made.shape[1], dtype=np.intp)
+    return Rows(
+        table, Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted), {"table": made}
+    )
+
+
+def _transformed(transformer: Any, X: Any) -> Floats:
+    made = transformer.transform(X)
+    table = as_table(made.toarray() if is_sparse(made) else made)
+    return found_numbers(table, range(table.shape[1]))

@@ -1,0 +1,161 @@
+"""Estimators of others as first stages: how they are fitted, and the score they give a row."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.frames import some_rows
+from rerank.reranker.affine import thawed
+
+Floats = NDArray[np.float64]
+
+GROUPED = ("group", "group_id")
+"""Parameters of ``fit`` by which rankers learn where lists end: LightGBM and XGBoost, CatBoost."""
+
+SMALLEST = 1e-15
+"""Probabilities nearer to 0 or 1 are moved here, so that log-odds are finite."""
+
+
+def is_fitted(estimator: Any) -> bool:
+    """Whether an estimator has been fitted, or cannot be."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(estimator, "fit"):
+        return True
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
+    """A fitted clone.
+
+    Parameters
+    ----------
+    estimator : object
+    X : table
+        As the user gave it, or the numeric columns.
+    y : float64 array (n,)
+        Classifiers learn ``y > min(y)``, which is usually ``y > 0``. Regressors, rankers and scorers that take grades
+        learn the grade itself.
+    qid, sample_weight : arrays (n,), optional
+        Passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list.
+    """
+    from sklearn import config_context, get_config
+    from sklearn.base import clone, is_regressor
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.metadata_routing import get_routing_for_object
+    from sklearn.utils.validation import has_fit_parameter
+
+    fresh = clone(estimator)
+    last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
+    prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
+    grouped = _group_parameter(taker)
+    graded = grouped or is_regressor(fresh) or getattr(taker, "takes_grades", False)
+    target = y if graded else (y > y.min()).astype(np.int64)
+    if grouped:
+        return _fitted_by_groups(fresh, prefix, grouped, X, target, qid, sample_weight)
+    given = {
+        key: values for key, values in (("sample_weight", sample_weight), ("qid", qid)) if values is not None
+    }
+    if get_config()["enable_metadata_routing"]:
+        requested = get_routing_for_object(fresh).consumes("fit", given)
+        if requested:
+            return fresh.fit(X, target, **{key: given[key] for key in requested})
+    extra = {prefix + key: values for key, values in given.items() if has_fit_parameter(taker, key)}
+    # Nothing was requested, so nothing would be routed: the last step gets what it takes, as without routing.
+    with config_context(enable_metadata_routing=False):
+        return fresh.fit(X, target, **extra)
+
+
+def _group_parameter(estimator: Any) -> str:
+    """The parameter by which a ranker learns its lists, or ``""``."""
+    names = inspect.signature(estimator.fit).parameters
+    return next((name for name in GROUPED if name in names), "")
+
+
+def _fitted_by_groups(
+    fresh: Any,
+    prefix: str,
+    parameter: str,
+    X: Any,
+    y: Floats,
+    qid: NDArray[Any] | None,
+    sample_weight: Floats | None,
+) -> Any:
+    """A ranker that wants rows sorted by list, and the sizes or the ids of the lists."""
+    lists = np.zeros(y.size, dtype=np.intp) if qid is None else np.asarray(qid)
+    order = np.argsort(lists, kind="stable")
+    sizes = np.unique(lists, return_counts=True)[1]
+    target = y[order].astype(np.int64) if np.all(y == np.rint(y)) else y[order]
+    extra: dict[str, Any] = {prefix + parameter: sizes if parameter == "group" else lists[order]}
+    weighs_rows = parameter == "group_id" or not type(fresh).__module__.startswith("xgboost")
+    if sample_weight is not None and weighs_rows:  # XGBoost weighs lists, not rows
+        extra[prefix + "sample_weight"] = sample_weight[order]
+    return fresh.fit(some_rows(X, order), target, **extra)
+
+
+def log_odds(estimator: Any) -> bool:
+    """Whether the scores of :func:`scores_of` are log-odds, which can be compared between models."""
+    from sklearn.base import is_classifier
+    from sklearn.pipeline import Pipeline
+
+    last = thawed(estimator)
+    while isinstance(last, Pipeline):
+        last = thawed(last.steps[-1][1])
+    if not (is_classifier(last) and hasattr(last, "predict_proba")):
+        return False
+    # Of those that have both, only support vector machines have decisions that are no log-odds.
+    return not (hasattr(last, "decision_function") and "SV" in type(last).__name__)
+
+
+def scores_of(estimator: Any, X: Any, n: int) -> Floats:
+    """Score of each row, larger is better: decisions, else the log-odds of the last class, else predictions.
+
+    Raises
+    ------
+    InputError
+        Unless it is one finite number a row.
+    """
+    with warnings.catch_warnings():
+        # A user's estimator fitted on a frame may be given the same columns as an array, and the reverse.
+        warnings.filterwarnings("ignore", message=".*valid feature names.*")
+        warnings.filterwarnings(
+            "ignore", message="X has feature names, but .* was fitted without feature names"
+        )
+        if hasattr(estimator, "decision_function"):
+            raw = estimator.decision_function(X)
+        elif hasattr(estimator, "predict_proba"):
+            likely = np.clip(np.asarray(estimator.predict_proba(X), dtype=np.float64), SMALLEST, 1.0)[:, -1]
+            raw = np.log(likely) - np.log(np.maximum(1.0 - likely, SMALLEST))
+        elif hasattr(estimator, "predict"):
+            raw = estimator.predict(X)
+        else:
+            raw = estimator(X)
+    scores = np.asarray(raw, dtype=np.float64)
+    name = name_of(estimator)
+    if scores.shape != (n,):
+        raise InputError(
+            f"The first stage {name} gives scores of shape {scores.shape}; one score a row is needed, so use a binary "
+            "classifier, a regressor or a ranker."
+        )
+    if not np.isfinite(scores).all():
+        raise InputError(
+            f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows."
+        )
+    return scores
+
+
+def name_of(estimator: Any) -> str:
+    """The class of an estimator, or the name of a function."""
+    inside = thawed(estimator)
+    return getattr(inside, "__name__", None) or type(inside).__name__

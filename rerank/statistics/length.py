@@ -1,0 +1,113 @@
+r"""A statistic of lists of another length: what the places of a training list are worth when lists to come differ.
+
+The list to come is a random part of the training list, or the training list a random part of it. For lists of ``m``
+rows and a training list of ``n``, with ``c_1 >= c_2 >= ...`` what the places of the list to come earn:
+
+- ``m < n``: each row above stays with probability ``m / n``, so place ``p`` earns ``E[c_(1 + B)]`` with ``B``
+  binomial(p - 1, m / n).
+- ``m > n``: place ``q`` stands for the places from ``(q - 1) m / n`` to ``q m / n`` and earns their mean.
+
+Both averages fall with the place, so they are again rank statistics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.errors import InputError
+from rerank.io.options import whole
+from rerank.statistics.base import Floats, RankStatistic
+from rerank.statistics.thinned import expected
+
+
+@dataclass(frozen=True, repr=False)
+class InLists(RankStatistic):
+    """The expected statistic of lists of ``rows`` rows, for a training list of another length.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+        What is paid in lists of that length.
+    rows : int
+        Number of rows of the lists to come.
+    """
+
+    statistic: RankStatistic
+    rows: int
+    stem: ClassVar[str] = "inlists"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", whole("list_length", self.rows))
+        if self.statistic.length is not None:
+            raise InputError(
+                f"list_length is {self.rows}, and the coefficients of stat are for lists of {self.statistic.length} "
+                "rows; give a statistic by name, such as 'dcg@10'."
+            )
+
+    @property
+    def name(self) -> str:
+        """Such as ``"dcg@10 in lists of 500"``, which :func:`rerank.statistics.parse` reads."""
+        return f"{self.statistic.name} in lists of {self.rows}"
+
+    @property
+    def normalised(self) -> bool:  # type: ignore[override]
+        """As the statistic of the lists to come."""
+        return self.statistic.normalised
+
+    @property
+    def depth(self) -> None:
+        """None: how many places count depends on the length of the training list."""
+        return
+
+    def _coefficients(self, n: int) -> Floats:
+        places = self.statistic.coefficients(self.rows)[::-1]
+        if n == 0 or n == self.rows:
+            return places[:n][::-1].copy()
+        if n > self.rows:
+            # A sub-list may by chance be longer than its mean; its last places earn what the last place earns.
+            longer = np.concatenate([places, np.full(n - self.rows, places[-1])])
+            return expected(longer, self.rows / n)[::-1].copy()
+        total = np.concatenate([[0.0], np.cumsum(places)])
+        ends = np.interp(np.arange(n + 1) * (self.rows / n), np.arange(self.rows + 1), total)
+        return np.minimum.accumulate(np.maximum(np.diff(ends) * (n / self.rows), 0.0))[::-1].copy()
+
+
+def fitted_statistic(
+    statistic: RankStatistic, window: float | None, list_length: int | None, thinning: float | None
+) -> RankStatistic:
+    """What a fit maximises when it is judged by ``statistic``.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+        The one that is quoted.
+    window : float or None
+        Width c of a :class:`~rerank.statistics.Window` around its depth.
+    list_length : int or None
+        Rows of the lists to come.
+    thinning : float or None
+        Probability with which each row above stays; see :class:`~rerank.statistics.Thinned`.
+
+    Raises
+    ------
+    InputError
+        For a window around a statistic without a depth.
+    """
+    from rerank.statistics.thinned import Thinned
+    from rerank.statistics.window import Window
+
+    found = statistic
+    if window is not None:
+        if statistic.depth is None:
+            raise InputError(
+                f"window is {window}, and {statistic.name} has no depth to put it around; leave it out, or use a "
+                "statistic such as 'precision@100'."
+            )
+        found = Window(statistic.depth, window)
+    if list_length is not None:
+        averaged = InLists(found, list_length)
+        found = found if statistic.counts_pairs else averaged  # AUC is the same in lists of every length
+    return found if thinning is None else Thinned(found, thinning)
