@@ -1,0 +1,157 @@
+"""Out-of-fold scores: no row is scored by a model that has seen it, in a fit and in cross-validation."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.neighbors import KNeighborsClassifier
+
+from rerank import Reranker, RerankerCV
+from rerank.reranker.columns import columns_of
+from rerank.reranker.cross_fit import on_one_scale
+from rerank.reranker.data import checked
+from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.priors import part_of, priors
+from rerank.reranker.settings import check
+
+SEEN: list[np.ndarray] = []
+
+
+class Memory(RegressorMixin, BaseEstimator):
+    """Scores 1 for a row it was fitted on and 0 for any other; the first column is the row's number."""
+
+    def fit(self, X, y):
+        self.rows_ = np.sort(X[:, 0])
+        SEEN.append(self.rows_)
+        return self
+
+    def predict(self, X):
+        return np.isin(X[:, 0], self.rows_).astype(float)
+
+
+class Spread(Memory):
+    """A model whose scores have another centre in every fold."""
+
+    def predict(self, X):
+        return 7 + 3 * X[:, 1] + 0.01 * (self.rows_.sum() % 5)
+
+
+def numbered(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.arange(n), rng.normal(size=(n, 2))])
+    return X, (X[:, 1] + rng.normal(size=n) > 0.7).astype(int)
+
+
+def test_scores_of_training_rows_come_from_models_that_have_not_seen_them():
+    X, y = numbered()
+    est = Reranker("auc", first_stage=Memory(), radius=0.1, features=[1, 2], solver="search", time_limit=2).fit(X, y)
+    assert est.result_.folds == 5 and not est.state_.prior_scores.any()
+    assert np.all(est.first_stage_.predict(X) == 1)
+    alone = Reranker("auc", first_stage=Memory(), radius=0.1, features=[1, 2], cross_fit=False, solver="search")
+    assert alone.fit(X, y).result_.folds == 0
+
+
+def test_a_head_is_not_cut_by_scores_that_know_the_answers():
+    """A nearest neighbour orders its own rows ideally, which a cross-fitted head does not believe."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), np.r_[np.ones(40), np.zeros(160)]
+    nearest = KNeighborsClassifier(1)
+    known = Reranker("precision@20", first_stage=nearest, cross_fit=False, solver="search", time_limit=2).fit(X, y)
+    assert known.result_.status == "already_ideal"
+    found = Reranker("precision@20", first_stage=nearest, solver="search", time_limit=2).fit(X, y)
+    assert found.result_.first_stage_statistic < 12 and found.result_.folds == 5
+
+
+def test_a_first_stage_that_is_ready_is_taken_at_its_word_and_that_is_said():
+    X, y = numbered()
+    ready = FrozenEstimator(KNeighborsClassifier(3).fit(X, y))
+    est = Reranker("auc", first_stage=ready, radius=0.1, solver="search", time_limit=2).fit(X, y)
+    assert est.result_.folds == 0 and any("at its word" in note for note in est.result_.notes)
+
+
+def test_folds_are_no_more_than_relevant_rows_and_lists_stay_whole():
+    X, y = numbered()
+    few = np.zeros(60, dtype=int)
+    few[:3] = 1
+    est = Reranker("auc", first_stage=Memory(), radius=0.1, features=[1], solver="search", time_limit=1)
+    assert est.fit(X, few).result_.folds == 3
+    few[1:] = 0
+    assert est.fit(X, few).result_.folds == 0
+    qid = np.repeat(np.arange(12), 5)
+    SEEN.clear()
+    est.fit(X, y, qid)
+    for rows in SEEN[1:]:
+        assert all(np.isin(X[qid == q, 0], rows).all() or not np.isin(X[qid == q, 0], rows).any() for q in range(12))
+
+
+def test_scores_that_are_no_log_odds_are_put_on_one_scale():
+    X, y = numbered()
+    with pytest.warns(UserWarning, match="times as far"):
+        on_one_scale(np.r_[np.arange(5.0), 10 * np.arange(5.0)], np.repeat([0, 1], 5), FirstStage("f", None, None))
+    est = Reranker("auc", first_stage=Spread(), radius=0.1, features=[1, 2], solver="search", time_limit=2).fit(X, y)
+    prior = est.state_.prior_scores
+    assert abs(prior.mean()) < 1e-12 and prior.std() == pytest.approx(1.0)
+    new = est.first_stage_scores(X)
+    assert abs(new.mean()) < 0.1 and 0.8 < new.std() < 1.2
+    assert np.corrcoef(new, X[:, 1])[0, 1] > 1 - 1e-9
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(k):
+    X, y = numbered()
+    rows = columns_of(X, features=[1, 2])
+    data, _ = checked(rows, y, None, None, None, "exponential")
+    options = Reranker("auc", first_stage=Memory(), radius=0.1, cross_fit=k > 2).get_params(deep=False)
+    splits = splits_of(data.X, y > 0, None, k, 2, 0)
+    parts = [part_of(data, split, None, "exponential", "a fold") for split in splits]
+    SEEN.clear()
+    calls = []
+
+    def call(jobs):
+        calls.append(len(jobs))
+        return [function(*given) for function, given in jobs]
+
+    found = priors(data, check(options, 2), None, splits, parts, call)
+    for prior in found:
+        assert not prior.held.any() or prior.staged.folds  # standardised scores of 0 stay 0
+        assert k == 2 or np.unique(prior.staged.scores).size == 1
+    assert sum(calls) == 2 * k + (2 * k * (k - 1) // 2 if k > 2 else 0)
+    for rows_seen in SEEN[: 2 * k]:
+        assert any(np.array_equal(rows_seen, split.train) for split in splits)
+
+
+def test_cross_validation_keeps_a_first_stage_that_cannot_be_improved():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 1).astype(int)
+    noise = np.column_stack([X[:, 0], rng.normal(size=(300, 2))])
+    est = RerankerCV(
+        Reranker("precision@30", first_stage="x0", features=[1, 2], solver="search", time_limit=1.0),
+        grid={"radius": [0.3, 1.0], "margin": [0.1]}, n_repeats=2,
+    ).fit(noise, y)  # fmt: skip
+    assert est.cv_results_["leads"].shape == (2, 2) and est.cv_results_["lead_error"].shape == (2,)
+    assert est.cv_results_["mean_lead"].max() < 3
+    strict = RerankerCV(est.reranker, grid=est.grid, n_repeats=2, rule="strict", safeguard=3.0).fit(noise, y)
+    assert strict.first_stage_kept_
+
+
+class Proba(ClassifierMixin, Memory):
+    """A classifier that knows probabilities only."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return super().fit(X, y)
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-X[:, 1]))
+        return np.column_stack([1 - p, p])
+
+
+def test_probabilities_become_log_odds():
+    X, y = numbered()
+    est = Reranker("auc", first_stage=Proba(), radius=0.1, features=[1, 2], solver="search", time_limit=2).fit(X, y)
+    np.testing.assert_allclose(est.first_stage_scores(X), X[:, 1], rtol=1e-9)
+    sure = np.array([[0.0, 800.0, 0.0], [0.0, -800.0, 0.0]])
+    with np.errstate(over="ignore"):
+        assert np.isfinite(est.first_stage_scores(sure)).all()

@@ -1,0 +1,227 @@
+"""Tables and first stages of other packages: the first stage sees the table, the reranked columns are numbers."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+
+from rerank import Reranker, RerankerCV, load
+from rerank.errors import InputError, NotSupportedError
+from rerank.io.frames import found_numbers, names_of, numbers, some_rows
+from rerank.reranker.columns import columns_of
+
+N = 120
+
+
+def parts(seed=0):
+    rng = np.random.default_rng(seed)
+    age, size = rng.normal(40, 10, N), rng.normal(size=N)
+    colour = rng.choice(["red", "green", "blue"], N)
+    y = (0.05 * age + size + (colour == "red") + rng.normal(size=N) > 3.2).astype(int)
+    holed = np.where(rng.random(N) < 0.2, np.nan, rng.normal(size=N))
+    return age, size, colour, holed, rng.random(N) < 0.5, y
+
+
+def frame(library, seed=0):
+    age, size, colour, holed, flag, y = parts(seed)
+    columns = {"age": age, "colour": colour, "size": size, "holed": holed, "flag": flag}
+    if library == "pandas":
+        pandas = pytest.importorskip("pandas")
+        table = pandas.DataFrame(columns)
+        table["colour"] = table["colour"].astype("category")
+        table["seen"] = pandas.date_range("2024-01-01", periods=N)
+        table["count"] = pandas.array(np.arange(N) % 7, dtype="Int64")
+        return table, y
+    if library == "polars":
+        polars = pytest.importorskip("polars")
+        table = polars.DataFrame(columns)
+        return table.with_columns(polars.Series("count", np.arange(N) % 7)), y
+    pyarrow = pytest.importorskip("pyarrow")
+    columns["holed"] = pyarrow.array(holed, from_pandas=True)
+    return pyarrow.table({**columns, "count": np.arange(N) % 7}), y
+
+
+LIBRARIES = ["pandas", "polars", "pyarrow"]
+
+
+def fitted(X, y, **options):
+    base = {"solver": "search", "time_limit": 5.0, "radius": 0.1, "cross_fit": 3}
+    return Reranker("precision@15", **base | options).fit(X, y)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_without_numbers_or_with_holes_are_left_out_and_named(library):
+    X, y = frame(library)
+    est = fitted(X, y)
+    left = {"colour", "holed"} | ({"seen"} if library == "pandas" else set())
+    assert set(est.result_.left_out) == left
+    assert set(est.features_) <= {"age", "size", "flag", "count"}
+    names = names_of(X)
+    plain = np.column_stack(
+        [found_numbers(X, [j])[:, 0] for j, name in enumerate(names) if name in ("age", "size", "flag", "count")]
+    )
+    twin = fitted(plain, y)
+    assert est.result_.value == twin.result_.value
+    np.testing.assert_array_equal(est.rank(X), twin.rank(plain))
+    assert est.coef_.size == len(names) and est.coef_[names.index("colour")] == 0
+
+
+def test_a_pipeline_by_column_name_sees_the_whole_frame(tmp_path):
+    X, y = frame("pandas")
+    encode = ColumnTransformer(
+        [("colour", OneHotEncoder(), ["colour"]), ("rest", "passthrough", ["age", "size"])], remainder="drop"
+    )
+    est = fitted(X, y, first_stage=make_pipeline(encode, LogisticRegression(max_iter=1000)))
+    assert est.prior_weight_ == 1.0 and est.result_.folds == 3
+    np.testing.assert_allclose(est.first_stage_scores(X), est.first_stage_.decision_function(X))
+    est.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json", first_stage=est.first_stage_)
+    np.testing.assert_array_equal(again.decision_function(X), est.decision_function(X))
+    chosen = RerankerCV(Reranker("precision@15", first_stage=est.first_stage, solver="search", time_limit=0.5), cv=3)
+    assert chosen.fit(X, y).rank(X).size == N
+
+
+def test_a_learner_of_missing_values_and_categories_gets_them():
+    X, y = frame("pandas")
+    numeric = X.drop(columns=["seen"])
+    stage = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=10)
+    est = fitted(numeric, y, first_stage=stage)
+    assert est.first_stage_.feature_names_in_.tolist() == list(numeric.columns)
+    assert est.first_stage_scores(numeric).shape == (N,)
+
+
+@pytest.mark.parametrize(
+    "features, names",
+    [
+        (["size", "age"], ["age", "size"]),
+        ("size", ["size"]),
+        ([2, 0], ["age", "size"]),
+        (make_column_selector(dtype_include=np.float64, pattern="age|size"), ["age", "size"]),
+        (lambda table: ["flag"], ["flag"]),
+    ],
+)
+def test_columns_to_rerank_are_chosen_by_name_number_or_callable(features, names):
+    X, y = frame("pandas")
+    rows = columns_of(X, y, features)
+    assert [rows.columns.names[j] for j in rows.columns.chosen] == names
+    est = fitted(X, y, features=features)
+    assert set(est.features_[np.isin(est.features_, names)]) <= set(names)
+    moved = est.coef_ - est.state_.first_stage.coef
+    assert all(moved[names_of(X).index(name)] == 0 for name in ("count", "holed", "colour"))
+
+
+def test_a_transformer_makes_the_columns_to_rerank(tmp_path):
+    X, y = frame("pandas")
+    bins = ColumnTransformer(
+        [("bins", KBinsDiscretizer(3, encode="onehot-dense", quantile_method="linear"), ["age", "size"])]
+        if "quantile_method" in KBinsDiscretizer().get_params()
+        else [("bins", KBinsDiscretizer(3, encode="onehot-dense"), ["age", "size"])]
+    )
+    est = fitted(X, y, features=bins, first_stage="size")
+    assert est.coef_.size == 6 and est.prior_weight_ == 1.0
+    whole = est.first_stage_scores(X) + est.state_.columns.transformer.transform(X) @ est.coef_
+    order = np.argsort(est.rank(X))
+    assert np.all(np.diff(whole[order]) <= 1e-9)
+    with pytest.raises(NotSupportedError, match="transformer"):
+        est.save(tmp_path / "model.json")
+
+
+def test_sparse_rows_stay_sparse():
+    rng = np.random.default_rng(0)
+    words = [" ".join(rng.choice(list("abcdefgh"), 5)) for _ in range(N)]
+    X = CountVectorizer(token_pattern=r"\w").fit_transform(words)
+    y = (X[:, 0].toarray()[:, 0] + rng.random(N) > 1.2).astype(int)
+    with pytest.raises(InputError, match="sparse with 8 columns"):
+        fitted(X, y)
+
+    class Refuses(LogisticRegression):
+        def fit(self, X, y):
+            assert scipy.sparse.issparse(X)
+            return super().fit(X, y)
+
+    est = fitted(X, y, features=[0, 1], first_stage=Refuses())
+    assert est.rank(X).shape == (N,) and est.result_.value >= 0
+    assert fitted(X, y, features=[0, 1]).rank(X).shape == (N,)
+
+
+def test_scores_that_are_ready_need_no_fit():
+    X, y = frame("pandas")
+    by_name = fitted(X, y, first_stage="size", features=["age"])
+    by_function = fitted(X, y, first_stage=lambda table: table["size"].to_numpy(), features=["age"])
+    by_array = fitted(X, y, first_stage=X["size"].to_numpy(), features=["age"])
+    for est in (by_function, by_array):
+        assert est.result_.value == by_name.result_.value and est.result_.folds == 0
+    np.testing.assert_array_equal(by_function.rank(X), by_name.rank(X))
+    with pytest.raises(InputError, match="other rows have none"):
+        by_array.rank(X)
+    with pytest.raises(InputError, match="did you mean 'logistic'"):
+        fitted(X, y, first_stage="logistik")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_list_of_a_row_may_be_a_column(library):
+    X, y = frame(library)
+    ids = np.repeat([f"q{q}" for q in range(12)], 10)
+    with_ids = X.assign(query=ids) if library == "pandas" else X.with_columns(query=ids.tolist())
+    if library == "polars":
+        with_ids = X.hstack([type(X.to_series(0))("query", ids.tolist())])
+    options = {"solver": "search", "time_limit": 2.0, "features": ["age", "size"]}
+    named = Reranker("ndcg@5", **options).fit(with_ids, y, qid="query")
+    plain = Reranker("ndcg@5", **options).fit(X, y, qid=ids)
+    np.testing.assert_array_equal(named.rank(with_ids, "query"), plain.rank(X, ids))
+    np.testing.assert_array_equal(named.rank(X, ids), plain.rank(X, ids))
+    assert named.score(with_ids, y, "query") == plain.score(X, y, ids)
+    assert "query" not in named.feature_names_in_
+    with pytest.raises(InputError, match="no column 'quary'; did you mean 'query'"):
+        Reranker("ndcg@5", **options).fit(with_ids, y, qid="quary")
+
+
+def test_what_is_missing_or_infinite_is_named():
+    X, y = frame("pandas")
+    with pytest.raises(InputError, match="NaN in row .*'holed'"):
+        fitted(X, y, features=["age", "holed"])
+    with pytest.raises(InputError, match="'colour' holds no numbers"):
+        fitted(X, y, features=["age", "colour"])
+    with pytest.raises(InputError, match="names a column twice"):
+        fitted(X, y, features=["age", "age"])
+    with pytest.raises(InputError, match="features holds 'agee'|no column 'agee'"):
+        fitted(X, y, features=["agee"])
+    infinite = X.assign(age=X["age"].where(X["age"] < 50, np.inf))
+    with pytest.raises(InputError, match="inf"):
+        fitted(infinite, y)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_and_rows_of_every_library(library):
+    X, _ = frame(library)
+    age, size, _, holed, flag, _ = parts()
+    names = names_of(X)
+    from rerank.io.frames import column
+
+    for name, expected in (("age", age), ("size", size), ("holed", holed), ("flag", flag.astype(float))):
+        np.testing.assert_array_equal(numbers(column(X, names.index(name))), expected)
+    assert numbers(column(X, names.index("colour"))) is None
+    rows = np.array([5, 3, 3])
+    np.testing.assert_array_equal(found_numbers(some_rows(X, rows), [0])[:, 0], age[rows])
+
+
+@pytest.mark.parametrize("module, name", [("lightgbm", "LGBM"), ("xgboost", "XGB"), ("catboost", "CatBoost")])
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor", "Ranker"])
+def test_boosted_trees_are_first_stages(module, name, kind):
+    package = pytest.importorskip(module)
+    quiet = {"lightgbm": {"verbose": -1}, "xgboost": {}, "catboost": {"verbose": 0, "allow_writing_files": False}}
+    count = {"iterations": 5} if module == "catboost" else {"n_estimators": 5}
+    learner = getattr(package, name + kind)(**quiet[module], **count)
+    age, size, _, _, _, y = parts()
+    X, qid = np.column_stack([age, size]), np.arange(N) % 8
+    for lists in (None, qid):
+        stat = "precision@15" if lists is None else "ndcg@5"
+        est = Reranker(stat, first_stage=learner, radius=0.1, solver="search", time_limit=2.0, cross_fit=2)
+        est.fit(X, y, lists, sample_weight=np.ones(N))
+        assert est.result_.folds == 2 and est.rank(X, lists).size == N
+        assert est.result_.first_stage_statistic > 0

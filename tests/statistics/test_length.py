@@ -1,0 +1,60 @@
+"""Statistics of lists of another length: averages over random sub-lists, by counting them all."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.statistics import AUC, DCG, InLists, Precision, Thinned, Window, fitted_statistic, parse
+
+BY_PLACE = [DCG(2), DCG(), Precision(2), Window(2)]
+
+
+@pytest.mark.parametrize("statistic", BY_PLACE, ids=str)
+@pytest.mark.parametrize("n, m", [(6, 3), (8, 5), (7, 6)])
+def test_a_shorter_list_is_each_row_kept_with_its_share(statistic, n, m):
+    """The number of the p - 1 rows above that are kept is binomial; counted here over all subsets of them."""
+    rho, places = m / n, statistic.coefficients(m)[::-1]
+    for p in range(1, n + 1):
+        expected = 0.0
+        for j in range(p):
+            kept = sum(1 for _ in combinations(range(p - 1), j))
+            assert kept == comb(p - 1, j)
+            expected += kept * rho**j * (1 - rho) ** (p - 1 - j) * places[min(j, m - 1)]
+        assert InLists(statistic, m).coefficients(n)[::-1][p - 1] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("statistic", BY_PLACE, ids=str)
+@pytest.mark.parametrize("n, m", [(3, 6), (2, 8), (5, 5), (4, 6)])
+def test_a_longer_list_gives_each_place_the_mean_of_those_it_stands_for(statistic, n, m):
+    found = InLists(statistic, m).coefficients(n)[::-1]
+    fine = np.repeat(statistic.coefficients(m)[::-1], n)  # n m cells: a place of the short list is m of them
+    np.testing.assert_allclose(found, fine.reshape(n, m).mean(axis=1), atol=1e-12)
+
+
+@given(st.sampled_from(BY_PLACE), st.integers(1, 40), st.integers(1, 40))
+def test_coefficients_never_fall_with_the_rank(statistic, n, m):
+    a = InLists(statistic, m).coefficients(n)
+    assert a.shape == (n,) and np.all(np.diff(a) >= 0) and np.all(a >= 0)
+
+
+@pytest.mark.parametrize(
+    "statistic", [InLists(DCG(10), 500), Thinned(Precision(5), 0.25), Thinned(InLists(DCG(3), 7), 0.8)]
+)
+def test_names_are_read_back(statistic):
+    assert parse(statistic.name) == statistic and parse(str(statistic)).coefficients(9).size == 9
+
+
+def test_what_is_fitted():
+    assert fitted_statistic(DCG(10), None, None, None) == DCG(10)
+    assert fitted_statistic(DCG(10), 2.0, None, None) == Window(10)
+    assert fitted_statistic(Precision(9), 1.5, 300, 0.9) == Thinned(InLists(Window(9, 1.5), 300), 0.9)
+    assert fitted_statistic(AUC(), None, 300, None) == AUC()
+    with pytest.raises(InputError, match="no depth"):
+        fitted_statistic(AUC(), 2.0, None, None)
+    with pytest.raises(InputError, match="coefficients of stat are for lists of 3"):
+        fitted_statistic(parse([0.0, 1.0, 2.0]), None, 10, None)
