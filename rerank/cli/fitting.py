@@ -40,7 +40,9 @@ def fit(
     stat: Annotated[
         str, typer.Option(help="auc, pauc@N, wta, precision@N, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P.")
     ] = "dcg@10",
-    first_stage: Annotated[str, typer.Option(help="logistic, or none to rerank every row.")] = "logistic",
+    first_stage: Annotated[
+        str, typer.Option(help="logistic, toppush, ranksvm, robirank, a column of scores, or none.")
+    ] = "logistic",
     candidates: Annotated[
         str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")
     ] = "auto",
@@ -69,6 +71,29 @@ def fit(
     ] = "exponential",
     thinning: Annotated[
         float | None, typer.Option(help="Keep probability of thinning.", show_default=False)
+    ] = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(help="Correct the first stage by at most this much, in deviations.", show_default=False),
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="Margin in deviations, with --radius.", show_default=False)
+    ] = None,
+    window: Annotated[
+        float | None, typer.Option(help="Fit hits around place N, with this width (2).", show_default=False)
+    ] = None,
+    list_length: Annotated[
+        int | None, typer.Option(help="Rows of the lists to come.", show_default=False)
+    ] = None,
+    cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
+    cv: Annotated[
+        int | None,
+        typer.Option(help="Choose the radius by so many folds, the first stage included.", show_default=False),
+    ] = None,
+    rule: Annotated[str, typer.Option(help="For --cv: mean, or strict, which asks for a clear lead.")] = "mean",
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Share of the rows that a second fit is judged by.", show_default=False),
     ] = None,
     proof: Annotated[
         Path | None,
@@ -110,14 +135,26 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, thinning=thinning, proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
+        gain=gain, thinning=thinning, radius=radius, margin=margin, window=window, list_length=list_length,
+        cross_fit=_cross_fit(cross_fit), proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
         random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    fit_table(est, table)
+    why = []
+    if cv is not None:
+        from rerank.cli.choosing import chosen
+
+        est, reason = chosen(est, table, cv, rule)
+        why.append(reason)
+    else:
+        fit_table(est, table)
+    if holdout is not None:
+        from rerank.cli.choosing import held_out_gain
+
+        why.append(held_out_gain(est, table, holdout))
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
     lacking = "the search had no part in this result"
@@ -133,11 +170,14 @@ def fit(
                 record, lacking = None, str(error)  # the model of a long fit is not lost for it
     if as_json:
         written = {} if record is None else {"proof": str(proof)}
-        answer({"model": str(model), **written, **est.result_.to_dict(), "coef": est.state_.named_weights()})
+        found = {**est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why}
+        answer({"model": str(model), **written, **found})
     else:
         from rerank.cli.report import print_result
 
         print_result(est.state_)
+        for sentence in why:
+            typer.echo(sentence)
         say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")
     if proof is not None and record is None:
         say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
@@ -162,3 +202,12 @@ def _margin(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise InputError(f"--epsilon is {text!r}; it must be auto or a positive number.") from None
+
+
+def _cross_fit(text: str) -> int | str | bool:
+    if text in ("auto", "none"):
+        return text if text == "auto" else False
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--cross-fit is {text!r}; it must be auto, none or a number of folds.") from None

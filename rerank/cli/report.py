@@ -40,10 +40,11 @@ def four_numbers(result: Result) -> Table:
     """Statistic, value, bound and the program's own numbers, each with its meaning."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     name = result.statistic_name
+    fitted = "" if result.fitted_name == name else f"of {result.fitted_name}, "
     rows = [
         ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
         ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
-        ("value", number(result.value), "exact, from the weights, margin and price included"),
+        ("value", number(result.value), f"{fitted}exact, from the weights, margin and price included"),
         ("bound", number(result.bound), f"of the value, margin included, by {SOURCES[result.bound_source]}"),
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
@@ -86,6 +87,9 @@ def remarks(result: Result) -> list[str]:
         lines.append(
             f"{short.n_tied} row(s) more than asked for share the score at the cut; all of them are in the shortlist."
         )
+    if result.left_out:
+        names = ", ".join(result.left_out[:6]) + (", ..." if len(result.left_out) > 6 else "")
+        lines.append(f"Not reranked, because they hold no numbers or miss some: {names}.")
     if short.constant_features:
         names = ", ".join(short.constant_features[:6]) + (", ..." if len(short.constant_features) > 6 else "")
         lines.append(f"Constant on the shortlist and left out: {names}.")

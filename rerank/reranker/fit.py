@@ -26,6 +26,7 @@ from rerank.reranker.solve.program import automatic_epsilon, normalised
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.training import Anchor, Training, fitted_scores, prepare, theorem_of
+from rerank.reranker.words import corrections_in_words
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ FIRST_STAGE_SHARE = 0.4
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Data, checked parameters, and the result of the first stage."""
+    """Data, parameters and first stage; ``before`` and ``quoted_before`` are what its order is worth."""
 
     data: Data
     settings: Settings
@@ -47,22 +48,18 @@ class _Fit:
 
     @property
     def stage(self) -> FirstStage | None:
-        """The first stage."""
         return None if self.staged is None else self.staged.stage
 
     @property
     def scores(self) -> Floats | None:
-        """Its scores of the training rows."""
         return None if self.staged is None else self.staged.scores
 
     @cached_property
     def before(self) -> float | None:
-        """What is fitted, of the first stage's order."""
         return None if self.scores is None else self.data.evaluate(self.settings.statistic, self.scores)
 
     @cached_property
     def quoted_before(self) -> float | None:
-        """The user's statistic of the first stage's order."""
         return None if self.scores is None else self.data.evaluate(self.settings.quoted, self.scores)
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
@@ -241,6 +238,11 @@ def _compared(this: _Fit, problem: Problem, solution: Solution) -> FittedState:
     )
     if kept:
         message = f"{message_of('first_stage_kept', statistic.name)} {message}"
+    if problem.anchored and not kept:
+        names = [data.feature_names[j] for j in this.training.features]
+        spread = problem.high - problem.low
+        if words := corrections_in_words(names, solution.weights[1:], spread[1:]):
+            solution = solution.noting(words)
     quoted = this.quoted_before if kept else data.evaluate(this.settings.quoted, scores)
     assert quoted is not None
     result = this.result(solution, quoted, "first_stage_kept" if kept else solved, message)

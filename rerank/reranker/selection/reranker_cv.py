@@ -7,7 +7,7 @@ An exact fit can over-fit its training list. How far a fit may move from its fir
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,9 @@ from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed
 from rerank.reranker.selection.judge import Judged, judge_of, judged
 from rerank.reranker.settings import check
 from rerank.statistics import parse
+
+if TYPE_CHECKING:
+    from rerank.io import Table
 
 Floats = NDArray[np.float64]
 
@@ -146,6 +149,13 @@ class RerankerCV(GradedTags, BaseEstimator):
             For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold on whose
             rows no model can be fitted or evaluated.
         """
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
+
+    def _fit_named(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
+        names: tuple[str, ...] = (),
+    ) -> RerankerCV:  # fmt: skip
+        """Columns get these ``names``, unless X has names of its own."""
         clock = Clock(self.time_limit)
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
@@ -154,7 +164,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         one_of("rule", self.rule, RULES)
         candidates = candidates_of(self.grid, base)
         given = base.get_params(deep=False)
-        data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base))
+        data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base), names)
         for options in candidates:
             check(given | options, data.X.shape[1])
         refuse_fixed_length(base, data)
@@ -169,9 +179,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         choice = choose(found, radii, self.rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
         best.set_params(time_limit=clock.least(best.time_limit, 1))
-        best.fit(
-            X, y, qid=qid, sample_weight=sample_weight, query_weight=query_weight, ideal_gains=ideal_gains
-        )
+        best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
         if choice.first_stage_kept:
             best = restored(first_stage_kept(best.state_))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
@@ -179,9 +187,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         self._publish(best, candidates, choice, found)
         return self
 
-    def _publish(
-        self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged
-    ) -> None:
+    def _publish(self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged) -> None:
         self.best_estimator_ = best
         self.best_params_ = candidates[choice.best]
         self.best_score_ = choice.score
@@ -195,15 +201,7 @@ class RerankerCV(GradedTags, BaseEstimator):
             "mean_lead": found.leads.mean(axis=1),
             "lead_error": found.errors,
         }
-        for name in (
-            "result_",
-            "coef_",
-            "prior_weight_",
-            "features_",
-            "threshold_",
-            "first_stage_",
-            "n_features_in_",
-        ):
+        for name in ("result_", "coef_", "prior_weight_", "features_", "threshold_", "first_stage_", "n_features_in_"):
             setattr(self, name, getattr(best, name))
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -218,9 +216,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         """Score of each row by itself, larger is better."""
         return self._best().decision_function(X)
 
-    def predict(self, X: Any) -> Floats:
-        """The same as :meth:`decision_function`."""
-        return self.decision_function(X)
+    predict = decision_function
 
     def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Place of each row in its list, 1 on top."""
@@ -241,3 +237,9 @@ class RerankerCV(GradedTags, BaseEstimator):
 def _radius(base: Reranker, options: dict[str, Any]) -> float:
     radius = options.get("radius", base.radius)
     return math.inf if radius is None else float(radius)
+
+
+def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
+    """Choose on a table read from a file, whose columns have names."""
+    given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
+    return search._fit_named(*given, table.feature_names)
