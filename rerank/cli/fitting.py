@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,12 @@ from rerank.cli.common import (
     with_ideal,
 )
 from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.problem import Proof
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.state import FittedState
 
 
 def fit(
@@ -113,10 +119,8 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
-    from rerank.io.atomic import together
     from rerank.io.paths import check_outputs
-    from rerank.reranker.estimator import Reranker, fit_table
-    from rerank.reranker.files.document import save
+    from rerank.reranker.estimator import Reranker
     from rerank.reranker.settings import check
 
     check_outputs(with_ideal(data), {"--model": model, "--proof": proof, "--checkpoint": checkpoint})
@@ -143,31 +147,10 @@ def fit(
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    why = []
-    if cv is not None:
-        from rerank.cli.choosing import chosen
-
-        est, reason = chosen(est, table, cv, rule)
-        why.append(reason)
-    else:
-        fit_table(est, table)
-    if holdout is not None:
-        from rerank.cli.choosing import held_out_gain
-
-        why.append(held_out_gain(est, table, holdout))
+    est, why = _fitted(est, table, cv, rule, holdout)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
-    lacking = "the search had no part in this result"
-    with together():
-        save(replace(est.state_, columns_read=read), model)
-        record = None if proof is None else est.result_.proof
-        if proof is not None and record is not None:
-            from rerank.certificate.proof_file import ProofTooLargeError, save_proof
-
-            try:
-                save_proof(record, proof)
-            except ProofTooLargeError as error:
-                record, lacking = None, str(error)  # the model of a long fit is not lost for it
+    record, lacking = _write(replace(est.state_, columns_read=read), model, proof)
     if as_json:
         written = {} if record is None else {"proof": str(proof)}
         found = {**est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why}
@@ -182,6 +165,42 @@ def fit(
     if proof is not None and record is None:
         say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
     raise typer.Exit(exit_code(est.result_))
+
+
+def _fitted(
+    est: Reranker, table: Table, cv: int | None, rule: str, holdout: float | None
+) -> tuple[Reranker, list[str]]:
+    """The fitted reranker, and what held-out rows say of it."""
+    from rerank.cli.choosing import chosen, held_out_gain
+    from rerank.reranker.estimator import fit_table
+
+    why = []
+    if cv is not None:
+        est, reason = chosen(est, table, cv, rule)
+        why.append(reason)
+    else:
+        fit_table(est, table)
+    if holdout is not None:
+        why.append(held_out_gain(est, table, holdout))
+    return est, why
+
+
+def _write(state: FittedState, model: Path, proof: Path | None) -> tuple[Proof | None, str]:
+    """Write model and proof together; the proof that was written, and why there is none."""
+    from rerank.certificate.proof_file import ProofTooLargeError, save_proof
+    from rerank.io.atomic import together
+    from rerank.reranker.files.document import save
+
+    lacking = "the search had no part in this result"
+    with together():
+        save(state, model)
+        record = None if proof is None else state.result.proof
+        if proof is not None and record is not None:
+            try:
+                save_proof(record, proof)
+            except ProofTooLargeError as error:
+                record, lacking = None, str(error)  # the model of a long fit is not lost for it
+    return record, lacking
 
 
 def _candidates(text: str) -> int | str | None:

@@ -46,7 +46,7 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
             )
     if names is not None and len(names) != d:
         raise InputError(f"There are {len(names)} feature names for {d} columns of X; pass one a column.")
-    result = _as_float(array, names)
+    result = as_float(array, names)
     bad = ~np.isfinite(result)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
@@ -142,7 +142,7 @@ def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
         raise InputError(f"{name} has {array.ndim} dimension(s), not one; pass one {what} a row.")
     if n is not None and array.shape[0] != n:
         raise InputError(f"{name} has {array.shape[0]} entries for {n} rows of X; pass one {what} a row.")
-    result = _as_float(array[:, None], [name])[:, 0]
+    result = as_float(array[:, None], [name])[:, 0]
     bad = np.flatnonzero(~np.isfinite(result))
     if bad.size:
         row = int(bad[0])
@@ -153,7 +153,7 @@ def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
     return result
 
 
-def _as_float(array: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
+def as_float(array: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
     """The two-dimensional array as float64; the first entry that is no number is named."""
     if array.dtype.kind == "c":
         raise InputError("Complex data not supported: pass real numbers.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import as_float
 from rerank.io.frames import (
     as_table,
     column,
@@ -162,11 +163,8 @@ def _numeric(table: Any) -> tuple[Indices, tuple[str, ...]]:
     """Columns that hold numbers and miss none, and the names of the others."""
     if is_sparse(table):
         return np.arange(table.shape[1], dtype=np.intp), ()
-    if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
-        good = ~np.isnan(table).any(axis=0)
-    elif isinstance(table, np.ndarray) and table.dtype.kind in "cmM":
-        found_numbers(table, range(table.shape[1]))
-        good = np.ones(table.shape[1], dtype=bool)
+    if isinstance(table, np.ndarray):
+        good = ~np.isnan(as_float(table, None)).any(axis=0)  # text in a plain array is a mistake
     else:
         found = (numbers(column(table, j)) for j in range(table.shape[1]))
         good = np.array([values is not None and not np.isnan(values).any() for values in found])
