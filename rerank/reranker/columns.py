@@ -149,13 +149,15 @@ def columns_of(X: Any, y: Any = None, features: Any = None) -> Rows:
             f"X is sparse with {len(names)} columns, and columns that are reranked have to be dense; name these "
             "with features=[...]."
         )
-    numeric, left_out = _numeric(table)
     if features is None:
+        numeric, left_out = _numeric(table)
         if not numeric.size:
             found_numbers(table, range(len(names)))  # says which entry is in the way
         return Rows(table, Columns(names, frame, names, numeric, numeric, left_out))
     chosen = _chosen(table, features)
     found_numbers(table, chosen)
+    plain = isinstance(table, np.ndarray) and table.dtype.kind == "O"
+    numeric = chosen if plain else _numeric(table)[0]
     return Rows(table, Columns(names, frame, names, chosen, numeric))
 
 

@@ -36,7 +36,7 @@ from rerank.reranker.selection.grid import (
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
 from rerank.reranker.settings import check
-from rerank.statistics import parse
+from rerank.statistics import fitted_statistic, parse
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -170,6 +170,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         refuse_fixed_length(base, data)
         statistic = parse(base.stat)
         judge = judge_of(statistic, data.qid is not None) if self.judge is None else parse(self.judge)
+        judge = fitted_statistic(judge, None, base.list_length, None)
         ids = None if qid is None else check_qid(lists_of(X, qid), data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
         with enough_memory():
