@@ -77,7 +77,7 @@ def measured(cell: Cell, where: Path) -> dict[str, Any]:
         "first_stage": stage_of(cell.stage), "solver": "search", "random_state": cell.split,
         "list_length": None if stat == "auc" else test.size,
     }  # fmt: skip
-    corrected = {"radius": 0.1, "margin": 0.1} | ({} if stat == "auc" else {"window": 2.0})
+    corrected: dict[str, Any] = {"radius": 0.1, "margin": 0.1} | ({} if stat == "auc" else {"window": 2.0})
     estimators: dict[str, Any] = {
         "free": Reranker(stat, time_limit=SECONDS, **common),
         "anchored": Reranker(stat, time_limit=SECONDS, **common, **corrected),
