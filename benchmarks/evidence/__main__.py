@@ -60,7 +60,7 @@ Written by `python -m benchmarks.evidence --data FOLDER` on {today}: {len(rows)}
 
 The cells were fixed before anything was run: {cells}
 2/3 to 1/3. Methods: the free fit with all defaults; corrections with radius .1, margin .1 and a window of 2; and
-`RerankerCV` with all defaults, 4 folds twice. A single fit has 8 s, cross-validation 16 s. A number is the mean lead over
+`RerankerCV` with all defaults, 4 folds twice. A fit has 8 s, cross-validation 16 s. A number is the mean lead over
 the first stage in per cent of its mean, with the 95 % interval for splits that share rows (Nadeau and Bengio 2003), and
 wins/losses."""
 
