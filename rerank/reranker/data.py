@@ -68,6 +68,14 @@ class Data:
         return tuple(columns.names[j] for j in columns.chosen)
 
     @property
+    def classes(self) -> NDArray[Any] | None:
+        """The two labels, the one to find last; None if there are grades."""
+        if self.labels is not None:
+            return np.array([self.labels.negative, self.labels.positive])
+        found = np.unique(self.y)
+        return found.astype(np.intp) if np.array_equal(found, [0.0, 1.0]) else None
+
+    @property
     def longest_list(self) -> int:
         """Number of rows of the longest list."""
         return self.y.size if self.qid is None else int(np.bincount(self.qid).max())

@@ -107,6 +107,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         one for each column that it makes.
     prior_weight_ : float
         Weight of the first stage's score beside ``coef_``: 1 where that holds corrections, else 0.
+    classes_ : array (2,) or None
     features_ : array
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
@@ -115,7 +116,6 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     reranks_ : bool
         False if the first stage is kept as it is.
     state_ : FittedState
-        All of this, as files store it.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.reranks_ = state.reranks
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
-        self.prior_weight_ = state.prior_weight
+        self.prior_weight_, self.classes_ = state.prior_weight, state.classes
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
 

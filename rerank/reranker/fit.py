@@ -91,6 +91,7 @@ class _Fit:
             training=self.training,
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
             weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
+            classes=self.data.classes,
         )  # fmt: skip
 
 

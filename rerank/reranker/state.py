@@ -52,6 +52,8 @@ class FittedState:
         Out-of-fold scores of the training rows.
     labels : TwoLabels or None
         How two labels were mapped to 0 and 1.
+    classes : array (2,) or None
+        The two labels, if there were no grades; None after reading a file.
     weighted_lists : bool
         Whether lists had weights; a table does not hold these.
     columns_read : mapping of str to str
@@ -73,6 +75,7 @@ class FittedState:
     result: Result
     prior_scores: Floats | None = None
     labels: TwoLabels | None = None
+    classes: NDArray[Any] | None = None
     weighted_lists: bool = False
     named: bool = False
     columns_read: Mapping[str, Any] = field(default_factory=dict)

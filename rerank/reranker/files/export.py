@@ -175,13 +175,15 @@ def _solved_by_file(
             f"The weights of {Path(path).name} are worth {best.value:.12g} when recomputed exactly, above the bound "
             f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
         )
+    other = old.fitted_name != old.statistic_name
+    told = (f"The statistic is that of {old.fitted_name}, which the file's program maximises.",) if other else ()
     result = replace(
         old,
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
-        start_accepted=None, notes=(f"The weights were read from {Path(path).name}.",),
+        start_accepted=None, notes=(f"The weights were read from {Path(path).name}.", *told),
     )  # fmt: skip
     status = status_of(result)
     message = message_of(
