@@ -63,8 +63,10 @@ class Data:
 
     def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
         """Mean of the statistic over the lists, equal scores against the gain."""
+        # Labels 0 and 1 with the gains as weights: a binary statistic would take gains for grades.
         return evaluate(
-            statistic, self.gains, scores, self.qid, gain="linear", query_weight=self.list_weight,
+            statistic, self.gains > 0, scores, self.qid, gain="linear", sample_weight=self.gains,
+            query_weight=self.list_weight,
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from rerank.io.arrays import check_matrix
-from rerank.ranks.row_gains import IdealGains
+from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, checked
 from rerank.reranker.fit import enough_memory, fit
@@ -41,7 +41,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     ----------
     stat : str, RankStatistic, array or callable
         The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
-        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap"``, ``"rr"``,
+        ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"`` or
         any scikit-learn estimator. A fitted estimator is used as it is (wrap it in
@@ -72,7 +73,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     positive : bool or sequence of {-1, 0, 1}
         True for non-negative weights; or a sign for each feature, 0 for a free weight.
     gain : {"exponential", "linear"}
-        Gain of a grade g: ``2^g - 1`` or ``g``.
+        Gain of a grade g: ``2^g - 1`` or ``g``; binary statistics, such as "ap", take 1 for every grade above 0.
     pos_label : object, optional
         The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
     thinning : float or None
@@ -101,7 +102,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     first_stage_ : estimator or None
     threshold_ : float
         Least first-stage score of the head; ``-inf`` if every row is in the head. After a fit on several lists as many
-        training rows reach it as there are rows in all heads, which only approximates the K best rows of each list.
+        training rows reach it as all heads have, which only approximates the K best rows of each list.
     reranks_ : bool
         False if the first stage is kept as it is.
     state_ : FittedState
@@ -168,18 +169,17 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         ----------
         X : array-like or data frame (n, d)
         y : array-like (n,)
-            0/1, -1/1, booleans, or grades from 0 upwards; larger is more relevant, 0 is irrelevant. Two other labels
-            take ``pos_label``.
+            0/1, -1/1, booleans, or grades from 0 upwards, 0 irrelevant; two other labels take ``pos_label``.
         qid : array-like (n,), optional
             List of each row, in any order; one list without it.
         sample_weight : array-like (n,), optional
-            Multiplies the gain of a row.
+            Multiplies the gain of a row; 0 or 1 for "ap", "rr" and "success@N".
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists.
         ideal_gains : mapping from list id to grades, optional
-            Grades of relevant items that are not among the rows of a list, because they were not retrieved. They count
-            in the ideal value by which nDCG and AUC are divided. They are never candidates. A list whose relevant
-            items were all missed counts 0. Without ``qid`` the id of the only list is 0.
+            Grades of relevant items of a list that are not among its rows, because they were not retrieved. They count
+            in what nDCG, AUC, AP and recall are divided by, and are never candidates. A list whose relevant items were
+            all missed counts 0. Without ``qid`` the id of the only list is 0.
 
         Raises
         ------
@@ -202,7 +202,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
             frame = hasattr(self, "feature_names_in_")
             known = tuple(map(str, self.feature_names_in_)) if frame else names
             columns = known or tuple(f"x{j}" for j in range(table.shape[1]))
-            given = (y, qid, sample_weight, query_weight, self.gain, columns, self.pos_label, ideal_gains)
+            gain = gain_of(self.stat, self.gain, sample_weight)
+            given = (y, qid, sample_weight, query_weight, gain, columns, self.pos_label, ideal_gains)
             data, weights = checked(table, *given)
             options = self.get_params(deep=False)
             fitted = fit(data, check(options, table.shape[1]), options, clock, weights)

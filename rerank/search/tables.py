@@ -40,6 +40,8 @@ class Tables:
         Slots of each binary list, and the list of each slot.
     coef_start, coef
         What the places of each binary list earn, best place first; trailing zeros are left out.
+    hits : float64 (n_slots,)
+        What the j-th best item of a binary list multiplies that with, list by list, as in ``unit_slots``.
     linear : bool
         Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
     loss : float64 (P,)
@@ -47,7 +49,7 @@ class Tables:
     grain : float
         Linear problems: the unit of ``loss`` and ``total``; 0 where ``loss`` is not integral.
     total : float
-        Linear problems: value of losing nothing, in units of ``grain``.
+        Value of losing nothing; of linear problems in units of ``grain``.
     constant : float
         Added to every value.
     """
@@ -63,6 +65,7 @@ class Tables:
     unit_of: Ints
     coef_start: Ints
     coef: Floats
+    hits: Floats
     linear: bool
     loss: Floats
     grain: float
@@ -121,23 +124,17 @@ class Tables:
         inner = (value - self.constant) / (self.grain if self.integral else 1.0)
         return float(np.floor(inner + 1e-6)) if self.integral else inner - 1e-13 * (1.0 + abs(value))
 
-    @cached_property
+    @property
     def ideal(self) -> float:
         """Value, in the kernels' unit, of losing nothing."""
-        if self.linear:
-            return self.total
-        top = 0.0
-        for u in range(self.unit_start.size - 1):
-            coef = self.coef[self.coef_start[u] : self.coef_start[u + 1]]
-            top += float(coef[: self.unit_start[u + 1] - self.unit_start[u]].sum())
-        return top
+        return self.total
 
     @cached_property
     def slack(self) -> float:
         """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
         if self.integral:
             return 0.0
-        top = self.total if self.linear else float(self.coef.sum())
+        top = self.total if self.linear else float(self.coef.sum()) * self.hits.max(initial=1.0)
         return 4e-15 * (self.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
 
 
@@ -202,15 +199,17 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         unit_of=unit_of,
         coef_start=starts(places),
         coef=np.concatenate([np.empty(0), *places]),
+        hits=np.concatenate([np.empty(0), *(unit.hits for unit in units)]),
         linear=False,
         loss=np.empty(0),
         grain=0.0,
-        total=0.0,
+        total=sum(float((b[: u.hits.size] * u.hits[: b.size]).sum()) for b, u in zip(places, units, strict=True)),
         constant=problem.constant,
         epsilon=problem.epsilon,
         tolerance=tolerance(problem),
     )
-    return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
+    linear = not problem.weighs_hits and all(_is_linear(unit.coefficients) for unit in units)
+    return _linear(problem, flat) if units and linear else flat
 
 
 def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.ranks.row_gains import gain_of
 from rerank.reranker.data import Data, Weights, checked
 from rerank.reranker.files.document import signs_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
@@ -68,8 +69,9 @@ def refit(
     # A table holds grades: two labels that were words are 0 and 1 there, two numbers are what they were.
     labels = state.labels
     positive = None if labels is None or isinstance(labels.positive, str) else labels.positive
+    gain = gain_of(statistic_of(doc), state.settings.gain, table.sample_weight)
     data, _ = checked(
-        table.X, table.y, table.qid, table.sample_weight, query_weight, state.settings.gain, doc.feature_names,
+        table.X, table.y, table.qid, table.sample_weight, query_weight, gain, doc.feature_names,
         pos_label=positive, ideal_gains=table.ideal_gains,
     )  # fmt: skip
     scores = None if state.first_stage is None else state.first_stage.scores(table.X)

@@ -72,8 +72,8 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
 def _default(base: Reranker) -> dict[str, list[Any]]:
     """The part of ``GRID`` that makes a difference for this reranker."""
     grid = dict(GRID)
-    if parse(base.stat).counts_pairs:
-        # The expected AUC of a thinned list is that of the list itself, so thinning makes no difference.
+    if parse(base.stat).counts_pairs or parse(base.stat).weighs_hits:
+        # The expected AUC of a thinned list is that of the list itself; several relevant rows at once are not thinned.
         del grid["thinning"]
     if base.formulation == "resolved_rank" and base.solver != "search":
         # That program forbids differences between 0 and the margin, so a large margin excludes too many weights.

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from rerank.errors import InputError
+from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data, checked
 from rerank.reranker.estimator import Reranker
@@ -126,7 +127,8 @@ def _run(
             "query_weight": part.list_weight,
             "ideal_gains": part.ideal_gains,
         }
-        learn, weights = checked(part.X, part.y, **given, gain=own.gain)
+        gain = gain_of(statistic, own.gain, given["sample_weight"])
+        learn, weights = checked(part.X, part.y, **given, gain=gain)
         seed = check(own.get_params(deep=False), learn.X.shape[1]).seed
         stage = fit_first_stage(own.first_stage, learn.X, learn.y, learn.qid, weights, random_state=seed)
     shared = {} if stage is None else {"first_stage": FrozenEstimator(stage.estimator)}

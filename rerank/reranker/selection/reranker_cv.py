@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
-from rerank.ranks.row_gains import IdealGains
+from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, checked
 from rerank.reranker.estimator import Reranker, restored
@@ -135,7 +135,7 @@ class RerankerCV(GradedTags, BaseEstimator):
             qid,
             sample_weight,
             query_weight,
-            base.gain,
+            gain_of(base.stat, base.gain, sample_weight),
             pos_label=base.pos_label,
             ideal_gains=ideal_gains,
         )
