@@ -95,8 +95,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     result_ : Result
         Statistic, value, bound, gap, status and further numbers of the fit.
     coef_ : float64 array (n_features_in_,)
-        Weights of the head's score in original units, 0 for columns not used; those of the first stage if it is kept
-        and affine.
+        Weights of the head's score in original units; those of the first stage if it is kept and affine.
     features_ : array
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
