@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Tables:
     grain : float
         Linear problems: the unit of ``loss`` and ``total``; 0 where ``loss`` is not integral.
     total : float
-        Value of losing nothing; of linear problems in units of ``grain``.
+        Linear problems: value of losing nothing, in units of ``grain``.
     constant : float
         Added to every value.
     """
@@ -124,10 +125,12 @@ class Tables:
         inner = (value - self.constant) / (self.grain if self.integral else 1.0)
         return float(np.floor(inner + 1e-6)) if self.integral else inner - 1e-13 * (1.0 + abs(value))
 
-    @property
+    @cached_property
     def ideal(self) -> float:
         """Value, in the kernels' unit, of losing nothing."""
-        return self.total
+        lists = zip(pairwise(self.coef_start), pairwise(self.unit_start), strict=True)
+        earned = ((self.coef[a:z][: q - p] * self.hits[p:q][: z - a]).sum() for (a, z), (p, q) in lists)
+        return self.total if self.linear else float(sum(earned))
 
     @cached_property
     def slack(self) -> float:
@@ -203,12 +206,12 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         linear=False,
         loss=np.empty(0),
         grain=0.0,
-        total=sum(float((b[: u.hits.size] * u.hits[: b.size]).sum()) for b, u in zip(places, units, strict=True)),
+        total=0.0,
         constant=problem.constant,
         epsilon=problem.epsilon,
         tolerance=tolerance(problem),
     )
-    linear = not problem.weighs_hits and all(_is_linear(unit.coefficients) for unit in units)
+    linear = all(_is_linear(unit.coefficients) for unit in units) and not problem.weighs_hits
     return _linear(problem, flat) if units and linear else flat
 
 
@@ -223,17 +226,15 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
 
 
 def _is_linear(coefficients: Floats) -> bool:
-    steps = np.diff(coefficients)
-    return bool(steps.size and np.all(steps == steps[0]) and steps[0] > 0)
+    return bool((steps := np.diff(coefficients)).size and np.all(steps == steps[0]) and steps[0] > 0)
 
 
 def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
     units = problem.units
     price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
-    per_slot = price[flat.unit_of]
-    sums = np.concatenate([[0.0], np.cumsum(per_slot)])
-    ideal = sum(u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in units)
+    sums = np.concatenate([[0.0], np.cumsum(price[flat.unit_of])])
+    ideal = sum(unit.ideal for unit in units)
     if np.all(price == price[0]):
         loss = (flat.span * flat.multiplicity).astype(np.float64)
         total = float(loss.sum())
