@@ -30,7 +30,8 @@ def ranked_list(
     rows : array (m,)
         Rows of the head.
     gains : array (m,)
-        Their gains; AP, RR and success@N ask only whether they are above 0.
+        Their gains.  AP, RR and success@N ask only whether they are above 0; recall and RBP take them as they are, so
+        labels have to be made binary before (:func:`rerank.ranks.row_gains.gain_of`).
     tail_gains : array (t,)
         Gains of the items below the head, best place first.
     weight : float

@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem.lists import RankedList
+from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
-
-MOST_HITS = 2**31
-"""Largest weight of a hit."""
 
 MOST_ENTRIES = 20_000_000
 """Entries of a table that is read; a larger one is refused before any memory is taken."""

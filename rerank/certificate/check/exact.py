@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, coordinates
+from rerank.problem.lists import MOST_HITS
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-MOST_HITS = 2**31
-"""Largest weight of a hit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +221,7 @@ def _check(problem: Problem) -> None:
 
 
 def _hits_are_sound(item: RankedList) -> bool:
-    """Whether every weight is one that no higher place makes worse, and sums of the checker have room for it."""
+    """Whether no pair won lowers the value, and sums in 64 bits have room for it."""
     hits = np.asarray(item.hits)
     whole = hits.dtype.kind == "i" and hits.shape == item.rows.shape
     return bool(whole and hits[0] >= 1 and hits.min() >= 0 and hits.max() <= MOST_HITS)
