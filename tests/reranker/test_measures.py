@@ -45,6 +45,8 @@ def test_the_numbers_are_those_of_the_ranking_and_survive_files(tmp_path, stat, 
     assert result.status == "optimal" and result.bound_source in ("search", "ideal")
     assert result.statistic == pytest.approx(by_rank, abs=1e-12)
     assert est.score(X, y, qid, ideal_gains=missed) == pytest.approx(by_rank, abs=1e-12)
+    if result.status != "first_stage_kept":  # head and tail together
+        assert float(result.certificate.statistic) == pytest.approx(by_rank, abs=1e-12)
     assert result.value <= result.bound <= est.state_.problem.ideal
     est.save(tmp_path / "m.json")
     save_proof(result.proof, tmp_path / "p.npz")
