@@ -229,10 +229,7 @@ def _constant(problem: Problem, formulation: str) -> float:
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Module of the builder, what it ranks, and the options that come from the problem."""
     if problem.weighs_hits:
-        raise InputError(
-            "No program states a measure that looks at several relevant rows at once, such as 'ap'; use "
-            "solver='search', which needs none."
-        )
+        raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
     module = importlib.import_module(f"formulations.{formulation}")
     ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     options = {
