@@ -109,7 +109,7 @@ def _raw(item: RankedList, codes: NDArray[np.intp], *reached: NDArray[np.intp]) 
     found = []
     for one in reached:
         lost = [count_lost(codes, one, item.gains >= gain) for gain in item.thresholds()]
-        total = sum(step * value_of_lost(mine, coefficients) for step, mine in zip(steps, lost))
+        total = sum(step * value_of_lost(mine, coefficients, item.hits) for step, mine in zip(steps, lost))
         raw = Fraction(total, gain_unit * coefficient_unit)
         found.append((raw + Fraction(item.constant)) / Fraction(item.scale))
     return found

@@ -44,7 +44,11 @@ def fit(
     features: Features = None,
     delimiter: Delimiter = None,
     stat: Annotated[
-        str, typer.Option(help="auc, pauc@N, wta, precision@N, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P.")
+        str,
+        typer.Option(
+            help="auc, pauc@N, wta, precision@N, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, rr, "
+            "success@N."
+        ),
     ] = "dcg@10",
     first_stage: Annotated[
         str, typer.Option(help="logistic, toppush, ranksvm, robirank, a column of scores, or none.")

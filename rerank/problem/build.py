@@ -30,7 +30,8 @@ def ranked_list(
     rows : array (m,)
         Rows of the head.
     gains : array (m,)
-        Their gains.
+        Their gains.  AP, RR and success@N ask only whether they are above 0; recall and RBP take them as they are, so
+        labels have to be made binary before (:func:`rerank.ranks.row_gains.gain_of`).
     tail_gains : array (t,)
         Gains of the items below the head, best place first.
     weight : float
@@ -44,13 +45,19 @@ def ranked_list(
         None where the statistic is not defined: no gain at all, or no pair for AUC. A list whose relevant items were
         all missed has no gain, and is worth 0 in every order.
     """
-    head = np.asarray(gains, dtype=np.float64)
-    tail = np.asarray(tail_gains, dtype=np.float64)
-    offset, scale = shown(statistic, np.concatenate([head, tail]), np.asarray(missed, dtype=np.float64))
+    head, tail, others = (np.asarray(part, dtype=np.float64) for part in (gains, tail_gains, missed))
+    hits = statistic.hit_weights(head.size + tail.size)
+    if hits is not None:
+        head, tail, others = ((part > 0).astype(np.float64) for part in (head, tail, others))
+    offset, scale = shown(statistic, np.concatenate([head, tail]), others)
     coefficients = statistic.coefficients(head.size + tail.size)
     if not scale > 0:
         return None
-    below = float(np.dot(tail, coefficients[: tail.size][::-1]))
+    earned = tail
+    if hits is not None:
+        number = np.count_nonzero(head) + np.cumsum(tail).astype(np.intp)
+        earned = tail * hits[np.maximum(number, 1) - 1]
+    below = float(np.dot(earned, coefficients[: tail.size][::-1]))
     return RankedList(
         np.asarray(rows, dtype=np.intp),
         head,
@@ -58,6 +65,7 @@ def ranked_list(
         float(weight),
         below - offset,
         float(scale),
+        None if hits is None else hits[: head.size].copy(),
     )
 
 

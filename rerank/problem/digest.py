@@ -29,5 +29,7 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
     for item in problem.lists:
         yield np.array([item.rows.size, *item.rows], dtype=np.int64)
         yield from (item.gains, item.coefficients, np.array([item.weight, item.constant, item.scale]))
+        if item.hits is not None:  # no number of rows is negative, so these are not taken for another list
+            yield np.array([-1, *item.hits], dtype=np.int64)
     if problem.limits is not None:
         yield from problem.limits

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem.lists import RankedList
+from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
 
 MOST_ENTRIES = 20_000_000
@@ -30,6 +30,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
                 "constant": item.constant.hex(),
                 "scale": item.scale.hex(),
             }
+            | ({} if item.hits is None else {"hits": item.hits.tolist()})
             for item in problem.lists
         ],
         "epsilon": problem.epsilon.hex(),
@@ -92,7 +93,10 @@ def _list(body: Any, n: int) -> RankedList:
     falling = np.any(np.diff(coefficients, prepend=0.0) < 0)
     if not finite or (gains < 0).any() or falling or weight <= 0 or scale <= 0:
         raise ValueError("a list has a negative gain, weight or scale, or coefficients that fall")
-    return RankedList(rows, gains, coefficients, weight, constant, scale)
+    hits = None if body.get("hits") is None else np.array([*map(int, body["hits"])], dtype=np.int64)
+    if hits is not None and (hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS):
+        raise ValueError("the weights of hits are no whole numbers from 0 on, the first above 0, one a row")
+    return RankedList(rows, gains, coefficients, weight, constant, scale, hits)
 
 
 def _hex(values: NDArray[np.float64]) -> list[str]:

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Counts = NDArray[np.int64]
+
+MOST_HITS = 2**31
+"""Largest weight of a hit that a file may hold: sums of the checker have room for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,11 @@ class RankedList:
         Added to the raw value before it is divided by ``scale``: what a fixed tail below these rows earns, minus
         the offset by which the statistic is shown.
     scale : float
-        Positive divisor of the raw value (pairs for AUC, ideal DCG for nDCG, otherwise 1).
+        Positive divisor of the raw value (pairs for AUC, ideal DCG for nDCG, relevant items for AP and recall,
+        otherwise 1).
+    hits : int64 array (m,), or None
+        ``h_1 .. h_m``: what the j-th best item earns is multiplied by ``h_j``.  Not negative, the first at least 1;
+        None where all are 1.
     """
 
     rows: Indices
@@ -39,6 +47,7 @@ class RankedList:
     weight: float = 1.0
     constant: float = 0.0
     scale: float = 1.0
+    hits: Counts | None = None
 
     @cached_property
     def _thresholds(self) -> Floats:
@@ -53,7 +62,8 @@ class RankedList:
 class Unit:
     """One binary list: the rows of a list at or above a gain, against its other rows.
 
-    Its part of ``V`` is ``factor * sum_i a_(rank of i)`` over the rows i of ``positive``.
+    Its part of ``V`` is ``factor * sum_j h_j a_(rank of the j-th best)`` over the rows of ``positive``; ``hits`` holds
+    ``h_j`` for each of them.
     """
 
     list_index: int
@@ -61,3 +71,14 @@ class Unit:
     negative: Indices
     coefficients: Floats
     factor: float
+    hits: Counts
+
+    def value(self, lost: Indices) -> float:
+        """Part of ``V`` with these lost counts (n,), one a positive row and ascending."""
+        earned = self.coefficients[::-1][lost + np.arange(lost.size)] * self.hits
+        return self.factor * float(earned.sum())
+
+    @property
+    def ideal(self) -> float:
+        """Part of ``V`` with nothing lost."""
+        return self.value(np.zeros(self.positive.size, np.intp))

@@ -88,20 +88,26 @@ def anchored_problem(
     Raises
     ------
     InputError
-        For a statistic of all places, a list without a gain or with a constant column, and if too many rows are left.
+        For a statistic of all places or of several rows at once, a list without a gain or with a constant column, and
+        if too many rows are left.
     """
     depth = statistic.depth
-    if depth is None or statistic.coefficients(depth + 1)[0] != 0:
-        raise InputError(f"{statistic.name} looks at every place, so no row can be left out; use one like 'dcg@9'.")
+    if depth is None or statistic.weighs_hits or statistic.coefficients(depth + 1)[0] != 0:
+        raise InputError(
+            f"{statistic.name} looks at every place or at several relevant rows at once, so no row can be left out; "
+            "use one like 'dcg@9'."
+        )
     call = run or in_turn
-    # Where a place earns the same in every list, the largest gains and the coefficients of the rows left are enough.
-    seen = look_at_all(parts, call, 2 * depth, depth if statistic.by_place else None)
+    # Where a place earns the same in every list, the largest gains and the coefficients of the rows left are enough;
+    # not for a share of all relevant rows.
+    short = statistic.by_place and not statistic.per_relevant
+    seen = look_at_all(parts, call, 2 * depth, depth if short else None)
     low, high = ranges(seen)
     centre = scale_columns(seen.first[depth // 2 :], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
     epsilon = float(options.get("epsilon", 1e-4))
     table, gains, rows = survivors(parts, call, (low, high, centre, sides, depth, epsilon, most_rows))
-    every = np.zeros(min(depth, seen.n) if statistic.by_place else seen.n)
+    every = np.zeros(min(depth, seen.n) if short else seen.n)
     every[: seen.gains.size] = seen.gains
     offset, scale = shown(statistic, every, np.empty(0))
     if not scale > 0:

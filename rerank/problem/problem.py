@@ -6,11 +6,13 @@ programs and certificate all read it; none of them adds to it.
 Value of weights ``w`` (scaled space, ``max|w_j| = 1`` or ``w = 0``)::
 
     V(w)  = sum_q weight_q * (raw_q(w) + constant_q) / scale_q  /  sum_q weight_q
-    raw_q = sum_t (g_(t) - g_(t-1)) * sum_j a[m - (j + lost_(j)) + 1]
+    raw_q = sum_t (g_(t) - g_(t-1)) * sum_j h_j a[m - (j + lost_(j)) + 1]
 
 where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each
 item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
-ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The objective is ``V(w) - C * |w|_0``.
+ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The weights ``h_1 .. h_m >= 0`` are 1, but for
+measures that look at several relevant items at once (:mod:`rerank.statistics.hits`).  The objective is
+``V(w) - C * |w|_0``.
 
 An *anchored* problem corrects a given score: the first column is that score, its weight is 1, every other weight
 is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts the corrections there.
@@ -122,9 +124,15 @@ class Problem:
                 item.rows[item.gains < g],
                 item.coefficients,
                 float(step * share),
+                _hits(item, int(np.count_nonzero(item.gains >= g))),
             )
             for g, step in zip(item.thresholds(), steps, strict=True)
         ]
+
+    @cached_property
+    def weighs_hits(self) -> bool:
+        """Whether what a place earns depends on how many relevant rows stand above it."""
+        return any(item.hits is not None for item in self.lists)
 
     @cached_property
     def constant(self) -> float:
@@ -134,9 +142,7 @@ class Problem:
     @cached_property
     def ideal(self) -> float:
         """Value of the ideal lists, all positives on top, no price paid.  Rounded up."""
-        top = sum(
-            u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in self.units
-        )
+        top = sum(unit.ideal for unit in self.units)
         total = self.constant + top
         return float(total + 1e-13 * (abs(top) + abs(self.constant)))
 
@@ -197,6 +203,11 @@ class Problem:
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
         return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+
+
+def _hits(item: RankedList, n: int) -> NDArray[np.int64]:
+    """Weights of the first ``n`` positive rows of a list."""
+    return np.ones(n, np.int64) if item.hits is None else item.hits[:n]
 
 
 def _one_deviation_above(rows: Floats, low: Floats, high: Floats) -> Floats:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from rerank.io.options import one_of
 from rerank.ranks.lists import Empty, OneList, mean_over_lists, split
 from rerank.ranks.positions import Indices, dense_codes
-from rerank.ranks.row_gains import Floats, Gain, IdealGains
+from rerank.ranks.row_gains import Floats, Gain, IdealGains, gain_of
 from rerank.statistics import RankStatistic, parse, presentation
 
 Ties = Literal["pessimistic", "optimistic", "average"]
@@ -56,14 +56,14 @@ def evaluate(
     ties : {"pessimistic", "optimistic", "average", "interval"}
         Equal scores: worst order, best order, mean over all orders, or the pair (worst, best).
     gain : {"exponential", "linear"}
-        Gain of grade g: ``2^g - 1`` or g.
+        Gain of grade g: ``2^g - 1`` or g; a binary statistic, such as "ap", counts 1 for every grade above 0.
     sample_weight : array (n,), optional
-        Multiplies the gain of a row.
+        Multiplies the gain of a row; 0 or 1 for "ap", "rr" and "success@N".
     query_weight : mapping or array (n,), optional
         Weight of a list in the mean.
     ideal_gains : mapping of list name to grades, optional
-        Relevant items of a list that are no rows, because nothing retrieved them. They count in the ideal list that a
-        value is divided by (nDCG, AUC) and nowhere else; a list whose relevant items were all missed counts 0.
+        Relevant items of a list that are no rows, because nothing retrieved them. They count in what a value is divided
+        by (nDCG, AUC, AP, recall) and nowhere else; a list whose relevant items were all missed counts 0.
     empty : {"skip", 0, 1, "error"}
         Lists without a value (no gain; for AUC no pair): see :func:`count_empty` for their number.
 
@@ -82,7 +82,7 @@ def evaluate(
         y,
         scores,
         qid,
-        gain=gain,
+        gain=gain_of(statistic, gain, sample_weight),
         sample_weight=sample_weight,
         query_weight=query_weight,
         ideal_gains=ideal_gains,
@@ -95,7 +95,7 @@ def evaluate(
             if not scale > 0:
                 return None
             codes = dense_codes(item.scores)[1]
-            return (_raw(coefficients(codes.size), item.gains, codes, rule) - offset) / scale
+            return (_raw(statistic, coefficients(codes.size), item.gains, codes, rule) - offset) / scale
 
         return mean_over_lists(lists, value, empty)
 
@@ -114,20 +114,39 @@ def count_empty(
 ) -> int:
     """How many lists have no value: no relevant item, or for AUC no pair to order."""
     statistic = parse(stat)
-    lists = split(y, np.zeros(np.shape(y)), qid, gain=gain, sample_weight=sample_weight)
+    kind = gain_of(statistic, gain, sample_weight)
+    lists = split(y, np.zeros(np.shape(y)), qid, gain=kind, sample_weight=sample_weight)
     return sum(not shown(statistic, item.gains, item.missed)[1] > 0 for item in lists)
 
 
-def _raw(coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
+def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
     """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value."""
     last = gains if ties == "optimistic" else -gains
     order = np.lexsort((last, codes))
     earned = gains[order]
+    hits = statistic.hit_weights(gains.size)
     if ties == "average":
         starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
         sizes = np.diff(starts, append=codes.size)
+        if hits is not None:
+            coefficients = coefficients * _mean_hit_weights(statistic, earned, starts, sizes)
         coefficients = np.repeat(np.add.reduceat(coefficients, starts) / sizes, sizes)
+    elif hits is not None:
+        number = np.cumsum(earned[::-1])[::-1].astype(np.intp)
+        earned = earned * hits[np.maximum(number, 1) - 1]
     return math.fsum(coefficients * earned)
+
+
+def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices, sizes: Indices) -> Floats:
+    """Mean weight of a relevant row at each rank, the orders of blocks of equal scores being random."""
+    weights = np.zeros(earned.size)
+    above = 0
+    hits = np.add.reduceat(earned, starts).astype(np.intp).tolist()
+    for start, size, own in zip(starts[::-1].tolist(), sizes[::-1].tolist(), hits[::-1], strict=True):
+        if own:
+            weights[start : start + size] = statistic.mean_hit_weights(above, own, size)[::-1]
+        above += own
+    return weights
 
 
 def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:

@@ -1,7 +1,6 @@
 """Measures of a ranking that are quoted beside a rank statistic, with the same rules for ties and lists.
 
-They are for measuring only.  Except for nDCG and precision they depend on more than each item's own rank, so
-they are not conditional linear rank statistics and cannot be fitted.  An item is relevant when its label is above 0.
+All but Pos@Top can be fitted, too.  An item is relevant when its label is above 0.
 
 >>> from rerank.ranks.measures import average_precision, pos_at_top, reciprocal_rank
 >>> y, scores = [0, 1, 1, 0], [4.0, 3.0, 2.0, 1.0]
@@ -11,7 +10,6 @@ they are not conditional linear rank statistics and cannot be fitted.  An item i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +21,7 @@ from rerank.ranks.evaluate import Ties, evaluate
 from rerank.ranks.lists import Empty, OneList, mean_over_lists, split
 from rerank.ranks.positions import Indices, dense_codes
 from rerank.ranks.row_gains import Gain
-from rerank.statistics import NDCG, Precision
+from rerank.statistics import NDCG, AveragePrecision, Precision, RankStatistic, ReciprocalRank
 
 Blocks = tuple[Indices, Indices]
 """Items and relevant items of each distinct score, best score first."""
@@ -64,25 +62,8 @@ def average_precision(
     ties: Ties = "pessimistic",
     empty: Empty = "skip",
 ) -> float:
-    """Mean over the relevant items of the precision at their place; "average" after [McSherryNajork2008]."""
-
-    def value(blocks: Blocks) -> float:
-        sizes, hits = blocks
-        before, seen = np.cumsum(sizes) - sizes, np.cumsum(hits) - hits
-        block = np.repeat(np.arange(sizes.size), sizes)
-        place = np.arange(1, block.size + 1)
-        inside = place - before[block]
-        r, m = hits[block], sizes[block]
-        if ties == "average":
-            chance = r / m
-            above = seen[block] + 1 + (inside - 1) * (r - 1) / np.maximum(m - 1, 1)
-        else:
-            skipped = m - r if ties == "pessimistic" else np.zeros_like(m)
-            chance = ((inside > skipped) & (inside <= skipped + r)).astype(np.float64)
-            above = seen[block] + inside - skipped
-        return math.fsum(chance * above / place) / float(hits.sum())
-
-    return _mean(y, scores, qid, ties, empty, value)
+    """``evaluate("ap", ...)``: mean over the relevant items of the precision at their place."""
+    return _evaluated(AveragePrecision(), y, scores, qid, ties, empty)
 
 
 def reciprocal_rank(
@@ -93,23 +74,8 @@ def reciprocal_rank(
     ties: Ties = "pessimistic",
     empty: Empty = "skip",
 ) -> float:
-    """1/position of the first relevant item; "average" after [McSherryNajork2008]."""
-
-    def value(blocks: Blocks) -> float:
-        sizes, hits = blocks
-        first = int(np.flatnonzero(hits)[0])
-        start, m, r = int(sizes[:first].sum()), int(sizes[first]), int(hits[first])
-        if ties == "optimistic":
-            return 1.0 / (start + 1)
-        if ties == "pessimistic":
-            return 1.0 / (start + m - r + 1)
-        terms, chance = [], r / m
-        for j in range(1, m - r + 2):  # chance that the block's first relevant item is its j-th
-            terms.append(chance / (start + j))
-            chance *= (m - j - r + 1) / (m - j) if m > j else 0.0
-        return math.fsum(terms)
-
-    return _mean(y, scores, qid, ties, empty, value)
+    """``evaluate("rr", ...)``: 1/position of the first relevant item."""
+    return _evaluated(ReciprocalRank(), y, scores, qid, ties, empty)
 
 
 def precision_at(
@@ -144,6 +110,13 @@ def ndcg(
 ) -> float:
     """DCG of the top ``at`` places over its ideal [JarvelinKekalainen2002]; ``evaluate("ndcg@N", ...)``."""
     return float(evaluate(NDCG(at), y, scores, qid, ties=ties, gain=gain, empty=empty))
+
+
+def _evaluated(
+    statistic: RankStatistic, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None, ties: Ties, empty: Empty
+) -> float:
+    one_of("ties", ties, ("pessimistic", "optimistic", "average"))
+    return float(evaluate(statistic, y, scores, qid, ties=ties, empty=empty))
 
 
 def _mean(

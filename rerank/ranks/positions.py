@@ -118,7 +118,7 @@ def count_lost(codes: Indices, reached: Indices, positive: NDArray[np.bool_]) ->
     return others.size - np.searchsorted(others, reached[positive], side="left")
 
 
-def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any]) -> Any:
+def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any], hits: NDArray[Any] | None = None) -> Any:
     """Sum of the coefficients at the places of positive items with these lost counts.
 
     With the counts sorted, the j-th best positive item stands at position ``j + lost_(j)`` from the top.
@@ -129,6 +129,8 @@ def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any]) -> Any:
         Lost counts of the positive items of one list, in any order.
     coefficients : array (m,)
         ``a_1..a_m`` of a list of m items; floats, or exact numbers in an object array.
+    hits : int array (m,), optional
+        What the coefficient of the j-th best positive item is multiplied by.
 
     Returns
     -------
@@ -138,4 +140,6 @@ def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any]) -> Any:
     sorted_lost = np.sort(np.asarray(lost, dtype=np.intp))
     positions = np.arange(1, sorted_lost.size + 1) + sorted_lost
     earned = coefficients[coefficients.shape[0] - positions]
+    if hits is not None:
+        earned = earned * hits[: earned.size]
     return math.fsum(earned) if earned.dtype.kind == "f" else sum(earned.tolist())

@@ -10,22 +10,45 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
-Gain = Literal["exponential", "linear"]
+Gain = Literal["exponential", "linear", "binary"]
 IdealGains = Mapping[Any, Sequence[float]] | None
+KINDS = ("exponential", "linear")
+"""What a user may ask for; "binary" is what a statistic may ask for."""
+
+
+def gain_of(stat: object, gain: Gain, sample_weight: ArrayLike | None = None) -> Gain:
+    """The gain that a statistic counts: "binary" where it asks only whether a row is relevant, else the one given.
+
+    Raises
+    ------
+    InputError
+        For an unknown gain, and for weights of rows other than 0 and 1 if the statistic counts whole rows.
+    """
+    one_of("gain", gain, KINDS)
+    statistic = parse(stat)
+    if statistic.weighs_hits and sample_weight is not None:
+        other = ~np.isin(weights := _numbers(sample_weight, "sample_weight"), (0.0, 1.0))
+        if other.any():
+            raise InputError(
+                f"The sample_weight of row {int(np.argmax(other))} is {weights[np.argmax(other)]}, and "
+                f"{statistic.name} counts whole rows; give 0 and 1 alone, or weigh lists with query_weight."
+            )
+    return "binary" if statistic.binary else gain
 
 
 def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
-    """Gain of each label: ``2^g - 1`` ("exponential") or the label itself ("linear").
+    """Gain of each label: ``2^g - 1`` ("exponential"), the label itself ("linear"), or 1 if it is above 0 ("binary").
 
-    Labels 0 and 1 stay 0 and 1 under both.
+    Labels 0 and 1 stay 0 and 1 under all.
 
     Parameters
     ----------
     y : array (n,)
         Labels or grades, finite and not negative; 0 is irrelevant.
-    kind : {"exponential", "linear"}
+    kind : {"exponential", "linear", "binary"}
 
     Returns
     -------
@@ -36,7 +59,9 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
     InputError
         Naming the first row whose label is missing, negative or too large.
     """
-    one_of("gain", kind, ("exponential", "linear"))
+    if kind == "binary":
+        return (_numbers(y, "label") > 0).astype(np.float64)
+    one_of("gain", kind, KINDS)
     grades = _numbers(y, "label")
     if kind == "linear":
         return grades

@@ -16,7 +16,7 @@ from rerank.io.frames import without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, rows_by_list
-from rerank.ranks.row_gains import Gain, IdealGains, missed_gains, weighted_gains
+from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Rows, columns_of, lists_of
 from rerank.statistics import RankStatistic
 
@@ -82,8 +82,10 @@ class Data:
 
     def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
         """Mean of the statistic over the lists, equal scores against the gain."""
+        # Labels 0 and 1 with the gains as weights: a binary statistic would take gains for grades.
         return evaluate(
-            statistic, self.gains, scores, self.qid, gain="linear", query_weight=self.list_weight,
+            statistic, self.gains > 0, scores, self.qid, gain="linear", sample_weight=self.gains,
+            query_weight=self.list_weight,
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
         )  # fmt: skip
 
@@ -116,10 +118,10 @@ def data_of(
     columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "")
     if names and not frame:
         columns = replace(columns, inputs=names, names=names)
+    gain = gain_of(options["stat"], options["gain"], sample_weight)
     return checked(
-        replace(rows, columns=columns), y, ids, sample_weight, query_weight, options["gain"], options["pos_label"],
-        ideal_gains,
-    )  # fmt: skip
+        replace(rows, columns=columns), y, ids, sample_weight, query_weight, gain, options["pos_label"], ideal_gains
+    )
 
 
 def checked(

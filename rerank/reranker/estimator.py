@@ -31,7 +31,8 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     ----------
     stat : str, RankStatistic, array or callable
         The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
-        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap"``, ``"rr"``,
+        ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any
         scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds
@@ -63,7 +64,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     positive : bool or sequence of {-1, 0, 1}
         True for non-negative weights; or a sign for each feature, 0 for a free weight.
     gain : {"exponential", "linear"}
-        Gain of a grade g: ``2^g - 1`` or ``g``.
+        Gain of a grade g: ``2^g - 1`` or ``g``; binary statistics, such as "ap", take 1 for every grade above 0.
     pos_label : object, optional
         The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
     thinning : float or None
@@ -188,18 +189,17 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         X : array, sparse matrix, pandas or polars data frame, or pyarrow table (n, d)
             The first stage gets it as it is. Columns that are reranked must hold finite numbers.
         y : array-like (n,)
-            0/1, -1/1, booleans, or grades from 0 upwards; larger is more relevant, 0 is irrelevant. Two other labels
-            take ``pos_label``.
+            0/1, -1/1, booleans, or grades from 0 upwards, 0 irrelevant; two other labels take ``pos_label``.
         qid : array-like (n,) or str, optional
             List of each row, in any order, or the column of X that holds it; one list without it.
         sample_weight : array-like (n,), optional
-            Multiplies the gain of a row.
+            Multiplies the gain of a row; 0 or 1 for "ap", "rr" and "success@N".
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists.
         ideal_gains : mapping from list id to grades, optional
-            Grades of relevant items that are not among the rows of a list, because they were not retrieved. They count
-            in the ideal value by which nDCG and AUC are divided. They are never candidates. A list whose relevant
-            items were all missed counts 0. Without ``qid`` the id of the only list is 0.
+            Grades of relevant items of a list that are not among its rows, because they were not retrieved. They count
+            in what nDCG, AUC, AP and recall are divided by, and are never candidates. A list whose relevant items were
+            all missed counts 0. Without ``qid`` the id of the only list is 0.
 
         Raises
         ------

@@ -114,6 +114,11 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
             )
     if options["gain"] not in ("exponential", "linear"):
         raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
+    if statistic.weighs_hits and not options["presolve"] and options["solver"] not in ("search", "none"):
+        raise InputError(
+            f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
+            "True, or use solver='search'."
+        )
     epsilon = options["epsilon"]
     if isinstance(epsilon, str):
         if epsilon != "auto":

@@ -128,7 +128,7 @@ def instance(t: Tables, support: Support) -> Any:
     parts: tuple[Any, ...] = (
         pairs, np.empty((0, 0)) if basis is None else basis, t.slot, t.span, t.weight, groups.group, groups.count,
         t.single, t.linear, t.integral, t.total, t.epsilon, tolerance, t.unit_start, t.unit_slots, t.unit_of,
-        t.coef_start, t.coef,
+        t.coef_start, t.coef, t.hits,
     )  # fmt: skip
     return Instance._make(_writable(parts))
 

@@ -75,7 +75,8 @@ class Run:
                 self.lines = LineSearch(self.tables, self.domain, random_state)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        self.circuits = circuits_of(self.tables, self.domain, random_state, proof)
+        pooled = not problem.weighs_hits  # circuits bound what all relevant rows earn alike
+        self.circuits = circuits_of(self.tables, self.domain, random_state, proof) if pooled else None
         anchored = self.domain.anchored
         columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)

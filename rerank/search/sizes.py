@@ -155,6 +155,5 @@ def value_without_pairs(problem: Problem, w: Floats) -> float:
     for unit in problem.units:
         others = np.sort(scores[unit.negative])
         lost = others.size - np.searchsorted(others, scores[unit.positive] - reach, side="right")
-        places = np.sort(lost) + np.arange(lost.size)
-        value += unit.factor * float(unit.coefficients[::-1][places].sum())
+        value += unit.value(np.sort(lost))
     return float(value - 1e-13 * (abs(value) + problem.ideal))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,8 @@ class Tables:
         Slots of each binary list, and the list of each slot.
     coef_start, coef
         What the places of each binary list earn, best place first; trailing zeros are left out.
+    hits : float64 (n_slots,)
+        What the j-th best item of a binary list multiplies that with, list by list, as in ``unit_slots``.
     linear : bool
         Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
     loss : float64 (P,)
@@ -63,6 +66,7 @@ class Tables:
     unit_of: Ints
     coef_start: Ints
     coef: Floats
+    hits: Floats
     linear: bool
     loss: Floats
     grain: float
@@ -124,20 +128,16 @@ class Tables:
     @cached_property
     def ideal(self) -> float:
         """Value, in the kernels' unit, of losing nothing."""
-        if self.linear:
-            return self.total
-        top = 0.0
-        for u in range(self.unit_start.size - 1):
-            coef = self.coef[self.coef_start[u] : self.coef_start[u + 1]]
-            top += float(coef[: self.unit_start[u + 1] - self.unit_start[u]].sum())
-        return top
+        lists = zip(pairwise(self.coef_start), pairwise(self.unit_start), strict=True)
+        earned = ((self.coef[a:z][: q - p] * self.hits[p:q][: z - a]).sum() for (a, z), (p, q) in lists)
+        return self.total if self.linear else float(sum(earned))
 
     @cached_property
     def slack(self) -> float:
         """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
         if self.integral:
             return 0.0
-        top = self.total if self.linear else float(self.coef.sum())
+        top = self.total if self.linear else float(self.coef.sum()) * self.hits.max(initial=1.0)
         return 4e-15 * (self.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
 
 
@@ -202,6 +202,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         unit_of=unit_of,
         coef_start=starts(places),
         coef=np.concatenate([np.empty(0), *places]),
+        hits=np.concatenate([np.empty(0), *(unit.hits for unit in units)]),
         linear=False,
         loss=np.empty(0),
         grain=0.0,
@@ -210,7 +211,8 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         epsilon=problem.epsilon,
         tolerance=tolerance(problem),
     )
-    return _linear(problem, flat) if units and all(_is_linear(unit.coefficients) for unit in units) else flat
+    linear = all(_is_linear(unit.coefficients) for unit in units) and not problem.weighs_hits
+    return _linear(problem, flat) if units and linear else flat
 
 
 def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
@@ -224,17 +226,15 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
 
 
 def _is_linear(coefficients: Floats) -> bool:
-    steps = np.diff(coefficients)
-    return bool(steps.size and np.all(steps == steps[0]) and steps[0] > 0)
+    return bool((steps := np.diff(coefficients)).size and np.all(steps == steps[0]) and steps[0] > 0)
 
 
 def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
     units = problem.units
     price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
-    per_slot = price[flat.unit_of]
-    sums = np.concatenate([[0.0], np.cumsum(per_slot)])
-    ideal = sum(u.factor * float(np.sort(u.coefficients)[::-1][: u.positive.size].sum()) for u in units)
+    sums = np.concatenate([[0.0], np.cumsum(price[flat.unit_of])])
+    ideal = sum(unit.ideal for unit in units)
     if np.all(price == price[0]):
         loss = (flat.span * flat.multiplicity).astype(np.float64)
         total = float(loss.sum())

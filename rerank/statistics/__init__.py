@@ -5,7 +5,8 @@ A conditional linear rank statistic [RudinWang2018, eq. 1] pays every relevant i
     CLRS = sum over relevant items i of a_{rank(i)},      0 <= a_1 <= a_2 <= ... <= a_n,
 
 where rank 1 is the bottom and rank n the top of a list of n items.  A statistic here is that sequence and a
-name.  Who holds which rank, and what happens to equal scores, is defined in :mod:`rerank.ranks`.
+name; :mod:`rerank.statistics.hits` has statistics that multiply the term of the j-th best relevant item by a weight
+``h_j``.  Who holds which rank, and what happens to equal scores, is defined in :mod:`rerank.ranks`.
 
 >>> from rerank.statistics import DCG, parse
 >>> parse("dcg@10") == DCG(at=10)
@@ -22,11 +23,13 @@ from rerank.statistics.auc import AUC, PartialAUC
 from rerank.statistics.base import RankStatistic, ideal, presentation
 from rerank.statistics.custom import Custom
 from rerank.statistics.dcg import DCG, NDCG
+from rerank.statistics.hits import AveragePrecision, ReciprocalRank, Success
 from rerank.statistics.length import InLists, fitted_statistic
 from rerank.statistics.mrr import MRR
 from rerank.statistics.parse import parse
 from rerank.statistics.pnorm import PNorm
-from rerank.statistics.precision import Precision, WinnerTakesAll
+from rerank.statistics.precision import Precision, Recall, WinnerTakesAll
+from rerank.statistics.rbp import RBP
 from rerank.statistics.thinned import Thinned
 from rerank.statistics.window import Window
 
@@ -36,11 +39,16 @@ __all__ = [
     "InLists",
     "MRR",
     "NDCG",
+    "RBP",
+    "AveragePrecision",
     "Custom",
     "PNorm",
     "PartialAUC",
     "Precision",
     "RankStatistic",
+    "Recall",
+    "ReciprocalRank",
+    "Success",
     "Thinned",
     "Window",
     "WinnerTakesAll",

@@ -14,6 +14,7 @@ from rerank.errors import InputError
 from rerank.io.options import whole
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,10 @@ class RankStatistic:
         pairs maximise it.
     by_place : bool
         Whether it is known that a place, counted from the top, earns the same in lists of any length.
+    binary : bool
+        Whether a row is relevant or not: its gain is 1 where its label is above 0, whatever the grade.
+    per_relevant : bool
+        Whether the value is presented as a share of the relevant items of the list, each counted by its gain.
     """
 
     stem: ClassVar[str] = ""
@@ -72,6 +77,8 @@ class RankStatistic:
     normalised: ClassVar[bool] = False
     counts_pairs: ClassVar[bool] = False
     by_place: ClassVar[bool] = False
+    binary: ClassVar[bool] = False
+    per_relevant: ClassVar[bool] = False
 
     def coefficients(self, n: int) -> Floats:
         """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""
@@ -80,8 +87,29 @@ class RankStatistic:
     def _coefficients(self, n: int) -> Floats:
         raise NotImplementedError
 
+    def hit_weights(self, n: int) -> Counts | None:
+        """What the j-th relevant row from the top earns at its place is multiplied by this, (n,).
+
+        Not negative, the first above 0. None where all are 1, as in every conditional linear rank statistic.
+        """
+        return None
+
+    def mean_hit_weights(self, above: int, hits: int, size: int) -> Floats:
+        """Mean of :meth:`hit_weights` for a relevant row at each place of a block of equal scores, (size,).
+
+        The order of the block is random, ``hits`` of its rows are relevant, and so are ``above`` rows above it.
+        """
+        raise NotImplementedError
+
+    @property
+    def weighs_hits(self) -> bool:
+        """Whether what a place pays depends on how many relevant rows stand above it."""
+        return self.hit_weights(0) is not None
+
     def _presentation(self, gains: Floats) -> tuple[float, float]:
         """Offset and scale of :func:`presentation`."""
+        if self.per_relevant:
+            return 0.0, math.fsum(gains)
         return 0.0, ideal(self, gains.size, gains) if self.normalised else 1.0
 
     @property
@@ -130,8 +158,9 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
 
     ``raw = sum_t (g_(t) - g_(t-1)) * V_t`` over the list's distinct positive gains, with ``V_t`` the sum of
     ``a`` over the items of gain at least ``g_(t)``.  AUC: the offset is what the pairs inside the relevant
-    items add, the scale the (gain-weighted) number of pairs.  nDCG: the scale is the ideal DCG.  All others:
-    0 and 1.  The constant of a problem's list has the other sign: what the tail adds, minus this offset.
+    items add, the scale the (gain-weighted) number of pairs.  nDCG: the scale is the ideal DCG; AP and recall:
+    the number of relevant items.  All others: 0 and 1.  The constant of a problem's list has the other sign: what the
+    tail adds, minus this offset.
 
     Parameters
     ----------
@@ -157,4 +186,5 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
 def ideal(statistic: RankStatistic, n: int, gains: ArrayLike) -> float:
     """Raw value of the list in its best order, the larger gain always on top."""
     ascending = np.sort(np.asarray(gains, dtype=np.float64))
-    return math.fsum(statistic.coefficients(n) * ascending)
+    weights = statistic.hit_weights(n)
+    return math.fsum(statistic.coefficients(n) * ascending * (1 if weights is None else weights[::-1]))

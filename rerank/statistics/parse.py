@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rerank.errors import InputError, nearest, unknown
-from rerank.statistics import auc, dcg, mrr, pnorm, precision, window
+from rerank.statistics import auc, dcg, hits, mrr, pnorm, precision, rbp, window
 from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
 from rerank.statistics.length import InLists
@@ -22,6 +22,11 @@ STATISTICS: tuple[type[RankStatistic], ...] = (
     dcg.DCG,
     dcg.NDCG,
     pnorm.PNorm,
+    precision.Recall,
+    rbp.RBP,
+    hits.AveragePrecision,
+    hits.ReciprocalRank,
+    hits.Success,
 )
 
 _BY_NAME = {name: kind for kind in STATISTICS for name in (kind.stem, *kind.aliases)}
@@ -32,18 +37,13 @@ _AVERAGES = (
     (re.compile(r"(.+) in lists of (\d+)"), lambda inner, number: InLists(inner, int(number))),
 )
 
-# Average precision and the like pay an item by the places of other relevant items, which no a_l does.
-_NOT_BY_RANK = "is not a conditional linear rank statistic (it looks beyond each item's own rank)"
+# Pos@Top pays the j-th relevant item at place j alone, and ERR depends on the order of the relevant items.
+_NOT_BY_RANK = "is neither a conditional linear rank statistic nor one of the measures ap, rr and success@N"
 _REFUSED = {
-    "map": f"average precision {_NOT_BY_RANK}; fit mrr or dcg@10 and measure average_precision afterwards.",
-    "rr": f"the reciprocal rank of the first hit {_NOT_BY_RANK}; fit mrr or wta instead.",
     "postop": f"Pos@Top {_NOT_BY_RANK}; fit pnorm@8 or dcg@10 and measure pos_at_top afterwards.",
-    "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10 or mrr instead.",
-    "recall": "recall@N is hits in the top N over the relevant items of the list; for one list fit precision@N, which "
-    "has the same best orders, and for several weigh each list by 1 / its relevant items with query_weight.",
+    "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10, rbp@0.8 or mrr instead.",
 }
-_REFUSED |= {"ap": _REFUSED["map"], "averageprecision": _REFUSED["map"]}
-_REFUSED |= {"reciprocalrank": _REFUSED["rr"], "pos": _REFUSED["postop"]}
+_REFUSED |= {"pos": _REFUSED["postop"]}
 
 
 def parse(statistic: object) -> RankStatistic:

@@ -1,4 +1,4 @@
-"""Statistics that pay every top place the same: precision, and precision of the first place."""
+"""Statistics that pay every top place the same: precision, recall, and precision of the first place."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ class Precision(RankStatistic):
 
     def _coefficients(self, n: int) -> Floats:
         return (np.arange(1, n + 1) > n - self.at).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class Recall(Precision):
+    """Share of the relevant items that stand in the top ``at`` places, those that were not retrieved included."""
+
+    stem: ClassVar[str] = "recall"
+    aliases: ClassVar[tuple[str, ...]] = ("r",)
+    binary: ClassVar[bool] = True
+    per_relevant: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, repr=False)

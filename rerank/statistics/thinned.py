@@ -44,7 +44,17 @@ class Thinned(RankStatistic):
             raise InputError(
                 f"thinning is {self.rho!r}; it must be None or a probability above 0 and at most 1."
             )
+        if self.statistic.weighs_hits:
+            raise InputError(
+                f"thinning averages what each place earns, and {self.statistic.name} looks at several relevant rows at "
+                "once; leave thinning out."
+            )
         object.__setattr__(self, "rho", float(self.rho))
+
+    @property
+    def binary(self) -> bool:  # type: ignore[override]
+        """That of the statistic which is averaged."""
+        return self.statistic.binary
 
     @property
     def length(self) -> int | None:
@@ -67,7 +77,7 @@ class Thinned(RankStatistic):
 
     def _presentation(self, gains: Floats) -> tuple[float, float]:
         if not self.statistic.normalised:
-            return 0.0, 1.0
+            return presentation(self.statistic, gains.size, gains)
         if self.statistic.counts_pairs:
             # E[position] is linear in the position, so the pairs are those of AUC, each worth rho.
             offset, scale = presentation(self.statistic, gains.size, gains)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,18 @@ def draw(
             return _attempt(rng, seed, n_max, d_max, one_list, statistic)
         except InputError:
             continue  # no gain in any list, or a constant column: draw again from the same stream
+
+
+def with_hits(problem: Problem, seed: int) -> Problem:
+    """The problem with weights of hits: those of AP, of the first hit alone, or any whole numbers."""
+    rng = np.random.default_rng([7, seed])
+    lists = []
+    for item in problem.lists:
+        n, kind = item.rows.size, rng.integers(3)
+        any_ = np.append(rng.integers(1, 4), rng.integers(0, 4, size=n - 1))
+        hits = (np.arange(1, n + 1), np.arange(n) == 0, any_)[kind]
+        lists.append(replace(item, hits=hits.astype(np.int64)))
+    return replace(problem, lists=tuple(lists))
 
 
 def stream(first: int, count: int) -> Iterator[Instance]:

@@ -95,7 +95,10 @@ class Slow:
                     if g >= level
                 )
                 places = [j + x for j, x in enumerate(lost)]
-                raw += (level - previous) * sum(Fraction(q.coefficients[-1 - place]) for place in places)
+                hits = [1] * len(lost) if q.hits is None else [int(h) for h in q.hits]
+                raw += (level - previous) * sum(
+                    h * Fraction(q.coefficients[-1 - place]) for h, place in zip(hits, places)
+                )
                 previous = level
             total += Fraction(q.weight) * (raw + Fraction(q.constant)) / Fraction(q.scale)
             mass += Fraction(q.weight)

@@ -73,7 +73,7 @@ def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: floa
     return np.array(M), np.array(R)
 
 
-def slow_unit(lost: NDArray[Any], coef: Floats) -> float:
+def slow_unit(lost: NDArray[Any], coef: Floats, hits: Floats) -> float:
     """Value of one binary list by its definition: the j-th best stands behind those it lost to and its betters."""
     places = [int(x) + j for j, x in enumerate(sorted(lost.tolist()))]
-    return sum(float(coef[p]) for p in places if p < coef.size)
+    return sum(float(h * coef[p]) for p, h in zip(places, hits, strict=True) if p < coef.size)

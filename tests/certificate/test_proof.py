@@ -22,7 +22,7 @@ from rerank.problem import Problem, RankedList, problem_of
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import draw
+from tests.cases.instances import draw, with_hits
 from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored, best
 from tests.oracles.oracle import objective_at, statistic_at
@@ -39,8 +39,9 @@ def searched(problem: Problem, seconds: float = 5.0) -> Proof:
 
 
 def drawn(seed: int, **options: int) -> Problem:
-    """An ordinary problem or, one in three, a given score with corrections."""
-    return anchored(seed, **options) if seed % 3 == 0 else draw(seed, **options).problem
+    """An ordinary problem or, one in three, a given score with corrections; one in four weighs hits."""
+    problem = anchored(seed, **options) if seed % 3 == 0 else draw(seed, **options).problem
+    return with_hits(problem, seed) if seed % 4 == 0 else problem
 
 
 def holds(problem: Problem, proof: Proof) -> bool:
@@ -281,7 +282,7 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
         for place, coefficient in enumerate(unit.coefficients):
             exact = unit.factor * Fraction(coefficient, unit.denominator) * Fraction(2) ** shift
             assert exact <= int(up_[start + place]) < exact + 1
-    ideal = sum(int(up_[a : a + unit.positive.size].sum()) for unit, a in zip(units, first))
+    ideal = sum(h * int(up_[a + j]) for unit, a in zip(units, first) for j, h in enumerate(unit.hits))
     assert ideal < 2**63 - 1
     assert ideal == 0 or ideal >= 2**60  # nor are digits given away
 

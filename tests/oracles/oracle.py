@@ -34,7 +34,9 @@ def statistic_at(
             negative = [k for k in gain if gain[k] < threshold]
             lost = sorted(sum(scores[i] - scores[k] < margin for k in negative) for i in positive)
             for place, count in enumerate(lost, start=1):
-                raw += (threshold - previous) * Fraction(float(item.coefficients[len(gain) - place - count]))
+                weight = 1 if item.hits is None else int(item.hits[place - 1])
+                earned = weight * Fraction(float(item.coefficients[len(gain) - place - count]))
+                raw += (threshold - previous) * earned
             previous = threshold
         weight = Fraction(float(item.weight))
         total += weight * (raw + Fraction(float(item.constant))) / Fraction(float(item.scale))

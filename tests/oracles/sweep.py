@@ -41,25 +41,27 @@ class SweepOptimum:
 class _SortedCounts:
     """Sorted lost counts of one binary list and what they earn; one count up or down in constant time."""
 
-    def __init__(self, positive: int, negative: int, table: list[int]) -> None:
-        self.table, self.top = table, len(table) - 1
+    def __init__(self, positive: int, negative: int, table: list[int], hits: list[int]) -> None:
+        self.table, self.top, self.hits = table, len(table) - 1, hits
         self.counts = [negative] * positive
         self.first = [0] * (negative + 1) + [positive]  # first[v]: how many counts are below v
-        self.total = sum(table[self.top - j - negative] for j in range(positive))
+        self.total = sum(hits[j] * table[self.top - j - negative] for j in range(positive))
 
     def win(self, count: int) -> None:
         """One of the counts equal to ``count`` falls by one."""
         at = self.first[count]
         self.first[count] += 1
         self.counts[at] = count - 1
-        self.total += self.table[self.top - at - count + 1] - self.table[self.top - at - count]
+        step = self.table[self.top - at - count + 1] - self.table[self.top - at - count]
+        self.total += self.hits[at] * step
 
     def lose(self, count: int) -> None:
         """One of the counts equal to ``count`` rises by one."""
         at = self.first[count + 1] - 1
         self.first[count + 1] -= 1
         self.counts[at] = count + 1
-        self.total += self.table[self.top - at - count - 1] - self.table[self.top - at - count]
+        step = self.table[self.top - at - count - 1] - self.table[self.top - at - count]
+        self.total += self.hits[at] * step
 
 
 class _State:
@@ -69,7 +71,7 @@ class _State:
         mass = sum((Fraction(float(q.weight)) for q in problem.lists), Fraction(0))
         self.pairs: list[tuple[int, int]] = []
         self.touches: list[list[tuple[int, int]]] = []  # (binary list, item) of each pair
-        sizes: list[tuple[int, int, list[Fraction]]] = []
+        sizes: list[tuple[int, int, list[Fraction], list[int]]] = []
         self.constant = Fraction(0)
         for q in problem.lists:
             share = Fraction(float(q.weight)) / (mass * Fraction(float(q.scale)))
@@ -79,9 +81,9 @@ class _State:
             for below, level in zip([0.0, *levels], levels, strict=False):
                 factor = share * (Fraction(level) - Fraction(below))
                 here = int((q.gains >= level).sum())
-                sizes.append(
-                    (here, q.gains.size - here, [factor * Fraction(float(a)) for a in q.coefficients])
-                )
+                table = [factor * Fraction(float(a)) for a in q.coefficients]
+                hits = [1] * here if q.hits is None else [int(h) for h in q.hits[:here]]
+                sizes.append((here, q.gains.size - here, table, hits))
             grade = [sum(g >= level for level in levels) for g in q.gains.tolist()]
             for a, i in enumerate(q.rows.tolist()):
                 for b, k in enumerate(q.rows.tolist()):
@@ -91,9 +93,9 @@ class _State:
         self.unit = lcm(
             Fraction(problem.C).denominator,
             self.constant.denominator,
-            *(v.denominator for *_, row in sizes for v in row),
+            *(v.denominator for _, _, row, _ in sizes for v in row),
         )
-        self.sizes = [(p, n, [int(v * self.unit) for v in row]) for p, n, row in sizes]
+        self.sizes = [(p, n, [int(v * self.unit) for v in row], hits) for p, n, row, hits in sizes]
         self.penalty, self.offset = int(Fraction(problem.C) * self.unit), int(self.constant * self.unit)
 
     def reset(self) -> None:

@@ -114,6 +114,7 @@ class Enumeration:
         lists = self.problem.lists
         mass = sum((Fraction(float(item.weight)) for item in lists), Fraction(0))
         tables: list[tuple[list[list[int]], list[Fraction]]] = []
+        self.hits: list[list[int]] = []
         constant = Fraction(0)
         for item in lists:
             share = Fraction(float(item.weight)) / (mass * Fraction(float(item.scale)))
@@ -125,6 +126,7 @@ class Enumeration:
                 rivals = [k for k, g in members if g < threshold or self.rule == "subrank"]
                 indices = [[self.earning[i, k] for k in rivals if k != i] for i in positive]
                 factor = share * (threshold - previous)
+                self.hits.append([1 if item.hits is None else int(item.hits[j]) for j in range(len(positive))])
                 tables.append((indices, [factor * Fraction(float(a)) for a in item.coefficients]))
                 previous = threshold
         penalty = Fraction(self.problem.C)
@@ -134,29 +136,33 @@ class Enumeration:
         self.constant, self.penalty = int(constant * self.value_unit), int(penalty * self.value_unit)
         self.tables = [(indices, [int(v * self.value_unit) for v in row]) for indices, row in tables]
         self.float_tables = [(np.array(ix, np.intp), np.array([float(v) for v in row])) for ix, row in tables]
-        self.size = sum(abs(float(max(row, key=abs))) * len(ix) for ix, row in tables) + abs(float(constant))
+        self.size = abs(float(constant)) + sum(
+            abs(float(max(row, key=abs))) * sum(hits) for (_, row), hits in zip(tables, self.hits)
+        )
 
     def exact_value(self, won: NDArray[np.bool_], support: int) -> int:
         """The objective, times ``value_unit``, of a set of pairs won and a number of non-zero weights."""
         total = self.constant - self.penalty * support
-        for indices, row in self.tables:
+        for (indices, row), hits in zip(self.tables, self.hits):
             if self.rule == "subrank":
                 total += sum(row[int(won[ix].sum())] for ix in indices)
                 continue
             lost = sorted(len(ix) - int(won[ix].sum()) for ix in indices)
-            total += sum(row[len(row) - place - count] for place, count in enumerate(lost, start=1))
+            places = [len(row) - place - count for place, count in enumerate(lost, start=1)]
+            total += sum(weight * row[place] for weight, place in zip(hits, places))
         return total
 
     def float_values(self, won: NDArray[np.bool_], support: NDArray[np.int64]) -> NDArray[np.float64]:
         """:meth:`exact_value` of many sets of pairs, in the objective's unit and doubles."""
         constant = np.float64(self.constant / self.value_unit)
         total: NDArray[np.float64] = constant - self.problem.C * support.astype(np.float64)
-        for indices, row in self.float_tables:
+        for (indices, row), hits in zip(self.float_tables, self.hits):
             if self.rule == "subrank":
                 total = total + row[won[:, indices].sum(axis=2)].sum(axis=1)
                 continue
             lost = np.sort((~won)[:, indices].sum(axis=2), axis=1)
-            total = total + row[row.size - 1 - np.arange(indices.shape[0]) - lost].sum(axis=1)
+            earned = row[row.size - 1 - np.arange(indices.shape[0]) - lost]
+            total = total + (earned * np.array(hits, float)).sum(axis=1)
         return total
 
     def solve(self) -> Optimum | None:

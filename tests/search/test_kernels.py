@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rerank.search.boxes import levels, pairs
 from rerank.search.tables import Tables, tables
-from tests.cases.instances import draw
+from tests.cases.instances import draw, with_hits
 from tests.cases.search import instance_of, slow_margin, slow_unit
 
 SEEDS = st.integers(0, 10**6)
@@ -23,9 +23,9 @@ def counted(seed: int) -> tuple[np.random.Generator, Tables]:
     """Tables of a problem that counts places, not only pairs."""
     rng = np.random.default_rng(seed)
     while True:
-        t = tables(
-            draw(seed, n_max=12, statistic=str(rng.choice(["dcg", "mrr", "precision@2", "dcg@3"]))).problem
-        )
+        name = str(rng.choice(["dcg", "mrr", "precision@2", "dcg@3"]))
+        problem = draw(seed, n_max=12, statistic=name).problem
+        t = tables(with_hits(problem, seed) if seed % 3 == 0 else problem)
         if not t.linear and t.pairs.shape[1]:
             return rng, t
         seed += 1
@@ -101,6 +101,7 @@ def test_value_of_lost_counts_is_the_definition_s(seed: int) -> None:
         slow_unit(
             lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]],
             t.coef[t.coef_start[u] : t.coef_start[u + 1]],
+            t.hits[t.unit_start[u] : t.unit_start[u + 1]],
         )
         for u in units
     ]

@@ -20,7 +20,7 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.margin import envelope, won_from
 from rerank.search.lines.search import LineSearch
 from rerank.search.tables import Tables, tables
-from tests.cases.instances import draw
+from tests.cases.instances import draw, with_hits
 from tests.cases.search import drawn_lists, exact_objective, noisy_problem, surface
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = n
     )
     return line_kernel.sweep(
         np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
-        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.count_start,
+        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.hits, t.count_start,
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def smooth(seed: int) -> Problem:
         drawn = draw(seed, n_max=12, d_max=4)
         if drawn.kind in ("normal", "mixed", "duplicates", "collinear") and drawn.problem.units:
             if tables(drawn.problem).pairs.shape[1]:
-                return drawn.problem
+                return with_hits(drawn.problem, seed) if seed % 3 == 0 else drawn.problem
         seed += 1
 
 

@@ -16,7 +16,7 @@ from rerank.search.boxes.vertices import inner_value
 from rerank.search.tables import tables
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import draw
+from tests.cases.instances import draw, with_hits
 from tests.cases.search import exact_objective, surface
 from tests.oracles.oracle import objective_at
 from tests.oracles.vertices import scaled
@@ -25,7 +25,8 @@ SEEDS = st.integers(0, 10**6)
 
 
 def problem_from(seed: int) -> Problem:
-    return draw(seed, n_max=12, d_max=4).problem
+    problem = draw(seed, n_max=12, d_max=4).problem
+    return with_hits(problem, seed) if seed % 3 == 0 else problem
 
 
 @settings(max_examples=60, deadline=None)

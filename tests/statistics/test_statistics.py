@@ -23,12 +23,17 @@ from rerank.statistics import (
     DCG,
     MRR,
     NDCG,
+    RBP,
+    AveragePrecision,
     Custom,
     InLists,
     PartialAUC,
     PNorm,
     Precision,
     RankStatistic,
+    Recall,
+    ReciprocalRank,
+    Success,
     Thinned,
     Window,
     WinnerTakesAll,
@@ -37,7 +42,7 @@ from rerank.statistics import (
     presentation,
 )
 from rerank.statistics.parse import STATISTICS, known
-from tests.oracles.tie_orders import pairs_won
+from tests.oracles.tie_orders import labelled_scores, over_all_orders, pairs_won
 
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
 TABLE = [
@@ -55,6 +60,11 @@ TABLE = [
     (NDCG(at=3), "ndcg@3", lambda l, n: 1 / math.log2(n - l + 2) if n - l + 1 <= 3 else 0),
     (PNorm(p=2), "pnorm@2", lambda l, n: (l / n) ** 2),
     (PNorm(p=0.5), "pnorm@0.5", lambda l, n: (l / n) ** 0.5),
+    (Recall(at=3), "recall@3", lambda l, n: float(n - l + 1 <= 3)),
+    (RBP(p=0.8), "rbp@0.8", lambda l, n: (1 - 0.8) * 0.8 ** (n - l)),
+    (AveragePrecision(), "ap", lambda l, n: 1 / (n - l + 1)),
+    (ReciprocalRank(), "rr", lambda l, n: 1 / (n - l + 1)),
+    (Success(at=3), "success@3", lambda l, n: float(n - l + 1 <= 3)),
     (Custom(lambda l, n: l > n / 2), None, lambda l, n: float(l > n / 2)),
 ]
 NAMED = [row[:2] for row in TABLE if row[1]]
@@ -120,6 +130,11 @@ def test_different_statistics_differ():
         ("partial-AUC@7", PartialAUC(7)),
         ("winner takes all", WinnerTakesAll()),
         ("pnorm@1e1", PNorm(10)),
+        ("MAP", AveragePrecision()),
+        ("average precision", AveragePrecision()),
+        ("Reciprocal-Rank", ReciprocalRank()),
+        ("hit_rate@5", Success(5)),
+        ("R@5", Recall(5)),
         ("custom[0,0.5,2]", Custom((0.0, 0.5, 2.0))),
     ],
 )
@@ -152,12 +167,15 @@ def test_an_array_and_a_function_are_statistics():
         ("pnorm@x", "is not a power"),
         ("pnorm@0", "power of pnorm is 0.0; it must be a number, above 0"),
         ("pnorm@inf", "power of pnorm is inf; it must be a number, above 0"),
-        ("map", "is not a conditional linear rank statistic"),
-        ("AP", "is not a conditional linear rank statistic"),
-        ("rr", "fit mrr or wta"),
-        ("pos@top", "Pos@Top is not a conditional"),
+        ("ap@5", "ap takes no number"),
+        ("rr5", "did you mean 'rr'"),
+        ("success", "needs a number after '@', for example 'success@10'"),
+        ("recall@0", "cut-off of recall is 0"),
+        ("rbp@1", "persistence of rbp is 1.0; it must be a number, above 0 and below 1"),
+        ("rbp@0", "persistence of rbp is 0.0"),
+        ("rbp", "needs a number after '@', for example 'rbp@0.8'"),
+        ("pos@top", "Pos@Top is neither a conditional"),
         ("err@5", "expected reciprocal rank"),
-        ("recall@5", "fit precision@N"),
         ("custom(f)", "give the function itself"),
         ("custom[0,x]", "give the function itself"),
         ("custom[1,0]", r"a_2 \(index 1\) is 0.0, below a_1 = 1.0"),
@@ -230,12 +248,22 @@ def test_a_custom_sequence_is_taken_or_refused_as_defined(values):
 gain_lists = st.lists(st.sampled_from([0.0, 0.0, 1.0, 3.0, 7.5]), min_size=1, max_size=6)
 
 
+def worth(statistic, order):
+    """Raw value of gains from the bottom to the top, place by place from the top."""
+    a, total, hits = statistic.coefficients(len(order))[::-1], 0.0, 0
+    for earned, gain in zip(a, order[::-1]):
+        hits += gain > 0
+        total += gain * earned * {"ap": hits, "rr": hits == 1, "success": hits == 1}.get(statistic.stem, 1)
+    return total
+
+
 @settings(deadline=None, max_examples=60)
 @given(gain_lists)
 def test_the_ideal_is_the_best_of_all_orders(gains):
     for statistic, _ in NAMED:
-        a = statistic.coefficients(len(gains))
-        best = max(float(np.dot(a, order)) for order in permutations(gains))
+        if statistic.weighs_hits:
+            gains = [float(g > 0) for g in gains]
+        best = max(worth(statistic, order) for order in permutations(gains))
         assert ideal(statistic, len(gains), gains) == pytest.approx(best, rel=1e-14)
 
 
@@ -323,22 +351,55 @@ def test_the_page_runs():
     assert result.attempted > 20 and result.failed == 0
 
 
-def test_what_is_said_of_recall_is_so():
-    """Over lists precision@N prefers other orders than recall@N, and weights of lists make the two agree."""
+@settings(deadline=None, max_examples=60)
+@given(labelled_scores(largest_grade=2), st.integers(1, 6))
+def test_recall_success_and_rbp_by_all_orders(data, at):
+    """The tie rules of measures whose grades above 0 count alike; those of AP and RR are in test_measures."""
+    y, scores = data
+    measures = {
+        f"recall@{at}": lambda order: sum(y[i] > 0 for i in order[:at]) / sum(v > 0 for v in y),
+        f"success@{at}": lambda order: float(any(y[i] > 0 for i in order[:at])),
+        "rbp@0.7": lambda order: sum(0.3 * 0.7**p for p, i in enumerate(order) if y[i] > 0),
+    }
+    for stat, slow in measures.items():
+        for ties, expected in over_all_orders(scores, slow).items():
+            assert evaluate(stat, y, scores, ties=ties) == pytest.approx(expected, abs=1e-12)
+
+
+def test_relevant_items_that_were_missed_count_in_recall_and_average_precision():
+    y, scores, missed = [2, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], {0: [1, 3]}
+    assert evaluate("recall@1", y, scores, ideal_gains=missed) == 1 / 4
+    assert evaluate("ap", y, scores, ideal_gains=missed) == pytest.approx((1 + 2 / 3) / 4)
+    for stat in ("rr", "success@1", "rbp@0.5"):
+        assert evaluate(stat, y, scores, ideal_gains=missed) == evaluate(stat, y, scores)
+    assert [evaluate(s, [0, 0], [1, 2], ideal_gains={0: [1]}) for s in ("ap", "rr", "recall@1")] == [0, 0, 0]
+
+
+def test_weights_of_rows_multiply_gains_where_rows_add_up_and_are_refused_elsewhere():
+    y, scores, weights = [2, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], [0.5, 1.0, 1.5, 1.0]
+    assert evaluate("recall@2", y, scores, sample_weight=weights) == 0.25
+    assert evaluate("rbp@0.5", y, scores, sample_weight=weights) == 0.5 * 0.5 + 1.5 * 0.125
+    for stat in ("ap", "rr", "success@2"):
+        with pytest.raises(InputError, match=f"sample_weight of row 0 is 0.5, and {stat} counts whole rows"):
+            evaluate(stat, y, scores, sample_weight=weights)
+        dropped = evaluate(stat, y, scores, sample_weight=[0, 1, 1, 0])
+        assert dropped == evaluate(stat, [0, 0, 1, 0], scores)
+
+
+def test_over_lists_recall_is_precision_with_weights_of_lists():
     y, qid = np.array([1, 0, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 1, 1])
-    relevant = {0: 1, 1: 2}
-    first, second = np.array([3.0, 2, 1, 1, 2, 3]), np.array([1.0, 2, 3, 3, 2, 1])
+    for scores in (np.array([3.0, 2, 1, 1, 2, 3]), np.array([1.0, 2, 3, 3, 2, 1])):
+        recall = evaluate("recall@2", y, scores, qid)
+        weighted = evaluate("precision@2", y, scores, qid, query_weight={0: 1.0, 1: 0.5})
+        assert recall == pytest.approx(weighted * (1 + 1 / 2) / 2)
 
-    def recall(scores, at=2):
-        hits = [y[qid == q][np.argsort(-scores[qid == q])][:at].sum() / relevant[q] for q in (0, 1)]
-        return np.mean(hits)
 
-    def precision(scores, **weights):
-        return evaluate("precision@2", y, scores, qid, **weights)
+@pytest.mark.parametrize("stat", ["ap", "rr", "success@3"])
+def test_several_relevant_rows_at_once_are_not_thinned(stat):
+    with pytest.raises(InputError, match=f"{stat} looks at several relevant rows at once"):
+        Thinned(parse(stat), 0.5)
 
-    assert recall(first) == 0.75 and recall(second) == 0.5
-    assert precision(first) == precision(second)
-    weighted = [precision(scores, query_weight={0: 1.0, 1: 0.5}) for scores in (first, second)]
-    assert weighted[0] / weighted[1] == pytest.approx(recall(first) / recall(second))
-    with pytest.raises(InputError, match="for several weigh each list"):
-        parse("recall@5")
+
+def test_thinned_recall_is_a_share_of_the_relevant_items():
+    assert presentation(Thinned(Recall(2), 0.5), 3, np.ones(3)) == (0.0, 3.0)
+    assert Thinned(Recall(2), 0.5).binary and not Thinned(DCG(), 0.5).binary

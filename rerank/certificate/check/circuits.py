@@ -42,6 +42,8 @@ class CircuitCheck:
         if len(exact.units) != 1:
             raise UnprovenError("Circuits bound a single list of two classes, and the problem is another one.")
         (self.unit,) = exact.units
+        if set(self.unit.hits) != {1}:
+            raise UnprovenError("Circuits bound a list whose places earn the same for every relevant row.")
         self.used = set(exact.used.tolist())
         self._shapes()
         self.copies: list[int] = []

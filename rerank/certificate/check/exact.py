@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, coordinates
+from rerank.problem.lists import MOST_HITS
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,8 @@ class Unit:
     coefficients : list of int
         The list's coefficients, best place first, in units of ``1 / denominator``.
     denominator : int
+    hits : list of int
+        What the coefficient of the j-th best item of ``positive`` is multiplied by.
     """
 
     positive: Indices
@@ -47,10 +50,11 @@ class Unit:
     factor: Fraction
     coefficients: list[int]
     denominator: int
+    hits: list[int]
 
     def value(self, lost: Iterable[int]) -> Fraction:
         """Value of lost counts, one an item: the item of the j-th smallest stands at place ``j + lost``."""
-        earned = sum(self.coefficients[j + count] for j, count in enumerate(sorted(lost)))
+        earned = sum(self.hits[j] * self.coefficients[j + count] for j, count in enumerate(sorted(lost)))
         return self.factor * Fraction(earned, self.denominator)
 
 
@@ -175,10 +179,10 @@ def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
         others = item.rows[~reached]
         _, kept, copies = np.unique(X[others], axis=0, return_index=True, return_counts=True)
         factor, previous = share * (Fraction(level) - previous), Fraction(level)
+        upper = item.rows[reached]
+        hits = [1] * upper.size if item.hits is None else [int(h) for h in item.hits[: upper.size]]
         out.append(
-            Unit(
-                item.rows[reached], others[kept], copies.astype(np.int64), factor, whole.tolist(), denominator
-            )
+            Unit(upper, others[kept], copies.astype(np.int64), factor, whole.tolist(), denominator, hits)
         )
     return out
 
@@ -212,3 +216,12 @@ def _check(problem: Problem) -> None:
             raise InputError(
                 "A list has a negative gain, weight or scale, or coefficients that fall: it has no bound."
             )
+        if item.hits is not None and not _hits_are_sound(item):
+            raise InputError("A list's weights of hits must be whole numbers from 0 on, the first above 0, one a row.")
+
+
+def _hits_are_sound(item: RankedList) -> bool:
+    """Whether no pair won lowers the value, and sums in 64 bits have room for it."""
+    hits = np.asarray(item.hits)
+    whole = hits.dtype.kind == "i" and hits.shape == item.rows.shape
+    return bool(whole and hits[0] >= 1 and hits.min() >= 0 and hits.max() <= MOST_HITS)

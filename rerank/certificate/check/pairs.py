@@ -31,6 +31,8 @@ class Pairs:
         0, 1, ... within each binary list.
     earning : int32 (S,)
         Number of places, from the top, that earn anything in the slot's list.
+    hits : int64 (S,)
+        What the j-th best item of the slot's list is multiplied by, in the order of ``rank``.
     rounded, first, shift
         See :func:`rounded_up`.
     D : float64 (P, d)
@@ -47,6 +49,7 @@ class Pairs:
         self.earning = np.array([sum(a > 0 for a in u.coefficients) for u in units], dtype=np.int32)[
             self.unit_of
         ]
+        self.hits = np.array([h for u in units for h in u.hits], dtype=np.int64)
         none = [np.empty(0, np.intp)]
         self.upper = np.concatenate([*none, *(np.repeat(u.positive, u.negative.size) for u in units)])
         self.lower = np.concatenate([*none, *(np.tile(u.negative, u.positive.size) for u in units)])
@@ -102,7 +105,8 @@ class Pairs:
         lift = (unit - unit[0]) * int(counts.max() + 1)
         kind = np.int32 if lift[-1] < 2**30 else np.int64
         lifted = np.sort(counts + lift.astype(kind), axis=1)
-        return self.rounded[lifted + (self.first[unit] + self.rank[slots] - lift)].sum(axis=1)
+        earned = self.rounded[lifted + (self.first[unit] + self.rank[slots] - lift)]
+        return (earned * self.hits[slots]).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +176,8 @@ def _product(rows: Floats, columns: Floats) -> Floats:
 def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     """What all places earn, rounded up to whole multiples of ``2^-shift``, so that sums are exact.
 
-    The shift is chosen such that a sum over all items stays below ``2^62`` plus their number.
+    The shift is chosen such that a sum over all items stays below ``2^62`` plus the sum of the weights of hits.  The
+    first of them is not 0, so that no place of a list alone earns more than this.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from rerank.certificate import certify, digest
 from rerank.errors import CertificateError
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
-from rerank.ranks.row_gains import Gain, weighted_gains
+from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.affine import thawed
 from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
@@ -162,7 +162,8 @@ class DataChecks:
         weight = self.table.sample_weight
         labels = self.found.data.y
         if other == "linear" or labels.max() <= 1000:
-            if np.array_equal(weighted_gains(labels, other, weight), self.found.data.gains):
+            same = weighted_gains(labels, gain_of(self.statistic, other), weight)
+            if np.array_equal(same, self.found.data.gains):
                 checks.given("the labels are worth the same by both gains", "gain")
                 return
         checks.determined("gain")  # by the digest

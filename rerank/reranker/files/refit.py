@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.ranks.row_gains import gain_of
 from rerank.reranker.data import Data, Weights, checked
 from rerank.reranker.files.document import columns_of, signs_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
@@ -70,8 +71,9 @@ def refit(
     labels = state.labels
     positive = None if labels is None or isinstance(labels.positive, str) else labels.positive
     rows = state.columns.rows(table.X)
+    gain = gain_of(statistic_of(doc), state.settings.gain, table.sample_weight)
     data, _ = checked(
-        rows, table.y, table.qid, table.sample_weight, query_weight, state.settings.gain,
+        rows, table.y, table.qid, table.sample_weight, query_weight, gain,
         pos_label=positive, ideal_gains=table.ideal_gains,
     )  # fmt: skip
     scores = doc.prior_scores if doc.prior_scores is not None else state.first(rows)

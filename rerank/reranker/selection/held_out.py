@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
@@ -90,7 +91,8 @@ def held_out(
     d = data.X.shape[1]
     settings = [_resolved(check(one, d)) for one in options]
     names = [f"fold {number} of {len(splits)}" for number in range(1, len(splits) + 1)]
-    parts = [part_of(data, split, sample_weight, base.gain, name) for split, name in zip(splits, names)]
+    gain = gain_of(base.stat, base.gain, sample_weight)
+    parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
     workers = joblib.effective_n_jobs(n_jobs)
 
     def call(jobs: list[Any]) -> list[Any]:

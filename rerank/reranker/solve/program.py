@@ -63,6 +63,11 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
             "formulation='auto'."
         )
+    if name != "auto" and statistic.weighs_hits:
+        raise InputError(
+            f"formulation={name!r} adds up what relevant rows earn by their own ranks, and {statistic.name!r} looks at "
+            "several of them at once; use formulation='auto', with which the search alone solves it."
+        )
 
 
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
@@ -223,6 +228,8 @@ def _constant(problem: Problem, formulation: str) -> float:
 
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Module of the builder, what it ranks, and the options that come from the problem."""
+    if problem.weighs_hits:
+        raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
     module = importlib.import_module(f"formulations.{formulation}")
     ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     options = {

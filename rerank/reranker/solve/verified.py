@@ -46,7 +46,7 @@ def summed(problem: Problem) -> float:
 
     With sample weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
     """
-    earned = sum(u.factor * float(np.abs(u.coefficients).max()) * u.positive.size for u in problem.units)
+    earned = sum(u.factor * float(np.abs(u.coefficients).max()) * float(u.hits.sum()) for u in problem.units)
     kept = sum(abs(q.weight * q.constant / q.scale) for q in problem.lists) / problem.total_weight
     return float(earned + kept + problem.C * problem.n_features)
 

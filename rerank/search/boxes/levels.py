@@ -33,6 +33,7 @@ class Instance(NamedTuple):
     unit_of: Any
     coef_start: Any
     coef: Any
+    hits: Any
 
 
 class Levels(NamedTuple):
@@ -84,7 +85,7 @@ def find_runs(S: Any, ends: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
-    """``sum_j coef[j + lost_(j)]`` of one binary list by counting sort.
+    """``sum_j hits[j] coef[j + lost_(j)]`` of one binary list by counting sort.
 
     ``coef`` ends with the last place that earns something; ``count`` is scratch space, all zero before and after.
     """
@@ -94,7 +95,7 @@ def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
     z = instance.unit_start[u + 1]
     if z - a == 1:
         only = lost[instance.unit_slots[a]]
-        return instance.coef[base + only] if only < places else 0.0
+        return instance.hits[a] * instance.coef[base + only] if only < places else 0.0
     top = 0
     for s in range(a, z):
         x = lost[instance.unit_slots[s]]
@@ -109,7 +110,7 @@ def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
         count[x] = 0
         for _ in range(k):
             if place + x < places:
-                total += instance.coef[base + place + x]
+                total += instance.hits[a + place] * instance.coef[base + place + x]
             place += 1
     return total
 

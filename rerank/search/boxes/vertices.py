@@ -135,7 +135,8 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
         mine = np.sort(lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]])
         coef = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
         place = mine + np.arange(mine.size)
-        value += float(coef[place[place < coef.size]].sum())
+        hits = t.hits[t.unit_start[u] : t.unit_start[u + 1]][place < coef.size]
+        value += float((coef[place[place < coef.size]] * hits).sum())
     return value
 
 

@@ -159,6 +159,6 @@ def levels_of(problem: Problem, domain: Domain, t: Any, proof: bool = False) -> 
     """
     one = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
     few = problem.X.size <= MOST_NUMBERS and problem.n_features >= FEWEST_FEATURES
-    if not (one and few and problem.units[0].negative.size and t.coef.size):
+    if not (one and few and problem.units[0].negative.size and t.coef.size) or problem.weighs_hits:
         return None
     return Levels(Demands(problem, problem.units[0], domain, t.tolerance, proof), t)

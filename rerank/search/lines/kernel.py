@@ -102,6 +102,7 @@ def sweep(
     unit_of: Any,
     coef_start: Any,
     coef: Any,
+    hits: Any,
     count_start: Any,
 ) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
@@ -120,7 +121,7 @@ def sweep(
                 for _ in range(upto[first + x]):
                     i = place + x
                     if i < coef_start[v + 1] - coef_start[v]:
-                        value += coef[coef_start[v] + i]
+                        value += hits[unit_start[v] + place] * coef[coef_start[v] + i]
                     place += 1
                 upto[first + x] = place
     best = -np.inf
@@ -153,12 +154,12 @@ def sweep(
                     i = upto[count_start[v] + x - 1] + x - 1
                     lost[s] = x - 1
                     i -= 1
-                    gain = 1.0
+                    gain = hits[unit_start[v] + i - x + 1]
                 else:
                     i = upto[count_start[v] + x] + x - 1
+                    gain = -hits[unit_start[v] + i - x]
                     upto[count_start[v] + x] -= 1
                     lost[s] = x + 1
-                    gain = -1.0
                 near = coef[coef_start[v] + i] if i < places else 0.0
                 far = coef[coef_start[v] + i + 1] if i + 1 < places else 0.0
                 value += gain * (near - far)

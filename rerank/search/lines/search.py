@@ -126,7 +126,7 @@ class LineSearch:
         )  # fmt: skip
         value, tau = sweep(
             np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
-            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.count_start,
+            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.hits, t.count_start,
         )  # fmt: skip
         self.lines += 1
         self.work += self.cost

@@ -172,7 +172,7 @@ class RowTables:
 def lines_by_rows(problem: Problem) -> bool:
     """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
     smooth = problem.n_features >= _smooth_from(len(problem.lists))
-    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS)
+    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS and not problem.weighs_hits)
 
 
 def by_rows(problem: Problem, supports: bool = False) -> bool:
@@ -186,7 +186,7 @@ def _smooth_from(lists: int) -> int:
 
 def _long(problem: Problem) -> bool:
     places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    return number_of_pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem)
+    return number_of_pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem) and not problem.weighs_hits
 
 
 def number_of_pairs(problem: Problem) -> int:

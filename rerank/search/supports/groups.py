@@ -38,6 +38,8 @@ class Groups(NamedTuple):
     n_rows: Any  # int64 (U,)
     coef_start: Any
     coef: Any
+    hit_start: Any
+    hits: Any  # what the j-th positive of a list multiplies with what its place earns
     even: Any  # bool (U,): whether places earn less by equal steps
     ideal: float
 
@@ -57,11 +59,12 @@ def groups_of(problem: Problem) -> Groups | None:
     places = [places_of(u.factor, u.coefficients) for u in units]
     entries: list[NDArray[Any]] = [part for u in units for part in (u.positive, u.negative)]
     sizes = np.array([[u.positive.size, u.positive.size + u.negative.size] for u in units], np.int64)
-    even = np.array([_even(b, n) for b, n in zip(places, sizes[:, 1], strict=True)])
-    ideal = sum(float(b[:p].sum()) for b, p in zip(places, sizes[:, 0], strict=True))
+    even = np.array([_even(b, n) for b, n in zip(places, sizes[:, 1], strict=True)]) & ~problem.weighs_hits
+    ideal = sum(u.ideal for u in units)
     return Groups(
         code, values, np.concatenate(entries).astype(np.int32), sizes[:, 0].copy(), sizes[:, 1].copy(),
-        starts(places), np.concatenate(places), even, ideal,
+        starts(places), np.concatenate(places), starts([u.hits for u in units]),
+        np.concatenate([u.hits for u in units]).astype(np.float64), even, ideal,
     )  # fmt: skip
 
 
@@ -113,12 +116,15 @@ def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> Non
                     positives[g] += 1
                 else:
                     negatives[g] += 1
-            total += _worth(groups.coef[at : at + places], groups.even[u], positives, negatives, touched[:met])
+            hits = groups.hits[groups.hit_start[u] : groups.hit_start[u + 1]]
+            total += _worth(
+                groups.coef[at : at + places], hits, groups.even[u], positives, negatives, touched[:met]
+            )
             for e in range(met):
                 positives[touched[e]] = 0
                 negatives[touched[e]] = 0
             for p in range(min(P, places)):
-                rest -= groups.coef[at + p]
+                rest -= hits[p] * groups.coef[at + p]
             begin += E
             if total + rest <= limits[i]:
                 break
@@ -127,7 +133,7 @@ def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> Non
 
 
 @njit(cache=True, nogil=True)
-def _worth(coef: Any, even: bool, positives: Any, negatives: Any, groups: Any) -> float:
+def _worth(coef: Any, hits: Any, even: bool, positives: Any, negatives: Any, groups: Any) -> float:
     """What the positives of a list earn at most; sorts ``groups`` by falling share of positives."""
     for i in range(1, groups.size):
         g = groups[i]
@@ -151,7 +157,7 @@ def _worth(coef: Any, even: bool, positives: Any, negatives: Any, groups: Any) -
             place = shown + j - 1 + max(above + own, fewest)
             if place >= coef.size:
                 return earned
-            earned += coef[place]
+            earned += hits[shown + j - 1] * coef[place]
         shown += positives[g]
         above += negatives[g]
     return earned

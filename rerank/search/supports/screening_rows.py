@@ -41,6 +41,7 @@ class Layout(NamedTuple):
     unit_of: Any
     coef_start: Any
     coef: Any
+    hits: Any
 
 
 @njit(cache=True, nogil=True)
@@ -95,6 +96,7 @@ def _earned(
     unit_slots: Any,
     coef_start: Any,
     coef: Any,
+    hits: Any,
     lost: Any,
     count: Any,
 ) -> float:
@@ -117,7 +119,7 @@ def _earned(
         for x in range(top):
             last = min(place + count[x], places - x)
             for i in range(place, last):
-                total += coef[base + i + x]
+                total += hits[unit_start[u] + i] * coef[base + i + x]
             place += count[x]
             count[x] = 0
     return total
@@ -138,6 +140,7 @@ def bound(sums: Any, n_lost: int, layout: Any, lane: Any, lost: Any, count: Any)
         layout.unit_slots,
         layout.coef_start,
         layout.coef,
+        layout.hits,
         lost,
         count,
     )

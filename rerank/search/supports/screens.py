@@ -121,6 +121,7 @@ def layout(t: Tables, size: int) -> Any | None:
         unit_of=t.unit_of,
         coef_start=t.coef_start,
         coef=t.coef,
+        hits=t.hits,
     )
 
 

@@ -1,0 +1,137 @@
+"""Fits of AP, RR, success@N, recall@N and RBP: numbers, files, proofs, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank import Reranker, RerankerCV
+from rerank.certificate import load_proof, save_proof, verify_proof
+from rerank.errors import InputError
+from rerank.io import Table
+from rerank.problem import anchored_problem
+from rerank.ranks import evaluate
+from rerank.reranker.files import model_file
+from rerank.reranker.files.verify import verify
+from rerank.statistics import parse
+
+MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7")
+HITS = MEASURES[:3]
+
+
+def lists(seed=0, n_lists=8, m=9):
+    """Graded lists; the first has no relevant row of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_lists * m, 2))
+    y = np.digitize(X @ [1.0, -0.5] + 1.5 * rng.normal(size=n_lists * m), [1.0, 2.0]).astype(float)
+    y[:m] = 0
+    return X, y, np.repeat(np.arange(n_lists), m)
+
+
+def fitted(stat, X, y, qid=None, **options):
+    given = {key: options.pop(key) for key in ("sample_weight", "ideal_gains") if key in options}
+    return Reranker(stat, **{"solver": "search", "time_limit": 20, **options}).fit(X, y, qid, **given)
+
+
+@pytest.mark.parametrize("stat", MEASURES)
+@pytest.mark.parametrize("n_candidates", [4, None])
+def test_the_numbers_are_those_of_the_ranking_and_survive_files(tmp_path, stat, n_candidates):
+    X, y, qid = lists()
+    missed = {0: [1, 2], 3: [1]}
+    est = fitted(stat, X, y, qid, n_candidates=n_candidates, ideal_gains=missed, proof=True)
+    result = est.result_
+    by_rank = evaluate(stat, y, est.list_scores(X, qid), qid, ideal_gains=missed)
+    assert result.status == "optimal" and result.bound_source in ("search", "ideal")
+    assert result.statistic == pytest.approx(by_rank, abs=1e-12)
+    assert est.score(X, y, qid, ideal_gains=missed) == pytest.approx(by_rank, abs=1e-12)
+    if result.status != "first_stage_kept":  # head and tail together
+        assert float(result.certificate.statistic) == pytest.approx(by_rank, abs=1e-12)
+    assert result.value <= result.bound <= est.state_.problem.ideal
+    est.save(tmp_path / "m.json")
+    save_proof(result.proof, tmp_path / "p.npz")
+    assert verify_proof(est.state_.problem, load_proof(tmp_path / "p.npz")).ok
+    table = Table(X, y, qid, None, est.state_.feature_names, ideal_gains=missed)
+    report = verify(model_file.read(tmp_path / "m.json"), table)
+    assert report.holds, report
+    assert np.array_equal(rerank.load(tmp_path / "m.json").rank(X, qid), est.rank(X, qid))
+
+
+@pytest.mark.parametrize("stat", MEASURES)
+def test_grades_above_zero_count_alike(stat):
+    X, y, qid = lists(1)
+    graded, binary = fitted(stat, X, y, qid, first_stage=None), fitted(stat, X, y > 0, qid, first_stage=None)
+    assert graded.result_.value == binary.result_.value
+    assert np.array_equal(graded.coef_, binary.coef_)
+    assert graded.score(X, y, qid) == graded.score(X, y > 0, qid) == graded.score(X, 2 * y, qid)
+
+
+@pytest.mark.parametrize("stat", HITS)
+def test_no_program_states_them(tmp_path, stat):
+    X, y, qid = lists(2)
+    est = fitted(stat, X, y, qid, solver="highs", first_stage=None)
+    assert est.result_.status == "optimal" and est.result_.bound_source in ("search", "ideal")
+    assert f"No program states {stat}; the search had all of the time." in est.result_.notes
+    for name in ("mixed", "subrank", "resolved_rank"):
+        with pytest.raises(InputError, match=f"formulation='{name}' adds up what relevant rows earn"):
+            fitted(stat, X, y, qid, formulation=name)
+    with pytest.raises(InputError, match="presolve=False asks for a program alone"):
+        fitted(stat, X, y, qid, solver="highs", presolve=False)
+    with pytest.raises(InputError, match="looks at several relevant rows at once"):
+        fitted(stat, X, y, qid, thinning=0.8)
+    for refused in (est.build_model, lambda: est.export_mps(tmp_path / "m.mps")):
+        with pytest.raises(InputError, match="No program states a measure"):
+            refused()
+
+
+def test_recall_and_rbp_are_programs_too():
+    X, y, qid = lists(3, n_lists=3, m=6)
+    for stat in ("recall@2", "rbp@0.5"):
+        found = [fitted(stat, X, y, qid, solver=s, first_stage=None) for s in ("search", "highs")]
+        assert found[1].result_.formulation == "mixed"
+        alone = fitted(stat, X, y, qid, solver="highs", presolve=False, first_stage=None)
+        for est in (*found, alone):
+            assert est.result_.value == pytest.approx(found[0].result_.value, abs=1e-9)
+
+
+def test_weights_of_rows():
+    X, y, qid = lists(4)
+    weights = np.where(y > 0, 0.5, 1.0)
+    for stat in HITS:
+        with pytest.raises(InputError, match=f"{stat} counts whole rows"):
+            fitted(stat, X, y, qid, sample_weight=weights)
+        with pytest.raises(InputError, match="counts whole rows"):
+            RerankerCV(Reranker(stat)).fit(X, y, qid, sample_weight=weights)
+        kept = (np.arange(y.size) % 3 > 0).astype(float)
+        some = fitted(stat, X, y, qid, sample_weight=kept, first_stage=None)
+        assert some.result_.value == fitted(stat, X, y * kept, qid, first_stage=None).result_.value
+    heavy = np.where(np.arange(y.size) % 2, 3.0, 1.0)
+    est = fitted("recall@3", X, y, qid, sample_weight=heavy, first_stage=None)
+    assert est.result_.statistic == pytest.approx(
+        evaluate("recall@3", y, est.list_scores(X, qid), qid, sample_weight=heavy), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("stat", ["ap", "recall@3"])
+def test_they_are_chosen_on_held_out_lists(stat):
+    X, y, qid = lists(5)
+    est = RerankerCV(Reranker(stat, solver="search"), cv=2, n_repeats=1, time_limit=20).fit(X, y, qid)
+    thinned = [candidate.get("thinning") for candidate in est.cv_results_["params"]]
+    assert (stat == "ap") == (set(thinned) == {None})
+    value = est.score(X, y, qid)
+    assert value == pytest.approx(est.score(X, y > 0, qid)) and 0 < value <= 1
+    assert stat != "ap" or value == pytest.approx(est.result_.statistic, abs=1e-12)
+
+
+def test_parts_of_a_list_give_the_whole_list_s_recall_and_no_first_hit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    gains = (X[:, 0] + rng.normal(size=400) > 1.2).astype(float)
+    parts = [lambda a=a: (X[a : a + 100], gains[a : a + 100]) for a in range(0, 400, 100)]
+    limits = ([1.0, -0.1], [1.0, 0.1])
+    reduced = anchored_problem(parts, parse("recall@20"), limits)
+    (item,) = reduced.problem.lists
+    assert item.scale == gains.sum() > gains[reduced.rows].sum()
+    for stat in HITS:
+        with pytest.raises(InputError, match="at several relevant rows at once, so no row can be left out"):
+            anchored_problem(parts, parse(stat), limits)
