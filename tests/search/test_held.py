@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,35 +9,17 @@ import pytest
 
 from rerank import search
 from rerank.search import Held, solve
-from rerank.search.loop import BranchAndBound
-from tests.cases.search import drawn_lists, noisy_problem
-
-
-@pytest.fixture
-def paused(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Call it with a number of boxes after which searches stop as if the time were over, once."""
-    honest = BranchAndBound._over
-
-    def after(boxes: int) -> None:
-        stops = [boxes]
-
-        def over(loop: BranchAndBound, stop: Any) -> bool:
-            if stops and loop.boxes.boxes >= stops[0]:
-                stops.clear()
-                return True
-            return honest(loop, stop)
-
-        monkeypatch.setattr(BranchAndBound, "_over", over)
-
-    return after
+from tests.cases.search import drawn_lists, noisy_problem, pause
 
 
 @pytest.mark.parametrize("options", [{}, {"C": 0.004, "max_features": 3}])
-def test_a_search_in_two_parts_takes_the_steps_of_one(paused: Any, options: dict[str, Any]) -> None:
+def test_a_search_in_two_parts_takes_the_steps_of_one(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
     problem = noisy_problem(60, 5, "mrr", 0.35, 0, **options)
     whole = solve(problem, time_limit=None, n_jobs=1)
     assert whole.closed and whole.nodes > 1500
-    paused(1000)
+    pause(monkeypatch, 1000)
     held = Held()
     part = solve(problem, time_limit=None, n_jobs=1, held=held)
     assert held.paused and not part.closed and 1000 <= part.nodes < whole.nodes
@@ -47,13 +28,13 @@ def test_a_search_in_two_parts_takes_the_steps_of_one(paused: Any, options: dict
     assert (last.value, last.bound) == (whole.value, whole.bound) and (last.weights == whole.weights).all()
 
 
-def test_weights_found_meanwhile_are_taken_up(paused: Any) -> None:
+def test_weights_found_meanwhile_are_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = noisy_problem(40, 4, "mrr", 0.35, 0)
     best = solve(problem, time_limit=None, n_jobs=1)
-    paused(0)
+    pause(monkeypatch, 0)
     held = Held()
     solve(problem, time_limit=None, n_jobs=1, held=held)
-    paused(0)
+    pause(monkeypatch, 0)
     assert solve(problem, time_limit=None, n_jobs=1, held=held, start=best.weights).value == best.value
 
 
@@ -72,19 +53,19 @@ def test_a_limit_on_boxes_is_no_pause() -> None:
 
 @pytest.mark.parametrize("statistic", ["auc", "dcg@5"])
 def test_circuits_are_left_whatever_the_statistic_and_lower_the_bound_of_auc(
-    statistic: str, paused: Any, monkeypatch: pytest.MonkeyPatch
+    statistic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (search.held, search.loop):
         monkeypatch.setattr(module, "PROGRAMS", 40)
     problem = drawn_lists(1, 3, 25, 9, statistic)
-    paused(0)
+    pause(monkeypatch, 0)
     held = Held()
     before = solve(problem, time_limit=None, n_jobs=1, held=held)
     circuits = held.circuits(None)
     assert circuits.sizes.size > 5 and (circuits.multipliers > 0).all() and not circuits.shares.any()
     gains = np.concatenate([item.gains[np.argsort(item.rows)] for item in problem.lists])
     assert (gains[circuits.pairs[:, 0]] > gains[circuits.pairs[:, 1]]).all()
-    paused(0)
+    pause(monkeypatch, 0)
     after = solve(problem, time_limit=None, n_jobs=1, held=held)
     assert after.bound < before.bound - 1e-3 if statistic == "auc" else after.bound <= before.bound
     assert held.circuits(None).sizes.size == circuits.sizes.size
