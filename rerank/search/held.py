@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.errors.stops import protected
 from rerank.problem.proof import Circuits
+from rerank.search.circuits.packing import Circuits as Pool
 from rerank.search.circuits.packing import pool_of
 from rerank.search.loop import PROGRAMS, BranchAndBound
 
@@ -34,6 +35,7 @@ class Held:
     loop: BranchAndBound | None = None
     paused: bool = False
     left_at: float = 0.0
+    rows: Pool | None = None  # circuits for programs alone
 
     def leave(self, closed: bool, interrupted: bool) -> None:
         """Note how a part of the search ended."""
@@ -63,7 +65,6 @@ class Held:
         KeyboardInterrupt
             After Ctrl-C.
         """
-
         found, interrupted = protected(lambda: self._circuits(np.inf if seconds is None else seconds))
         if interrupted:
             raise KeyboardInterrupt
@@ -73,10 +74,12 @@ class Held:
         run, loop = self.run, self.loop
         if run is None or loop is None:
             return Circuits.none()
+        loop.circuits = loop.circuits or loop.pool
         if loop.circuits is not None:
             loop.bound_by_circuits(seconds)
-        if loop.pool is None:  # of a problem whose value they do not bound by themselves
-            loop.pool = pool_of(run.tables, run.domain, run.random_state)
-            if loop.pool is not None:
-                loop.pool.loss(PROGRAMS, seconds)
-        return Circuits.none() if loop.pool is None else loop.pool.recorded(every=True)
+            pool = loop.pool
+        else:  # circuits do not bound this statistic by themselves
+            pool = self.rows = self.rows or pool_of(run.tables, run.domain, run.random_state)
+            if pool is not None:
+                pool.loss(PROGRAMS, seconds)
+        return Circuits.none() if pool is None else pool.recorded(every=True)

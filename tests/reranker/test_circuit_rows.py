@@ -116,10 +116,11 @@ def test_rows_lower_the_relaxation() -> None:
     problem = noisy_problem(40, 9, "auc", 0.4, 1)
     plain = state(problem, "auc")
     cut = with_circuits(plain, problem, pool(problem, 100))
-    relaxed = [
-        highs.solve(replace(s.program, integer=np.zeros_like(s.program.integer)), Options(threads=1)) for s in (plain, cut)
-    ]
-    assert relaxed[1].bound < relaxed[0].bound - 3.0 * float(plain.program.cost.max())
+    before, after = (
+        highs.solve(replace(p, integer=np.zeros_like(p.integer)), Options(threads=1)).bound
+        for p in (plain.program, cut.program)
+    )
+    assert after < before - 3.0 * float(plain.program.cost.max())
 
 
 def test_a_circuit_that_some_weights_win_is_refused_and_would_change_the_optimum(

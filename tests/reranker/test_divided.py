@@ -31,7 +31,9 @@ def bringing(
     searches: list[int] = []
     honest = search.solve
 
-    def proceed(problem: Any, settings: Any, clock: Any, solution: Any, found: Any, circuits: Any, share: float = 1.0) -> Any:
+    def proceed(
+        problem: Any, settings: Any, clock: Any, solution: Any, found: Any, circuits: Any, share: float = 1.0
+    ) -> Any:
         shares.append(share)
         return change(solution, len(shares))
 

@@ -68,4 +68,6 @@ def test_circuits_are_left_whatever_the_statistic_and_lower_the_bound_of_auc(
     pause(monkeypatch, 0)
     after = solve(problem, time_limit=None, n_jobs=1, held=held)
     assert after.bound < before.bound - 1e-3 if statistic == "auc" else after.bound <= before.bound
-    assert held.circuits(None).sizes.size == circuits.sizes.size
+    assert held.circuits(None).sizes.size > circuits.sizes.size
+    pause(monkeypatch, 0)
+    assert solve(problem, time_limit=None, n_jobs=1, held=held).bound <= after.bound

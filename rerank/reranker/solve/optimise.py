@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 SEARCH_SHARE = 0.7
 """The search's share of the time before a program is tried."""
 
-CIRCUITS_SHARE, TRIAL_SHARE = 0.1, 0.3
+CIRCUITS_SHARE, TRIAL_SHARE = 0.2, 0.3
 """Shares of the time left then, and left after that, for circuits and for the trial; the rest is for what is ahead."""
 
 A_ROW, A_NUMBER = 1e-5, 1e-6

@@ -66,6 +66,9 @@ class Circuits:
         self._programs, self._until = programs, time.perf_counter() + seconds
         rng = np.random.default_rng([self.random_state, 7])
         z, best, level = np.zeros(self.tables.size), 0.0, 0
+        if self.pool:  # of an earlier call
+            self.shares, z = self._packed()
+            best = float(self.shares.sum())
         while level < len(LEVELS) and not self._over:
             # Circuits of pairs that cost little so far are those that raise the bound.
             cheap = np.flatnonzero(z <= LEVELS[level])
