@@ -84,6 +84,7 @@ class BranchAndBound:
     share: Share = field(default_factory=lambda: Share(1 / 15))
     circuits: Circuits | None = None
     targets: Targets = field(default_factory=Targets)
+    pool: Circuits | None = None  # the circuits, once they are found
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
     _work: float = 0.0
@@ -111,7 +112,8 @@ class BranchAndBound:
                         boxes.restart(whitened=True)
                     if not self._screen():
                         self._explore(stop.left)
-                    self._bound_by_circuits(stop.left)
+                    if self.hopeless:
+                        self.bound_by_circuits(0.2 * stop.left)
                     self._aim()
                     after(boxes)
                 if fathom_unresolved(boxes, self.exact, self.offer, after):
@@ -168,14 +170,17 @@ class BranchAndBound:
         work = (BLIND_ROWS if boxes.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
         return self._done > work and boxes.shown() >= most
 
-    def _bound_by_circuits(self, left: float) -> None:
-        """Once, where boxes are hopeless: bound the value by pairs that cannot all be won."""
-        # Boxes of a proof have the plain bound, which is weaker.
+    @property
+    def hopeless(self) -> bool:
+        """Whether circuits are to bound the value; boxes of a proof have the plain bound, which is weaker."""
         many = self.boxes.record or self.boxes.domain.n_features > MANY
-        if self.circuits is None or not ((many and self._blind()) or self.targets.failed):
-            return
-        lost = self.circuits.loss(PROGRAMS, 0.2 * left)
-        bound = bound_of_loss(self.boxes.tables, lost)
+        return self.circuits is not None and ((many and self._blind()) or self.targets.failed)
+
+    def bound_by_circuits(self, seconds: float) -> None:
+        """Once: bound the value by pairs that cannot all be won."""
+        assert self.circuits is not None
+        self.pool = self.circuits
+        bound = bound_of_loss(self.boxes.tables, self.pool.loss(PROGRAMS, seconds))
         self.boxes.cap = min(self.boxes.cap, bound)
         if self.boxes.record:
             self.boxes.by_circuits.take(bound, self.circuits.recorded())

@@ -55,7 +55,7 @@ class Run:
         self, problem: Problem, random_state: int = 0, proof: bool = False, workers: int = 1
     ) -> None:
         d = problem.n_features
-        self.problem = problem
+        self.problem, self.random_state = problem, random_state
         self.began = time.perf_counter()
         self.domain = Domain.of(problem)
         self.tables: Tables | RowTables

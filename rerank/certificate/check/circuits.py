@@ -13,7 +13,7 @@ rows leaves a set whole, the j-th best positive loses ``l`` pairs at least.  A s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -54,7 +54,9 @@ class CircuitCheck:
         for size in circuits.sizes.tolist():
             part = slice(at, at + size)
             self.members.append(self._circuit(circuits.pairs[part].tolist(), positive, negative))
-            self._infeasible(circuits.pairs[part].tolist(), circuits.multipliers[part].tolist())
+            pairs = circuits.pairs[part].tolist()
+            if not infeasible(exact, pairs, circuits.multipliers[part].tolist()):
+                raise UnprovenError(f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}.")
             at += size
         self.looks = 0
 
@@ -99,14 +101,6 @@ class CircuitCheck:
                 raise UnprovenError(f"The rows {upper} and {lower} of a circuit are no pair of the list.")
             found.add((above, below))
         return found
-
-    def _infeasible(self, pairs: list[list[int]], multipliers: list[int]) -> None:
-        exact, N, most = self.exact, self.exact.numerators, Fraction(0)
-        for j, width in enumerate(exact.widths):
-            total = sum(m * (N[upper, j] - N[lower, j]) for (upper, lower), m in zip(pairs, multipliers))
-            most += max(Fraction(end) * Fraction(total, width) for end in (exact.lower[j], exact.upper[j]))
-        if most >= exact.epsilon * sum(multipliers):
-            raise UnprovenError(f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}.")
 
     def _lost(self) -> int:
         """Pairs that all weights lose, by the shares."""
@@ -189,6 +183,15 @@ class CircuitCheck:
                         after[left - more] = worth
             best = after
         return best.get(0, 0)
+
+
+def infeasible(exact: ExactProblem, pairs: Sequence[Sequence[int]], multipliers: Sequence[int]) -> bool:
+    """Whether positive multipliers show that no allowed weights win all the pairs (upper, lower)."""
+    N, most = exact.numerators, Fraction(0)
+    for j, width in enumerate(exact.widths):
+        total = sum(m * (N[upper, j] - N[lower, j]) for (upper, lower), m in zip(pairs, multipliers))
+        most += max(Fraction(end) * Fraction(total, width) for end in (exact.lower[j], exact.upper[j]))
+    return bool(min(multipliers) > 0 and most < exact.epsilon * sum(multipliers))
 
 
 def _bits(mask: int) -> list[int]:

@@ -24,18 +24,22 @@ from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.alone import alone
 from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
-from rerank.reranker.solve.program import check_margin
+from rerank.reranker.solve.program import check_margin, chosen_formulation
 from rerank.reranker.solve.verified import polished, summed
 from rerank.solvers.outcome import Progress
 from rerank.solvers.progress import live, printed
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
+    from rerank.search.held import Held
 
 Floats = NDArray[np.float64]
 
 SEARCH_SHARE = 0.7
-"""The search's share of the time when a program may follow."""
+"""The search's share of the time before a program is tried."""
+
+CIRCUITS_SHARE, TRIAL_SHARE = 0.2, 0.3
+"""Shares of the time left then, and left after that, for circuits and for the trial; the rest is for what is ahead."""
 
 A_ROW, A_NUMBER = 1e-5, 1e-6
 """Seconds to recompute a value exactly, for each row and for each number in it; high estimates."""
@@ -104,28 +108,61 @@ def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 def _search_then_program(
     problem: Problem, settings: Settings, clock: Clock, start: Floats | None
 ) -> Solution:
-    fits = seconds_to_state(problem, "mixed", clock.remaining) < 0.2 * clock.remaining
+    from rerank.search.held import Held
+
+    name, held = chosen_formulation("auto", settings.statistic), Held()
+    fits = seconds_to_state(problem, name, clock.remaining) < 0.2 * clock.remaining
     limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
-    solution, found = _searched(problem, settings, clock, start, limit)
+    solution, found = _searched(problem, settings, clock, start, limit, held)
     if found.interrupted:
         return solution
     try:
-        if any(
-            is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)
-        ):
+        if _closed(problem, solution):
             return confirm(problem, settings, clock, solution, found)
         if not fits:
             return solution.noting(
-                "The mixed program would be too large to help in the time, so the search had all of it."
+                f"The {name} program would be too large to help in the time, so the search had all of it."
             )
-        return proceed(problem, settings, clock, solution, found)
+        return _divided(problem, settings, clock, solution, found, held)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)
 
 
+def _closed(problem: Problem, solution: Solution) -> bool:
+    return any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal))
+
+
+def _divided(
+    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult, held: Held
+) -> Solution:
+    """Try the program for a while; the rest of the time is for whichever of the two has the lower bound then."""
+    with clock.phase("circuits"):
+        circuits = held.circuits(clock.share(CIRCUITS_SHARE))
+    if not held.paused:  # the search cannot go on
+        return proceed(problem, settings, clock, solution, found, circuits)
+    tried = proceed(problem, settings, clock, solution, found, circuits, TRIAL_SHARE)
+    if _closed(problem, tried):
+        return tried
+    if tried.bound_source == "solver":  # solvers cannot go on where they stopped
+        known = replace(solution, weights=tried.weights, value=tried.value, certificate=tried.certificate)
+        last = proceed(problem, settings, clock, known, found, circuits)
+        return last if last.bound <= tried.bound else replace(tried, **_best(last))
+    limit = clock.share(0.97, reserve=certificate_seconds(problem))
+    again, _ = _searched(problem, settings, clock, tried.weights, limit, held)
+    best = again if again.value >= tried.value else tried
+    notes = tuple(dict.fromkeys((*tried.notes, *again.notes)))
+    nodes = again.nodes + tried.nodes - solution.nodes
+    return replace(tried, **_best(best), bound=again.bound, proof=again.proof, nodes=nodes, notes=notes)
+
+
+def _best(solution: Solution) -> dict[str, Any]:
+    return {name: getattr(solution, name) for name in ("weights", "value", "certificate")}
+
+
 def _searched(
-    problem: Problem, settings: Settings, clock: Clock, start: Floats | None, limit: float | None
-) -> tuple[Solution, SearchResult]:
+    problem: Problem, settings: Settings, clock: Clock, start: Floats | None, limit: float | None,
+    held: Held | None = None,
+) -> tuple[Solution, SearchResult]:  # fmt: skip
     from rerank import search
 
     search.ready()  # what it says comes before the live line
@@ -140,6 +177,7 @@ def _searched(
             progress=show,
             node_limit=settings.node_limit,
             checkpoint=settings.checkpoint,
+            held=held,
         )
     if settings.verbose > 1:
         printed("search ends")(Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes)))

@@ -66,6 +66,9 @@ class Circuits:
         self._programs, self._until = programs, time.perf_counter() + seconds
         rng = np.random.default_rng([self.random_state, 7])
         z, best, level = np.zeros(self.tables.size), 0.0, 0
+        if self.pool:  # of an earlier call
+            self.shares, z = self._packed()
+            best = float(self.shares.sum())
         while level < len(LEVELS) and not self._over:
             # Circuits of pairs that cost little so far are those that raise the bound.
             cheap = np.flatnonzero(z <= LEVELS[level])
@@ -84,12 +87,16 @@ class Circuits:
     def _over(self) -> bool:
         return self._programs <= 0 or current().now or time.perf_counter() > self._until
 
-    def recorded(self) -> Record:
-        """The circuits of the best packing, for a proof."""
-        some, t = np.flatnonzero(self.shares > 0), self.tables
+    def recorded(self, every: bool = False) -> Record:
+        """The circuits of the best packing, for a proof; or ``every`` circuit, without shares."""
+        if every:
+            shares = np.zeros(len(self.pool))
+            some, t = np.arange(shares.size), self.tables
+        else:
+            some, t, shares = np.flatnonzero(self.shares > 0), self.tables, self.shares
         pairs = [list(zip(t.upper[c].tolist(), t.lower[c].tolist(), strict=True)) for c in self.pool]
         return recorded(
-            [pairs[i] for i in some], [whole(self.multipliers[i]) for i in some], self.shares[some], []
+            [pairs[i] for i in some], [whole(self.multipliers[i]) for i in some], shares[some], []
         )
 
     def _disjoint(self, free: Indices) -> list[tuple[Indices, Floats]]:
@@ -158,10 +165,18 @@ def circuits_of(t: Any, domain: Domain, random_state: int, proof: bool = False) 
     The pairs must be few enough for linear programs, the features too many for boxes.  A statistic that is not linear
     must be that of a single binary list, and a ``proof`` is about one.
     """
-    if not isinstance(t, Tables) or t.n_features < FEWEST_FEATURES or t.size > MOST_PAIRS:
+    pool = pool_of(t, domain, random_state)
+    if pool is None:
         return None
     one = t.unit_start.size == 2 and bool((t.span == 1).all())
-    return Circuits(t, domain, random_state) if one or (t.linear and not proof) else None
+    return pool if one or (t.linear and not proof) else None
+
+
+def pool_of(t: Any, domain: Domain, random_state: int) -> Circuits | None:
+    """A pool for the rows of a program, whatever the statistic; None for too many pairs or too few features."""
+    if not isinstance(t, Tables) or t.n_features < FEWEST_FEATURES or t.size > MOST_PAIRS:
+        return None
+    return Circuits(t, domain, random_state)
 
 
 def bound_of_loss(t: Tables, lost: float) -> float:
