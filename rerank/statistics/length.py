@@ -63,6 +63,11 @@ class InLists(RankStatistic):
         return self.statistic.normalised
 
     @property
+    def binary(self) -> bool:  # type: ignore[override]
+        """As the statistic of the lists to come."""
+        return self.statistic.binary
+
+    @property
     def depth(self) -> None:
         """None: how many places count depends on the length of the training list."""
         return
