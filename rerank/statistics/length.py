@@ -43,8 +43,8 @@ class InLists(RankStatistic):
         object.__setattr__(self, "rows", whole("list_length", self.rows))
         if self.statistic.weighs_hits:
             raise InputError(
-                f"list_length is {self.rows}, and {self.statistic.name} pays several relevant rows at once, which has no "
-                "average by places; leave it out, or use a statistic such as 'dcg@10'."
+                f"list_length is {self.rows}, and {self.statistic.name} pays several relevant rows at once, which has "
+                "no average by places; leave it out, or use a statistic such as 'dcg@10'."
             )
         if self.statistic.length is not None:
             raise InputError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -86,3 +88,13 @@ def test_one_feature_puts_every_pair_in_one_group() -> None:
         groups.count == 1
         and (np.sign(t.pairs[0, live]) == groups.group[live] * np.sign(t.pairs[0, groups.guide[0]])).all()
     )
+
+
+@pytest.mark.filterwarnings("error")
+def test_equal_rows_have_no_direction_even_with_a_margin_below_the_tolerance():
+    problem = replace(noisy_problem(30, 3, "auc", 0.3, 0), epsilon=1e-300)
+    rows = problem.X.copy()
+    rows[problem.lists[0].rows[0]] = rows[problem.lists[0].rows[1]] = rows[0]
+    t = tables(replace(problem, X=np.vstack([rows[:1]] * 4 + [rows[4:]])))
+    assert (np.abs(t.pairs).sum(axis=0) == 0).any() and t.tolerance > t.epsilon
+    assert antiparallel_pairs(t, np.arange(3)).count == 0

@@ -41,7 +41,8 @@ def antiparallel_pairs(t: Tables, features: NDArray[np.intp]) -> AntiparallelPai
     """
     D = t.pairs[features]
     size = np.abs(D).max(axis=0)
-    live = np.flatnonzero(np.abs(D).sum(axis=0) >= t.epsilon - t.tolerance)  # the others are lost for every w
+    # The others are lost for every w; the tolerance may exceed a margin of 1e-16, so rows that are equal are asked for.
+    live = np.flatnonzero((np.abs(D).sum(axis=0) >= t.epsilon - t.tolerance) & (size > 0))
     if live.size < 2:
         return NO_GROUPS
     unit = D[:, live] / size[live]
