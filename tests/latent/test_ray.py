@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank import Reranker, RerankerCV
 from rerank.errors import InputError, SolverError
 from rerank.io.row_groups import row_groups
 from rerank.latent import LatentRoBiRank
@@ -210,6 +211,21 @@ def test_a_search_whose_jobs_go_to_ray_takes_the_same_steps():
         there = solve(problem, time_limit=None)
     assert (there.value, there.bound, there.boxes) == (here.value, here.bound, here.boxes)
     assert there.closed and np.array_equal(there.weights, here.weights)
+
+
+def test_folds_on_ray_choose_as_folds_in_this_process():
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X @ [1, 0.5, 0.2] + rng.normal(size=120) > 1).astype(int)
+    base = Reranker("precision@12", solver="search", time_limit=None, node_limit=50)
+    here = RerankerCV(base, cv=3, grid={"radius": [0.05, 0.2]}).fit(X, y)
+    with joblib.parallel_config("ray", n_jobs=2):
+        there = RerankerCV(base, cv=3, grid={"radius": [0.05, 0.2]}).fit(X, y)
+    np.testing.assert_array_equal(there.cv_results_["leads"], here.cv_results_["leads"])
+    assert there.best_params_ == here.best_params_ and np.array_equal(there.rank(X), here.rank(X))
 
 
 def kept_on_ray(parts, run):
