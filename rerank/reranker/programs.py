@@ -24,6 +24,28 @@ class ProgramsMixin:
 
         return build_model(self._fitted().known_problem(), self._program(), **choices)
 
+    def statistic_bound(self, time_limit: float | None = 60.0) -> float:
+        """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
+
+        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window, a list length or thinning it
+        bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
+        """
+        from rerank.search import statistic_bound
+
+        state = self._fitted()
+        given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
+        return statistic_bound(*given, state.settings.n_jobs, state.settings.seed)
+
+    def audit(self, time_limit: float | None = 60.0) -> str:
+        """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
+        bound, state = self.statistic_bound(time_limit), self._fitted()
+        stage, certificate = state.first_stage, state.result.certificate
+        who = "No weights of these columns have"
+        if state.anchored and stage is not None:
+            who = f"No correction of the score of {stage.name} within radius {state.settings.radius:g} has"
+        now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
+        return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
+
     def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
         return both paths.

@@ -52,6 +52,23 @@ def test_the_value_is_that_of_a_sweep_over_one_correction(stat, seed, radius, ma
         assert est.result_.proved
 
 
+@pytest.mark.parametrize("options", [{"margin": 0.1}, {"radius": None, "epsilon": 0.05}, {"window": 2.0}])
+def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
+    """A margin holds pairs back that are in the right order: a ranking may exceed ``bound``, never this one."""
+    X, y = table(7, n=80)
+    est = fitted(X, y, "precision@8", cross_fit=False, **options)
+    bound, problem = est.statistic_bound(20.0), est.state_.problem
+    rng, best = np.random.default_rng(0), 0.0
+    rows = est.state_.training.shortlist.heads[0]
+    low, high = problem.limits if problem.anchored else (-np.ones(3), np.ones(3))
+    for w in rng.uniform(low, high, (3000, low.size)):
+        best = max(best, evaluate(est.state_.settings.statistic, y[rows], problem.scaled @ w))
+    assert best <= bound + 1e-9 and bound <= problem.ideal + 1e-9
+    said = est.audit(20.0)
+    assert said.startswith("No correction of the score of logistic" if problem.anchored else "No weights of these")
+    assert f"above {bound:.6g}" in said and est.result_.fitted_name in said
+
+
 def test_radius_0_is_the_first_stage_itself():
     X, y = table()
     est = fitted(X, y, radius=0.0)
