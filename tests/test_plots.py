@@ -151,3 +151,16 @@ def test_a_picture_can_be_put_among_others(tmp_path):
     assert plots.two_lists([0, 1], [1, 0], [1], top=1, ax=right) is right
     figure.savefig(tmp_path / "both.png")
     assert (tmp_path / "both.png").stat().st_size > 1000
+
+
+def test_leads_mark_the_option_that_was_chosen():
+    ax = drawn(plots.leads(["radius 0.1", "radius 0.3"], [0.5, -0.2], [0.2, np.inf], 0))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["radius 0.1, chosen", "radius 0.3"]
+    intervals = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) > 0]
+    np.testing.assert_allclose(intervals, [[0.5 - 1.96 * 0.2, 0.5 + 1.96 * 0.2]])
+    marks = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [mark.get_markerfacecolor() == "white" for mark in marks] == [False, True]
+    kept = drawn(plots.leads(["radius 0.1"], [-0.5], [0.2]))
+    assert "first stage, kept" in texts(kept)
+    with pytest.raises(InputError, match="2 names, 1 leads"):
+        plots.leads(["a", "b"], [0.1], [0.1])

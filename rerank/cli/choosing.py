@@ -16,26 +16,14 @@ if TYPE_CHECKING:
 
 
 def chosen(est: Reranker, table: Table, cv: int, rule: str) -> tuple[Reranker, str]:
-    """The reranker that cross-validation chooses, and a sentence on why."""
+    """The reranker that cross-validation chooses, and its report."""
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
     search = RerankerCV(
         est, cv=cv, rule=rule, time_limit=est.time_limit, random_state=est.random_state, verbose=1
     )  # fmt: skip
     fit_table_by_folds(search, table)
-    found = search.cv_results_
-    options = [
-        f"{_named(params)} {lead:+.4g} +- {error:.2g}"
-        for params, lead, error in zip(found["params"], found["mean_lead"], found["lead_error"])
-    ]
-    kept = "the first stage is kept" if search.first_stage_kept_ else f"{_named(search.best_params_)} is chosen"
-    leads = f"Lead over the first stage by {search.judge_} on held-out rows: {'; '.join(options)}"
-    return search.best_estimator_, f"{leads}: {kept}."
-
-
-def _named(params: dict[str, Any]) -> str:
-    told = (f"{name} {value}" for name, value in params.items() if name not in ("margin", "window"))
-    return " ".join(told) or "as given"
+    return search.best_estimator_, search.report()
 
 
 def held_out_gain(est: Reranker, table: Table, share: float) -> str:

@@ -13,6 +13,7 @@ from rerank import Reranker
 from rerank.errors import InputError
 from rerank.reranker.selection.grid import RADII, candidates_of, check_safeguard, choose, first_stage_kept
 from rerank.reranker.selection.judge import Judged
+from rerank.reranker.selection.told import report
 from rerank.statistics import DCG
 
 SAFEGUARDS = [-math.inf, -1.0, 0.0, 1.0, 50.0, math.inf]
@@ -113,3 +114,16 @@ def test_a_first_stage_that_is_kept_already_keeps_its_status_and_message():
     y = (X[:, 0] > 29).astype(float)
     est = Reranker("dcg@5", n_candidates=15, solver="search").fit(X, y)
     assert est.result_.status == "already_ideal" and first_stage_kept(est.state_) is est.state_
+
+
+def test_a_report_names_what_varies_and_what_was_chosen():
+    found = {
+        "params": [{"radius": 0.01, "margin": 0.1}, {"radius": 0.1, "margin": 0.1}],
+        "first_stage": np.array([3.0, 5.0]), "mean_lead": np.array([0.5, -0.25]),
+        "lead_error": np.array([0.2, math.inf]), "mean_score": np.array([4.5, 3.75]),
+    }  # fmt: skip
+    chosen = report(found, "window2@9", "precision@9", 0).splitlines()
+    assert "window2@9" in chosen[0] and "first stage" in chosen[2] and chosen[3].endswith("4.5 *")
+    assert chosen[3].startswith("radius 0.01") and "margin" not in chosen[3]
+    assert chosen[-1] == "Chosen (*): radius 0.01."
+    assert report(found, "a", "b", None).splitlines()[-1] == "The first stage is kept."

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
+from rerank.io.options import one_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.selection.judge import Judged
 from rerank.reranker.state import FittedState
@@ -81,6 +82,12 @@ def _default(base: Reranker) -> dict[str, list[Any]]:
     return grid
 
 
+def check_rule(rule: Any, safeguard: Any) -> float:
+    """The safeguard as a float, of a rule that exists."""
+    one_of("rule", rule, RULES)
+    return check_safeguard(safeguard)
+
+
 def check_safeguard(safeguard: Any) -> float:
     """The safeguard as a float, ``inf`` and ``-inf`` among them.
 
@@ -92,6 +99,12 @@ def check_safeguard(safeguard: Any) -> float:
         spelled = "NaN" if isinstance(safeguard, float) else repr(safeguard)
         raise InputError(f"safeguard is {spelled}; it must be a number of standard errors.")
     return float(safeguard)
+
+
+def radii_of(candidates: Sequence[dict[str, Any]], base: Reranker) -> list[float]:
+    """The radius of each option, ``inf`` for free weights."""
+    radii = [options.get("radius", base.radius) for options in candidates]
+    return [math.inf if radius is None else float(radius) for radius in radii]
 
 
 def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) -> Choice:

@@ -6,7 +6,6 @@ An exact fit can over-fit its training list. How far a fit may move from its fir
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.io.arrays import check_qid
-from rerank.io.options import one_of
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -25,16 +23,10 @@ from rerank.reranker.data import Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.ranking import GradedTags
 from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.grid import (
-    RULES,
-    Choice,
-    candidates_of,
-    check_safeguard,
-    choose,
-    first_stage_kept,
-)
+from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii_of
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
+from rerank.reranker.selection.told import option_names, report
 from rerank.reranker.settings import check
 from rerank.statistics import fitted_statistic, parse
 
@@ -88,6 +80,8 @@ class RerankerCV(GradedTags, BaseEstimator):
     best_score_ : float
         Mean statistic of the folds by what was kept, in the unit of :meth:`score` with the weights of ``fit``.
     first_stage_kept_ : bool
+    chosen_ : int or None
+        Number of the option; None if the first stage was kept.
     cv_results_ : dict of arrays
         ``params``, ``scores`` (options, folds) and ``first_stage`` (folds,): the statistic of the rows held out in each
         fold; ``mean_score`` (options,); ``leads`` (options, repeats) over the first stage by the judge, with the
@@ -160,8 +154,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
-        safeguard = check_safeguard(self.safeguard)
-        one_of("rule", self.rule, RULES)
+        safeguard = check_rule(self.rule, self.safeguard)
         candidates = candidates_of(self.grid, base)
         given = base.get_params(deep=False)
         data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base), names)
@@ -176,8 +169,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         with enough_memory():
             ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
         found = judged(data, splits, ranked, statistic, judge)
-        radii = [_radius(base, options) for options in candidates]
-        choice = choose(found, radii, self.rule, safeguard)
+        choice = choose(found, radii_of(candidates, base), self.rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
@@ -193,6 +185,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         self.best_params_ = candidates[choice.best]
         self.best_score_ = choice.score
         self.first_stage_kept_ = choice.first_stage_kept
+        self.chosen_ = None if choice.first_stage_kept else choice.best
         self.cv_results_ = {
             "params": np.array(candidates, dtype=object),
             "scores": found.scores,
@@ -208,6 +201,17 @@ class RerankerCV(GradedTags, BaseEstimator):
             self.feature_names_in_ = best.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def report(self) -> str:
+        """Lead, error and statistic of every option, and what was chosen."""
+        return report(self.cv_results_, self.judge_.name, parse(self._best().stat).name, self.chosen_)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Lead and interval of every option; returns the axes (:func:`rerank.plots.leads`)."""
+        from rerank.plots import leads
+
+        found, unit = self.cv_results_, f"lead over the first stage, {self.judge_.name}"
+        return leads(option_names(found), found["mean_lead"], found["lead_error"], self.chosen_, unit=unit, ax=ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")
@@ -233,11 +237,6 @@ class RerankerCV(GradedTags, BaseEstimator):
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
         self._best().save(path)
-
-
-def _radius(base: Reranker, options: dict[str, Any]) -> float:
-    radius = options.get("radius", base.radius)
-    return math.inf if radius is None else float(radius)
 
 
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
