@@ -30,8 +30,9 @@ from tests.cases.search import noisy_problem
 compile_kernels()
 problem = noisy_problem(300, 6, "auc", 0.35, 0)  # no search closes it before the signal
 for i in range(8):
-    threading.Timer(0.02 + 0.06 * i, os.kill, (os.getpid(), signal.SIGINT)).start()
-    found = solve(problem, time_limit=60.0)
+    timer = threading.Timer(0.06 * i, os.kill, (os.getpid(), signal.SIGINT))
+    # From the first round on: before it there is nothing to come back with, and KeyboardInterrupt is the answer.
+    found = solve(problem, time_limit=60.0, progress=lambda now: timer.ident or timer.start())
     assert found.interrupted and found.seconds < 30 and found.value <= found.bound, found
 print("ended")
 """

@@ -101,7 +101,7 @@ def check_safeguard(safeguard: Any) -> float:
     return float(safeguard)
 
 
-def radii_of(candidates: Sequence[dict[str, Any]], base: Reranker) -> list[float]:
+def radii(candidates: Sequence[dict[str, Any]], base: Reranker) -> list[float]:
     """The radius of each option, ``inf`` for free weights."""
     radii = [options.get("radius", base.radius) for options in candidates]
     return [math.inf if radius is None else float(radius) for radius in radii]

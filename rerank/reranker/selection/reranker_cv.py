@@ -23,7 +23,7 @@ from rerank.reranker.data import Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.ranking import GradedTags
 from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii_of
+from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
 from rerank.reranker.selection.told import option_names, report
@@ -169,7 +169,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         with enough_memory():
             ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
         found = judged(data, splits, ranked, statistic, judge)
-        choice = choose(found, radii_of(candidates, base), self.rule, safeguard)
+        choice = choose(found, radii(candidates, base), self.rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
