@@ -70,8 +70,8 @@ class FirstStage:
         """Score of each row, larger is better."""
         if self.coef is not None:
             used = np.flatnonzero(self.coef)
-            if used.size in (0, self.coef.size):
-                used = np.arange(self.coef.size)[: max(used.size, 1)]
+            if not used.size:
+                return np.full(rows.n, self.intercept)
             return affine(rows.inputs(used), self.coef[used], self.intercept)
         if self.estimator is None:
             raise InputError(

@@ -14,6 +14,7 @@ from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.frames import found_numbers, names_of, numbers, some_rows
 from rerank.reranker.columns import columns_of
+from rerank.reranker.first_stage import FirstStage
 
 N = 120
 
@@ -225,3 +226,9 @@ def test_boosted_trees_are_first_stages(module, name, kind):
         est.fit(X, y, lists, sample_weight=np.ones(N))
         assert est.result_.folds == 2 and est.rank(X, lists).size == N
         assert est.result_.first_stage_statistic > 0
+
+
+def test_a_first_stage_without_weights_asks_for_no_column():
+    X, y = frame("pandas")
+    none = FirstStage("nothing", None, np.zeros(X.shape[1]), 2.5)
+    np.testing.assert_array_equal(none.scores(columns_of(X[["colour", "age"]], y, ["age"])), np.full(N, 2.5))
