@@ -136,8 +136,8 @@ class OpenBoxes:
 
     @property
     def passed_over(self) -> bool:
-        """Whether boxes were set aside that may hold better values."""
-        return self.target > -np.inf and self.aside > self.value + self.slack
+        """Whether boxes were set aside that may hold better values: for a target, or a bound that others showed."""
+        return self.aside > self.value + self.slack
 
     def open_bound(self) -> float:
         """Bound on every value (minus price), never below the best."""
