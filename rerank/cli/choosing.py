@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.estimator import Reranker
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -26,33 +27,48 @@ def chosen(est: Reranker, table: Table, cv: int, rule: str) -> tuple[Reranker, s
     return search.best_estimator_, search.report()
 
 
-def held_out_gain(est: Reranker, table: Table, share: float) -> str:
-    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit."""
+def check_holdout(share: float | None) -> None:
+    """Refuse what is no share of the rows."""
+    if share is not None and not 0 < share < 1:
+        raise InputError(f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
+
+
+def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
+    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit.
+
+    Parameters
+    ----------
+    fitted : callable
+        Makes the fit of a table, choices by folds included.
+    table : Table
+    share : float
+    est : Reranker
+        Statistic, gain and seed.
+    """
     from rerank.ranks import evaluate
     from rerank.reranker.selection.folds import splits_of
-    from rerank.statistics import InLists, parse
+    from rerank.reranker.selection.judge import of_whole_list
+    from rerank.statistics import parse
 
-    if not 0 < share < 1:
-        raise InputError(f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
     assert table.y is not None
     relevant = table.y > table.y.min()
     split = splits_of(table.X, relevant, table.qid, max(2, round(1 / share)), 1, est.random_state)[0]
     train, test = (_some(table, rows) for rows in (split.train, split.test))
-    part = fit_table(Reranker(**est.get_params(deep=False)).set_params(checkpoint=None, proof=False), train)
-    statistic, n, m = parse(est.stat), len(table), len(test)
-    whole = table.qid is not None or statistic.counts_pairs or statistic.length is not None
-    judge, unit = (statistic, 1.0) if whole else (InLists(statistic, n), 1.0 if statistic.normalised else n / m)
-
+    part, statistic, unit, where = fitted(train), parse(est.stat), 1.0, ""
+    if table.qid is None:
+        statistic, unit = of_whole_list(statistic, len(table), len(test))
+        where = f" in the unit of all {len(table)}" if unit != 1.0 else ""
     grades = test.y
     assert grades is not None
 
     def told(scores: NDArray[np.float64]) -> float:
         weights = {"sample_weight": test.sample_weight, "ideal_gains": test.ideal_gains}
-        return unit * evaluate(judge, grades, scores, test.qid, gain=est.gain, **weights)  # type: ignore[arg-type]
+        return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)  # type: ignore[arg-type]
 
-    fitted, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
+    after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
     before = "" if first is None else f"{told(first):.6g} by the first stage, "
-    return f"Held out {m} rows: {statistic} {before}{fitted:.6g} by a fit on the other {len(train)}."
+    told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}"
+    return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."
 
 
 def _some(table: Table, rows: NDArray[np.intp]) -> Table:

@@ -123,10 +123,12 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
+    from rerank.cli.choosing import check_holdout
     from rerank.io.paths import check_outputs
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.settings import check
 
+    check_holdout(holdout)
     check_outputs(with_ideal(data), {"--model": model, "--proof": proof, "--checkpoint": checkpoint})
     table = read_data(
         data,
@@ -147,7 +149,8 @@ def fit(
         cross_fit=_cross_fit(cross_fit), proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
         random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
-    check(est.get_params(deep=False), table.X.shape[1])
+    if cv is None:
+        check(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
@@ -176,17 +179,20 @@ def _fitted(
 ) -> tuple[Reranker, list[str]]:
     """The fitted reranker, and what held-out rows say of it."""
     from rerank.cli.choosing import chosen, held_out_gain
-    from rerank.reranker.estimator import fit_table
+    from rerank.reranker.estimator import Reranker, fit_table
 
-    why = []
-    if cv is not None:
-        est, reason = chosen(est, table, cv, rule)
-        why.append(reason)
-    else:
-        fit_table(est, table)
+    def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str]]:
+        own = Reranker(**est.get_params(deep=False))
+        if cv is None:
+            return fit_table(own, rows), []
+        found, reason = chosen(own, rows, cv, rule)
+        return found, [reason]
+
+    found, why = by_folds_or_not(table)
     if holdout is not None:
-        why.append(held_out_gain(est, table, holdout))
-    return est, why
+        est.set_params(checkpoint=None, proof=False)
+        why.append(held_out_gain(lambda rows: by_folds_or_not(rows)[0], table, holdout, est))
+    return found, why
 
 
 def _write(state: FittedState, model: Path, proof: Path | None) -> tuple[Proof | None, str]:

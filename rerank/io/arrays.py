@@ -32,18 +32,8 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
     if names is None and hasattr(X, "columns"):
         names = [str(column) for column in X.columns]
     array = np.asarray(X)
-    if array.ndim != 2:
-        raise InputError(
-            f"X has {array.ndim} dimension(s), but a table of rows and columns is needed. Reshape your data: "
-            "X.reshape(-1, 1) if it has a single feature, X.reshape(1, -1) if it is a single row."
-        )
-    n, d = array.shape
-    for count, what in ((n, "sample"), (d, "feature")):
-        if count == 0:
-            raise InputError(
-                f"X has 0 {what}(s) (shape=({n}, {d})) while a minimum of 1 is required; "
-                "pass a table that is not empty."
-            )
+    check_shape(array.shape)
+    d = array.shape[1]
     if names is not None and len(names) != d:
         raise InputError(f"There are {len(names)} feature names for {d} columns of X; pass one a column.")
     result = as_float(array, names)
@@ -55,6 +45,26 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
             f"one of {int(bad.sum())} entries that are NaN or inf; fill or drop them before fitting."
         )
     return result
+
+
+def check_shape(shape: Sequence[int]) -> None:
+    """Refuse a table that has not two dimensions, no rows or no columns.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(shape) != 2:
+        raise InputError(
+            f"X has {len(shape)} dimension(s), but a table of rows and columns is needed. Reshape your data: "
+            "X.reshape(-1, 1) if it has a single feature, X.reshape(1, -1) if it is a single row."
+        )
+    for count, what in zip(shape, ("sample", "feature")):
+        if count == 0:
+            raise InputError(
+                f"X has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required; "
+                "pass a table that is not empty."
+            )
 
 
 def check_labels(y: Any, n: int | None = None, *, one_class: bool = False) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.arrays import check_matrix
+from rerank.io.arrays import check_matrix, check_shape
 
 Floats = NDArray[np.float64]
 
@@ -44,17 +44,7 @@ def as_table(X: Any) -> Any:
         For another shape, a table without rows or columns, and names that occur twice.
     """
     table = X if is_frame(X) or is_sparse(X) else np.asarray(X)
-    shape = tuple(table.shape)
-    if len(shape) != 2:
-        raise InputError(
-            f"X has {len(shape)} dimension(s), but a table of rows and columns is needed. Reshape your data: "
-            "X.reshape(-1, 1) if it has a single feature, X.reshape(1, -1) if it is a single row."
-        )
-    for count, what in zip(shape, ("sample", "feature")):
-        if count == 0:
-            raise InputError(
-                f"X has 0 {what}(s) (shape={shape}) while a minimum of 1 is required; pass a table that is not empty."
-            )
+    check_shape(table.shape)
     if is_frame(table):
         names = names_of(table)
         twice = (

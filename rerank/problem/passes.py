@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem.scaling import scale_columns, snapped_scores
+from rerank.problem.scaling import deviation, scale_columns, snapped_scores
 from rerank.ranks.rationals import exact_total
 
 Floats = NDArray[np.float64]
@@ -97,9 +97,7 @@ def _together(seen: list[Seen], most: int, most_gains: int | None) -> Seen:
 
 def ranges(seen: Seen) -> tuple[Floats, Floats]:
     """Least number of each column, and that plus one standard deviation."""
-    means = [(s / seen.n, q / seen.n) for s, q in zip(seen.sums, seen.squares)]
-    variance = np.array([float(q - s * s) for s, q in means])
-    high = seen.low + np.sqrt(np.maximum(variance, 0.0))
+    high = seen.low + np.array([deviation(seen.n, s, q) for s, q in zip(seen.sums, seen.squares)])
     flat = np.flatnonzero(~(high > seen.low))
     if flat.size:
         raise InputError(f"Column {flat[0]} is constant in all parts; leave it out.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,11 @@ def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
         return np.clip(above / span, -FARTHEST, FARTHEST)
 
 
+def deviation(n: int, total: Fraction, squares: Fraction) -> float:
+    """Standard deviation of ``n`` numbers with these exact sums of themselves and of their squares."""
+    return math.sqrt(max(0.0, float(squares / n - (total / n) ** 2)))
+
+
 def deviations(table: Floats) -> Floats:
     """Standard deviation of each column, from exact sums: the same bits on every machine and however rows are cut."""
     n = table.shape[0]
@@ -55,8 +61,7 @@ def deviations(table: Floats) -> Floats:
             2.0 ** min(power, 1000) if abs(power) > 400 else 1.0
         )  # squares of larger numbers are not finite
         scaled = column / size
-        mean, square = exact_total(scaled) / n, exact_total(scaled * scaled) / n
-        found.append(size * math.sqrt(max(0.0, float(square - mean * mean))))
+        found.append(size * deviation(n, exact_total(scaled), exact_total(scaled * scaled)))
     return np.array(found)
 
 

@@ -118,6 +118,10 @@ def data_of(
     columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "")
     if names and not frame:
         columns = replace(columns, inputs=names, names=names)
+    if qid is not None and options["list_length"] is not None:
+        raise InputError(
+            f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
+        )
     gain = gain_of(options["stat"], options["gain"], sample_weight)
     return checked(
         replace(rows, columns=columns), y, ids, sample_weight, query_weight, gain, options["pos_label"], ideal_gains

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, unknown
-from rerank.io.frames import is_frame, is_sparse, names_of
-from rerank.problem.scaling import affine
+from rerank.errors import InputError, nearest, unknown
+from rerank.io.frames import is_sparse
+from rerank.problem.scaling import affine, deviations
 from rerank.reranker.affine import affine_part, thawed
 from rerank.reranker.columns import Rows
 from rerank.reranker.learners import fitted, is_fitted, log_odds, name_of, scores_of
@@ -148,7 +148,8 @@ def fit_first_stage(
         )
     scores = scores_of(estimator, seen, rows.n)
     coef, intercept = _affine(estimator, rows, numeric, scores)
-    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=log_odds(estimator))
+    odds = log_odds(estimator, seen, scores)
+    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds)
     return stage, scores if coef is None else stage.scores(rows)
 
 
@@ -209,7 +210,7 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
         )
     table = rows.inputs(chosen)
     if isinstance(weights, str):
-        spread = table.std(axis=0)
+        spread = deviations(table)
         own, name = np.divide(1.0, spread, out=np.zeros(chosen.size), where=spread > 0), "equal weights"
     else:
         own, name = np.asarray(weights, dtype=np.float64), "given weights"
@@ -235,8 +236,7 @@ def _named(name: str, rows: Rows, random_state: Any) -> Any:
 
         return make_pipeline(scaler, LogisticRegression(max_iter=1000))
     if name not in SCORERS:
-        known = (*NAMES, "none", *(names_of(rows.given) if is_frame(rows.given) else ()))
-        raise unknown("first stage", name, known)
+        raise unknown("first stage", name, (*NAMES, "none"), nearest(name, (*NAMES, "none", *rows.columns.inputs)))
     scorer_class, options = SCORERS[name]
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():

@@ -48,7 +48,8 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
         Classifiers learn ``y > min(y)``, which is usually ``y > 0``. Regressors, rankers and scorers that take grades
         learn the grade itself.
     qid, sample_weight : arrays (n,), optional
-        Passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list.
+        Passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list; those of
+        XGBoost weigh lists, so weights of rows are not passed to them.
     """
     from sklearn import config_context, get_config
     from sklearn.base import clone, is_regressor
@@ -104,18 +105,17 @@ def _fitted_by_groups(
     return fresh.fit(some_rows(X, order), target, **extra)
 
 
-def log_odds(estimator: Any) -> bool:
-    """Whether the scores of :func:`scores_of` are log-odds, which can be compared between models."""
-    from sklearn.base import is_classifier
-    from sklearn.pipeline import Pipeline
-
-    last = thawed(estimator)
-    while isinstance(last, Pipeline):
-        last = thawed(last.steps[-1][1])
-    if not (is_classifier(last) and hasattr(last, "predict_proba")):
+def log_odds(estimator: Any, X: Any, scores: Floats) -> bool:
+    """Whether scores are the log-odds of the estimator's own probabilities, and so can be compared between models."""
+    if not hasattr(estimator, "predict_proba"):
         return False
-    # Of those that have both, only support vector machines have decisions that are no log-odds.
-    return not (hasattr(last, "decision_function") and "SV" in type(last).__name__)
+    if not hasattr(estimator, "decision_function"):
+        return True
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*feature names.*")
+        likely = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, -1]
+    # The decisions of support vector machines, for example, are no log-odds.
+    return bool(np.allclose(likely, 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0))), atol=1e-6))
 
 
 def scores_of(estimator: Any, X: Any, n: int) -> Floats:

@@ -40,9 +40,10 @@ class ProgramsMixin:
         """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
         bound, state = self.statistic_bound(time_limit), self._fitted()
         stage, certificate = state.first_stage, state.result.certificate
-        who = "No weights of these columns have"
+        who = "No allowed weights of these columns have"
         if state.anchored and stage is not None:
-            who = f"No correction of the score of {stage.name} within radius {state.settings.radius:g} has"
+            score = "out-of-fold score" if state.result.folds else "score"
+            who = f"No correction of the {score} of {stage.name} within radius {state.settings.radius:g} has"
         now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 

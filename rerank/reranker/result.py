@@ -65,7 +65,8 @@ class Solution:
         Value of ``weights``, margin and penalty included, recomputed exactly and rounded down. The unit is that of the
         statistic; the tail is included.
     bound : float
-        No weights have a larger value, margin and penalty included. It does not bound ``statistic``.
+        No allowed weights (signs, ``max_features``, radius) have a larger value, margin and penalty included. It does
+        not bound ``statistic``.
     bound_source : {"ideal", "search", "solver"}
         Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
         solver, whose claim is not verified.
@@ -232,12 +233,12 @@ def message_of(
         else "no n_candidates changes that with these rows and columns."
     )
     return {
-        "optimal": f"Proved optimal ({how}): no weights have a larger {name} on the shortlist, "
+        "optimal": f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, "
         "margin and price included.",
         "optimal_by_solver": f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, "
         "the bound is not; presolve=True with more time_limit lets the search prove it.",
-        "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: weights with a larger "
-        f"value may exist, larger by at most this gap{f', on the word of {who}' if bound_solver else ''}. "
+        "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: allowed weights with "
+        f"a larger value may exist, larger by at most this gap{f', on the word of {who}' if bound_solver else ''}. "
         "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",

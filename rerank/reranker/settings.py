@@ -74,11 +74,6 @@ class Settings:
     prior: Any = "auto"
     cross_fit: int | str = 0
 
-    @property
-    def alone(self) -> bool:
-        """Whether what is fitted, margin and penalty aside, is what is quoted."""
-        return self.statistic == self.quoted
-
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
 
@@ -153,9 +148,21 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         node_limit=_count("node_limit", options.get("node_limit")),
         checkpoint=_checkpoint(options.get("checkpoint"), options["solver"], bool(options["presolve"])),
         radius=radius,
-        prior=options.get("prior", "auto"),
+        prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
     )
+
+
+def _prior(prior: Any, first_stage: Any, radius: float | None) -> Any:
+    """Weights of the score to correct, where no first stage gives one."""
+    if isinstance(prior, str) and prior not in ("auto", "equal"):
+        raise InputError(f"prior is {prior!r}; it must be 'auto', 'equal', or one weight for each column.")
+    if not (isinstance(prior, str) and prior == "auto") and (first_stage is not None or radius is None):
+        raise InputError(
+            "prior gives the weights of a score to correct in place of a first stage; set first_stage=None and a "
+            "radius, or leave prior out."
+        )
+    return prior
 
 
 def _folds(cross_fit: Any) -> int | str:

@@ -43,7 +43,7 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
     chosen, held = json.loads(done.stdout)["held_out"]
     assert all(f"radius {radius}" in chosen for radius in (0.01, 0.03, 0.1, 0.3))
     assert "The first stage is kept." in chosen or "Chosen (*)" in chosen
-    assert held.startswith("Held out 60 rows: precision@20")
+    assert held.startswith("Held out 60 rows: precision@20 in the unit of all 240")
     assert RUN.invoke(app, ["rank", str(tmp_path / "m.json"), str(table)]).exit_code == 0
 
 
@@ -54,7 +54,7 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
         (["--cross-fit", "some"], "--cross-fit is 'some'"),
         (["--holdout", "2"], "--holdout is 2"),
         (["--cv", "3", "--rule", "bold"], "rule is 'bold'"),
-        (["--first-stage", "bb"], "did you mean"),
+        (["--first-stage", "bb"], "did you mean 'b'"),
     ],
 )
 def test_what_cannot_be_meant_is_one_sentence(table, tmp_path, options, message):
@@ -67,3 +67,17 @@ def test_a_column_of_scores_is_a_first_stage(table, tmp_path):
     done = fit(table, tmp_path, "--first-stage", "a", "--radius", "0.2", "--json")
     assert done.exit_code in (0, 3), done.output
     assert json.loads(done.stdout)["folds"] == 0
+
+
+def test_rows_held_out_are_not_those_that_the_radius_was_chosen_by(table, tmp_path, monkeypatch):
+    from rerank.cli import choosing
+
+    sizes, real = [], choosing.chosen
+
+    def chosen(est, rows, *rest):
+        sizes.append(len(rows))
+        return real(est, rows, *rest)
+
+    monkeypatch.setattr(choosing, "chosen", chosen)
+    fit(table, tmp_path, "--cv", "2", "--holdout", "0.25")
+    assert sizes == [240, 180]

@@ -65,7 +65,8 @@ def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
         best = max(best, evaluate(est.state_.settings.statistic, y[rows], problem.scaled @ w))
     assert best <= bound + 1e-9 and bound <= problem.ideal + 1e-9
     said = est.audit(20.0)
-    assert said.startswith("No correction of the score of logistic" if problem.anchored else "No weights of these")
+    who = "No correction of the score of logistic" if problem.anchored else "No allowed weights of these"
+    assert said.startswith(who)
     assert f"above {bound:.6g}" in said and est.result_.fitted_name in said
 
 
@@ -104,12 +105,12 @@ def test_a_sign_is_one_of_the_total_weight_where_the_first_stage_is_affine():
 def test_what_is_fitted_and_what_is_quoted_are_two_statistics():
     X, y = table(3, n=200)
     est = fitted(X, y, window=2.0, margin=0.05)
-    result, scores = est.result_, None
+    result = est.result_
     assert result.fitted_name == "window2@12" and result.statistic_name == "precision@12"
     prior = est.state_.prior_scores
     assert result.first_stage_statistic == evaluate("precision@12", y, prior)
     assert float(result.certificate.statistic) >= evaluate(Window(12), y, prior)
-    assert result.epsilon == 0.05 and scores is None
+    assert result.epsilon == 0.05
 
 
 def test_without_a_first_stage_equal_weights_are_corrected():
@@ -140,6 +141,9 @@ def test_a_constant_first_stage_leaves_the_weights_free_and_says_so():
         ({"cross_fit": "yes"}, "cross_fit is 'yes'"),
         ({"list_length": 0}, "list_length"),
         ({"first_stage": None, "prior": [1.0]}, "prior has shape"),
+        ({"first_stage": None, "prior": "even"}, "prior is 'even'"),
+        ({"prior": "equal"}, "in place of a first stage"),
+        ({"first_stage": None, "radius": None, "prior": "equal"}, "in place of a first stage"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, message):
@@ -178,6 +182,25 @@ def test_a_file_gives_the_same_scores_and_verifies(options, tmp_path):
     if doc.prior_scores is not None and est.result_.status != "first_stage_kept":
         doc.prior_scores[:] = doc.prior_scores[::-1]
         assert not verify(doc, rows, first_stage=stage).holds
+
+
+def by_hand(X):
+    return X[:, 0] - X[:, 1] / 10
+
+
+def test_a_function_s_model_verifies_with_the_function(tmp_path):
+    X, y = table(8)
+    est = fitted(X, y, first_stage=by_hand)
+    est.save(tmp_path / "model.json")
+    rows = Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))
+    report = verify(model_file.read(tmp_path / "model.json"), rows, first_stage=by_hand)
+    assert report.holds, [check for check in report.checks if not check.holds]
+
+
+def test_lists_of_their_own_length_take_no_other():
+    X, y = table()
+    with pytest.raises(InputError, match="every list has its own length"):
+        Reranker("dcg@5", radius=0.1, list_length=30).fit(X, y, np.arange(len(y)) % 4)
 
 
 def test_lists_are_corrected_too():

@@ -15,7 +15,6 @@ from rerank.errors import CertificateError
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
-from rerank.reranker.affine import thawed
 from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
 from rerank.reranker.files.document import quoted_statistic_of, statistic_of
@@ -23,6 +22,7 @@ from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, same_scaling
 from rerank.reranker.files.report import Checks
 from rerank.reranker.files.result_json import UNFITTED, certificate_entries, gathered
+from rerank.reranker.learners import name_of
 from rerank.reranker.training import fitted_scores, theorem_of
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class DataChecks:
         if stage is None:
             return None
         if stage.estimator is not None:
-            kind = type(thawed(stage.estimator)).__name__
+            kind = name_of(stage.estimator)
             checks.compare("first stage", stage.name, kind, stage.name == kind, *names)
         else:
             checks.determined("settings.opaque_first_stage")  # the first stage is in the file

@@ -22,7 +22,7 @@ RADII = (0.01, 0.03, 0.1, 0.3)
 """Radii that are tried by default, in deviations of the first stage's score; 0 is the first stage itself."""
 
 MARGIN, WINDOW = 0.1, 2.0
-"""Margin and window that go with them: what was fitted where held-out rows gained most."""
+"""Margin and window that go with them."""
 
 RULES = ("mean", "strict")
 

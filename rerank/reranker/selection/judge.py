@@ -116,6 +116,14 @@ def _joint(data: Data, judge: RankStatistic, parts: list[tuple[NDArray[np.intp],
 def _full(data: Data, rows: Data, judge: RankStatistic, scores: Floats) -> float:
     """The judge of some of the rows, in the unit of the full list."""
     n, m = data.y.size, rows.y.size
-    if data.qid is not None or m == n or judge.counts_pairs:
+    if data.qid is not None:
         return rows.evaluate(judge, scores)
-    return rows.evaluate(InLists(judge, n), scores) * (1.0 if judge.normalised else n / m)
+    averaged, unit = of_whole_list(judge, n, m)
+    return unit * rows.evaluate(averaged, scores)
+
+
+def of_whole_list(statistic: RankStatistic, n: int, m: int) -> tuple[RankStatistic, float]:
+    """What to evaluate on ``m`` of the ``n`` rows of a list, and what to multiply it by, in the unit of the whole."""
+    if m == n or statistic.counts_pairs or statistic.weighs_hits or statistic.length is not None:
+        return statistic, 1.0
+    return InLists(statistic, n), 1.0 if statistic.normalised else n / m

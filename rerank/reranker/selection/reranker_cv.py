@@ -55,11 +55,10 @@ class RerankerCV(GradedTags, BaseEstimator):
         Number of times that the folds are drawn.
     rule : {"mean", "strict"}
         By "mean" the mean lead over the first stage decides, smaller radius first: a larger radius is tried only where
-        the one before it leads. It says no to most tables on which reranking would lose. By "strict" the lead must
-        exceed ``safeguard`` standard errors, which also says no to most tables on which it would win.
+        the one before it leads. By "strict" the lead must exceed ``safeguard`` standard errors.
     judge : None, str or RankStatistic
         What leads are measured by. None is the statistic itself for lists, and ``window2@N`` for ``precision@N`` of one
-        list: hits around N vary half as much as hits up to N.
+        list, because hits around N vary less than hits up to N.
     safeguard : float, default 1.0
         For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by either rule.
     time_limit : float or None
