@@ -32,12 +32,22 @@ rng = np.random.default_rng(0)
 problem = problem_of(rng.normal(size=(40, 3)), np.arange(40) % 3 == 0, parse("dcg@5"))
 began = time.process_time()
 import numba, scipy.linalg
+sys.path.insert(0, sys.argv[1])
+import trivial
+trivial.same(np.zeros(3))
 seconds = [time.process_time() - began]
 for _ in range(2):
     began = time.process_time()
     rerank.search.solve(problem, n_jobs=1)
     seconds.append(time.process_time() - began)
 print(json.dumps([lazy, seconds]))
+"""
+
+TRIVIAL = """
+from numba import njit
+@njit("float64[::1](float64[::1])", cache=True)
+def same(x):
+    return x
 """
 
 SIGNATURES = """
@@ -64,20 +74,23 @@ print(json.dumps([before, signatures()]))
 """
 
 
-def run(script: str, cache: Path | None = None) -> list:
+def run(script: str, *arguments: str, cache: Path | None = None) -> list:
     env = dict(os.environ) if cache is None else os.environ | {"NUMBA_CACHE_DIR": str(cache)}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def test_a_first_solve_costs_little_once_kernels_are_cached() -> None:
+def test_a_first_solve_costs_little_once_kernels_are_cached(tmp_path: Path) -> None:
     warm.compile_kernels()
-    found = [run(FIRST) for _ in range(3)]
+    (tmp_path / "trivial.py").write_text(TRIVIAL)
+    found = [run(FIRST, str(tmp_path)) for _ in range(4)][1:]  # the first run compiles the trivial kernel
     assert all(lazy for lazy, _ in found)  # importing the search imports none of the large libraries
-    # In units of importing numba and the scipy.linalg that it asks for, .4 s on an idle machine, so that a slow one
-    # is no failure; the units and the solve are to stay below a second there. Compiling one kernel takes longer
-    # than that. The least of three: other programs on the machine add to CPU seconds and never take from them.
-    assert min((first - second) / unit for _, (unit, first, second) in found) <= 1.25
+    # In units of what numba and scipy.linalg cost anybody: their import, and numba setting itself up when it reads
+    # its first kernel, here one that does nothing. That is .4 to .5 s on an idle machine, and what the first solve adds
+    # .1 s; compiling one of our kernels takes a second and more. The least of three: other programs on the machine add
+    # to CPU seconds and never take from them.
+    assert min((first - second) / unit for _, (unit, first, second) in found) <= 0.5
 
 
 def test_one_signature_serves_every_kind_of_problem() -> None:
