@@ -54,7 +54,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     time_limit : float or None
         Seconds for ``fit``, compiling not counted. A first stage that is not of this package runs to its end.
     node_limit : int or None
-        Boxes of the search, and nodes of a solver, after which each stops.
+        Boxes of the search, and nodes of a solver, after which each stops. 0 is for good weights soon, without a proof.
     epsilon : float or "auto"
         Margin by which a relevant row has to beat another, in units of the scaled score.
     C : float

@@ -145,7 +145,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         first_stage=options["first_stage"],
         proof=bool(options.get("proof", False)),
         verbose=_verbosity(options["verbose"]),
-        node_limit=_count("node_limit", options.get("node_limit")),
+        node_limit=_count("node_limit", options.get("node_limit"), 0),
         checkpoint=_checkpoint(options.get("checkpoint"), options["solver"], bool(options["presolve"])),
         radius=radius,
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
@@ -217,8 +217,8 @@ def _candidates(n_candidates: Any) -> int | str | None:
     return n_candidates if n_candidates == "auto" else _count("n_candidates", n_candidates)
 
 
-def _count(name: str, value: Any) -> int | None:
-    return None if value is None else whole(name, value)
+def _count(name: str, value: Any, least: int = 1) -> int | None:
+    return None if value is None else whole(name, value, least)
 
 
 def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:

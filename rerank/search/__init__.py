@@ -92,6 +92,7 @@ def solve(
         Called with a :class:`Progress` after each round, in the thread that called this function.
     node_limit : int, optional
         Boxes after which the search stops.  They are counted at the end of each round, so some more are explored.
+        With 0 the first points are all: good weights soon, and the value of the ideal lists as bound.
     checkpoint : path, optional
         A file for the state of the search, written about every half minute and at the end.  If the file exists, the
         search goes on where it stopped, with any ``n_jobs`` and any limits.  The file of a closed search stays.
@@ -187,7 +188,8 @@ def _solved(
                 file.resume()
             reports.append(file.after)
         try:
-            run.begin(start, None if file is None else file.after)
+            levels = node_limit != 0 or file is not None
+            run.begin(start, None if file is None else file.after, levels)
             closed = loop.run(*reports)
         except KeyboardInterrupt:  # raised by ``progress``
             interrupted = True

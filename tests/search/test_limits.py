@@ -39,7 +39,21 @@ SLOW = {
     "67,000 pairs, best 3 of 25": lambda: drawn_lists(0, 300, 39, 25, "ndcg@10", max_features=3),
     "135 features": lambda: noisy_problem(300, 135, "dcg@10", 0.3, 0),
     "two values a feature": lambda: two_valued(),
+    "a corrected score with thousands of conflicts": lambda: corrected(),
 }
+
+
+def corrected() -> Problem:
+    """A list whose levels meet so many conflicts that a few thousand nodes look at them for half a minute."""
+    from rerank import Reranker
+
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(383, 13))
+    y = (0.15 * X @ rng.normal(size=13) + rng.normal(size=383) > 0.7).astype(int)
+    est = Reranker("precision@20", window=2.0, list_length=192, radius=0.03, margin=0.1, solver="none", random_state=0)
+    problem = est.fit(X, y).state_.training.problem
+    assert problem is not None
+    return problem
 
 
 def two_valued() -> Problem:
@@ -209,3 +223,13 @@ def test_time_that_runs_out_among_the_vertices_leaves_the_box_open() -> None:
     with limited(0.0):
         assert exact.largest(*box) is None
     assert exact.largest(*box) is not None
+
+
+def test_without_boxes_the_first_points_are_all_and_prove_nothing() -> None:
+    problem = noisy_problem(100, 10, "precision@10", 0.1, 4)
+    found = solve(problem, node_limit=0, time_limit=None, n_jobs=1)
+    again = solve(problem, node_limit=0, time_limit=None, n_jobs=2)
+    longer = solve(problem, node_limit=2000, time_limit=None, n_jobs=1)
+    assert found.boxes == 0 and not found.closed and found.bound == problem.ideal
+    assert (again.weights == found.weights).all() and found.value == objective_at(problem, found.weights)
+    assert 0.8 * longer.value <= found.value <= longer.value and longer.bound < problem.ideal

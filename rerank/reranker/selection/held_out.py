@@ -136,10 +136,16 @@ def held_out(
 
 
 def _resolved(settings: Settings) -> Settings:
-    """The settings with a number of folds for the first stage's scores, as a plain fit would use."""
+    """The settings with a number of folds for the first stage's scores, as a plain fit would use.
+
+    Held-out rows judge weights and no bound. So a search ends with its first points, unless it is told where to end.
+    """
     from rerank.reranker.cross_fit import asked_folds
 
-    return replace(settings, cross_fit=asked_folds(settings))
+    limit = settings.node_limit
+    if limit is None and settings.presolve and settings.formulation != "resolved_rank":
+        limit = 0
+    return replace(settings, cross_fit=asked_folds(settings), node_limit=limit, proof=False, verbose=0)
 
 
 def _kind(settings: Settings) -> tuple[bool, bool]:

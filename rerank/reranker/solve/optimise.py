@@ -68,11 +68,12 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     NoSolutionError
         If a solver stops without a solution and there is no other.
     """
-    if settings.solver == "search" or problem.weighs_hits:
+    points_only = settings.node_limit == 0 and settings.presolve
+    if settings.solver == "search" or problem.weighs_hits or points_only:
         solution, _ = _searched(
             problem, settings, clock, start, clock.share(0.97, reserve=certificate_seconds(problem))
         )
-        if settings.solver != "search":
+        if settings.solver != "search" and not points_only:
             solution = solution.noting(f"No program states {settings.statistic.name}; the search had all of the time.")
     else:
         check_margin(problem)

@@ -23,7 +23,8 @@ Demand = tuple[int, int]
 
 MOST_CONFLICTS, MOST_MEMBERS = 20_000, 1e6
 PROGRAMS, NODES = 200, 5_000  # linear programs and nodes between two looks at the clock,
-NUMBERS = 2e6  # or numbers in their tables, each of which a program reads some forty times
+NUMBERS = 2e6  # or numbers in their tables, each of which a program reads some forty times,
+CONFLICTS = 1e6  # or conflicts at which the nodes look
 MOST_LOOKS = 1e8  # at conflicts and at numbers of programs, for all questions; some seconds
 MOST_CHECKED = 1e7  # the same where a proof is checked later, by slower code
 
@@ -120,8 +121,8 @@ class Demands:
         spare = [x for j, lost in asked for x in (lost, self.positives - j)]
         state = beginning(positive, spare)
         programs = int(np.clip(NUMBERS / rows.size, 1, PROGRAMS))
-        nodes = int(np.clip(most / (1.0 + conflicts.count[0]), 1, NODES))
         while True:
+            nodes = int(np.clip(min(most, CONFLICTS) / (1.0 + conflicts.count[0]), 1, NODES))
             answer = removal(
                 rows, positive, block, copies, self.domain.lower, self.domain.upper, self.problem.epsilon,
                 2.0 * self.tolerance, conflicts, state, programs, nodes, w,

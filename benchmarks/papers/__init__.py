@@ -1,0 +1,1 @@
+"""Figures and tables of the papers, repeated: ``python -m benchmarks.papers``."""
