@@ -54,7 +54,7 @@ def split_leads(where: Path, table: str, base: str, split: int, seconds: float) 
         warnings.simplefilter("ignore")
         est.fit(X[train], y[train])
     found = [
-        evaluate(stat, y[rows], score(X[rows]))
+        evaluate(stat, y[rows], np.asarray(score(X[rows])))
         for score in (est.first_stage_scores, est.decision_function)
         for rows in (train, test)
     ]

@@ -23,7 +23,7 @@ from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.tables import FEW_LISTS, RowTables, by_rows, lines_by_rows, row_tables
 from rerank.search.shares import Share
-from rerank.search.sizes import affordable_pairs, check_rows
+from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
 from rerank.search.supports.screens import screens_of
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
@@ -61,15 +61,18 @@ class Run:
         self.tables: Tables | RowTables
         self.exact: Exact | RowExact
         self.lines: LineSearch
-        row_boxes = not proof and by_rows(problem, self.limited)
-        row_lines = row_boxes if self.limited else lines_by_rows(problem)
+        pairs = None
+        if proof or not by_rows(problem, self.limited):
+            needed = proof or problem.weighs_hits
+            pairs = (affordable_pairs if needed else pairs_if_affordable)(problem, workers)
+        row_lines = pairs is None or (not self.limited and lines_by_rows(problem))
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state)
             self.exact = RowExact(problem, self.lines, self.domain)
-        if not row_boxes:
-            self.tables = tables(problem, affordable_pairs(problem, workers), self.domain.scale)
+        if pairs is not None:
+            self.tables = tables(problem, pairs, self.domain.scale)
             self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:
                 self.lines = LineSearch(self.tables, self.domain, random_state)

@@ -116,6 +116,14 @@ def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
     return parts
 
 
+def pairs_if_affordable(problem: Problem, workers: int = 1) -> list[ListPairs] | None:
+    """As :func:`affordable_pairs`; None where there is no memory or no time for the pairs, and rows have to do."""
+    check_time(current())
+    with suppress(InputError, OutOfTimeError):
+        return affordable_pairs(problem, workers)
+    return None
+
+
 def check_rows(problem: Problem, entries: int, workers: int = 1) -> None:
     """See that there is memory and time for a search by rows, ``entries`` of them.
 

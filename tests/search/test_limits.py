@@ -177,7 +177,7 @@ def test_a_search_whose_pairs_take_longer_than_its_limit_does_not_begin() -> Non
     problem = large()
     w = np.linspace(1.0, -0.5, 50)
     began = time.process_time()
-    found = solve(problem, time_limit=0.5, start=w, n_jobs=1)
+    found = solve(problem, time_limit=0.5, start=w, n_jobs=1, proof=True)
     assert time.process_time() - began < 1.0
     assert "pairs of 50 features takes about" in found.note
     assert np.array_equal(found.weights, w) and not found.closed and found.bound == problem.ideal
@@ -185,6 +185,8 @@ def test_a_search_whose_pairs_take_longer_than_its_limit_does_not_begin() -> Non
 
     exact = certify(problem, w).value_down
     assert exact - 1e-9 * exact <= found.value <= exact
+    by_rows, seconds = timed(problem, 0.5)  # no proof is asked for, so rows will do
+    assert by_rows.value > found.value and seconds < 2.5
 
 
 def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_does(
@@ -199,9 +201,21 @@ def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_
     with pytest.raises(
         InputError, match=r"would hold [\d,]+ pairs of 10 features, .* GB; lower n_candidates to"
     ) as e:
-        solve(problem, time_limit=0.2)
+        solve(problem, time_limit=0.2, proof=True)
     fits = int(str(e.value).partition("n_candidates to ")[2].partition(" ")[0])
-    assert 10 < fits < 400 and solve(large(fits, 10), time_limit=0.2).boxes >= 0
+    assert 10 < fits < 400 and solve(large(fits, 10), time_limit=0.2, proof=True).boxes >= 0
+
+
+@pytest.mark.parametrize("statistic", ["auc", "mrr", "dcg"])
+def test_where_pairs_do_not_fit_rows_give_the_same_optimum(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rerank.search import sizes
+
+    problem = noisy_problem(150, 3, statistic, 0.3, 0)
+    by_pairs = solve(problem, n_jobs=1)
+    monkeypatch.setattr(sizes, "memory", lambda: 1e5)
+    by_rows = solve(problem, n_jobs=1, node_limit=20_000)
+    assert by_pairs.closed and by_rows.boxes != by_pairs.boxes
+    assert by_rows.value == pytest.approx(by_pairs.value, rel=1e-12) and by_rows.bound >= by_pairs.value
 
 
 def test_value_without_pairs_is_never_above_the_value() -> None:
