@@ -88,7 +88,7 @@ class _Fit:
             first_stage=self.stage, threshold=self.training.shortlist.threshold,
             reranks=reranks or self.stage is None,
             features=columns.chosen[self.training.features], weights=result.weights, result=result,
-            training=self.training,
+            training=self.training, scores=self.scores,
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
             weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
         )  # fmt: skip

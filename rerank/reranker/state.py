@@ -62,6 +62,8 @@ class FittedState:
         Names of the columns that a command read: label, list, id, weight.
     training : Training or None
         Shortlist and problem; None after reading a file.
+    scores : float64 array (n,) or None
+        First-stage scores of the training rows, out-of-fold where there are folds; None after reading a file.
     """
 
     options: Mapping[str, Any]
@@ -82,6 +84,7 @@ class FittedState:
     named: bool = False
     columns_read: Mapping[str, Any] = field(default_factory=dict)
     training: Training | None = None
+    scores: Floats | None = None
 
     @property
     def problem(self) -> Problem | None:

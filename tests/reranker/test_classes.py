@@ -67,6 +67,13 @@ def test_as_many_training_rows_are_relevant_as_were_labelled():
         assert scores[marked == 1].min() > scores[marked == 0].max()
 
 
+def test_scores_of_the_training_rows_as_a_first_stage_that_is_kept():
+    X, y = table()
+    scores = X[:, 0] + 0.1
+    est = RerankerCV(clone(HEAD).set_params(first_stage=scores), grid={}, cv=2, safeguard=np.inf).fit(X, y)
+    assert est.first_stage_kept_ and est.best_estimator_.state_.classes.of(scores).sum() == y.sum()
+
+
 def test_labels_come_back_as_they_were_given(tmp_path):
     X, y = table()
     for pair in (("healthy", "sick"), ("z", "a"), (-1, 1), (5, 2), (1, 0)):

@@ -138,6 +138,10 @@ def test_partial_dependence_is_drawn():
     est = clone(SMALL).fit(X, y)
     shown = PartialDependenceDisplay.from_estimator(est, X, [0, (0, 1)], method="brute", grid_resolution=3)
     assert [one["average"].shape for one in shown.pd_results] == [(1, 3), (1, 3, 3)]
+    est.fit(X, y * (1 + (X[:, 1] > 0)))
+    shown = PartialDependenceDisplay.from_estimator(est, X, [0], method="brute", grid_resolution=3, target=0)
+    found = partial_dependence(est, X, [0], method="brute", grid_resolution=3)["average"][0]
+    np.testing.assert_array_equal(shown.lines_[0, 0].get_ydata(), found)
 
 
 def test_partial_dependence_of_grades_and_of_lists():

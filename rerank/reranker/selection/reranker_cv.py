@@ -174,7 +174,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
         if choice.first_stage_kept:
             alone = first_stage_kept(best.state_)
-            best = restored(alone.with_classes(data.rows, data.y, alone.prior_scores))
+            best = restored(alone.with_classes(data.rows, data.y, alone.scores))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
         self.judge_ = judge
         self._publish(best, candidates, choice, found)
