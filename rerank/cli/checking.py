@@ -20,6 +20,7 @@ from rerank.cli.common import (
     Weight,
     answer,
     read_for,
+    refuse_idle,
     working,
 )
 
@@ -62,6 +63,8 @@ def verify(
 
         record = load_proof(proof)
     if data is None:
+        named = {"--label": label, "--qid": qid, "--weight": weight, "--positive-label": positive_label}
+        refuse_idle(named, "it is about a column of the table; give the table, or leave it out")
         doc, table = model_file.read(model), None
     else:
         with usable(str(model)):

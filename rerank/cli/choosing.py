@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.cli.common import refuse_idle
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
 
@@ -31,6 +32,33 @@ def check_holdout(share: float | None) -> None:
     """Refuse what is no share of the rows."""
     if share is not None and not 0 < share < 1:
         raise InputError(f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
+
+
+def check_meant(
+    cv: int | None, rule: str | None, radius: float | None, margin: float | None, epsilon: str, first_stage: str,
+    candidates: str, cross_fit: str, solver: str, presolve: bool,
+) -> None:  # fmt: skip
+    """Refuse options of ``rerank fit`` that have no meaning beside the others.
+
+    Raises
+    ------
+    InputError
+        Naming the first of them.
+    """
+    if cv is None:
+        refuse_idle({"--rule": rule}, "it says how --cv chooses; add --cv 5, or leave it out")
+    else:
+        refuse_idle({"--radius": radius}, "--cv chooses the radius; leave one of them out")
+    if margin is not None:
+        refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
+    if first_stage == "none":
+        idle = {
+            "--candidates": None if candidates in ("auto", "0") else candidates,
+            "--cross-fit": None if cross_fit in ("auto", "none") else cross_fit,
+        }
+        refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")
+    if solver == "search" and not presolve:
+        refuse_idle({"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out")
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:

@@ -178,13 +178,33 @@ def read_for(
             **given, "positive": positive, "features": list(doc.feature_names), "delimiter": separator(delimiter)
         }  # fmt: skip
     else:
-        options = {"n_features": len(doc.feature_names)}
+        named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
+        options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
     table = read_table(data, **options)
     for note in table.notes:
         say(note)
     if need_label and table.y is None:
         raise InputError(f"{data} was read without labels; name the column that holds them with --label.")
     return doc, table
+
+
+def refuse_idle(given: Mapping[str, object], why: str) -> None:
+    """Refuse options that would change nothing.
+
+    Parameters
+    ----------
+    given : mapping from option to value
+        None stands for an option that was not given.
+    why : str
+        Why none of them has a meaning, and what to do.
+
+    Raises
+    ------
+    InputError
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is given, and {why}.")
 
 
 def separator(delimiter: str | None) -> str | None:

@@ -100,7 +100,10 @@ def fit(
         int | None,
         typer.Option(help="Choose the radius by so many folds, the first stage included.", show_default=False),
     ] = None,
-    rule: Annotated[str, typer.Option(help="For --cv: mean, or strict, which asks for a clear lead.")] = "mean",
+    rule: Annotated[
+        str | None,
+        typer.Option(help="For --cv: mean (default), or strict, which asks for a clear lead.", show_default=False),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(help="Share of the rows that a second fit is judged by.", show_default=False),
@@ -123,12 +126,13 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
-    from rerank.cli.choosing import check_holdout
+    from rerank.cli.choosing import check_holdout, check_meant
     from rerank.io.paths import check_outputs
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.settings import check
 
     check_holdout(holdout)
+    check_meant(cv, rule, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
     check_outputs(with_ideal(data), {"--model": model, "--proof": proof, "--checkpoint": checkpoint})
     table = read_data(
         data,
@@ -154,7 +158,7 @@ def fit(
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    est, why = _fitted(est, table, cv, rule, holdout)
+    est, why = _fitted(est, table, cv, rule or "mean", holdout)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
     record, lacking = _write(replace(est.state_, columns_read=read), model, proof)

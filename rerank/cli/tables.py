@@ -18,6 +18,7 @@ from rerank.cli.common import (
     Weight,
     answer,
     read_data,
+    refuse_idle,
     say,
     with_ideal,
 )  # fmt: skip
@@ -72,7 +73,16 @@ def convert(
         raise InputError(
             f"{next(s for s in sources if s not in runs)} is no TREC run; give runs only, or one table."
         )
+    if not runs:
+        refuse_idle({"--qrels": qrels}, "it judges the documents of runs; give runs, or leave it out")
+    if qrels is None:
+        refuse_idle({"--no-judged": None if judged else True}, "it is about --qrels; add them, or leave it out")
     if runs:
+        named = {
+            "--qid": qid, "--id": id, "--weight": weight, "--positive-label": positive_label, "--features": features,
+            "--delimiter": delimiter,
+        }  # fmt: skip
+        refuse_idle(named, "it is about a table, and runs were given; leave it out")
         table = _fused(runs, qrels, judged)
     elif len(sources) > 1:
         raise InputError(f"{len(sources)} tables were given; convert one at a time.")

@@ -139,6 +139,36 @@ def without(X: Any, name: str) -> Any:
     return X.drop([name]) if hasattr(X, "column_names") else X.drop(name)
 
 
+def expect_columns(X: Any, wanted: Sequence[str]) -> None:
+    """Check that a data frame has the columns of a fit, in their order; names that are no texts are not looked at.
+
+    Raises
+    ------
+    InputError
+        Naming columns that are missing or too many.
+    """
+    found = names_of(X)
+    if not all(isinstance(name, str) for name in (X.column_names if hasattr(X, "column_names") else X.columns)):
+        return
+    missing = [name for name in wanted if name not in found]
+    more = [name for name in found if name not in wanted]
+    if missing:
+        raise InputError(f"X lacks {_listed(missing)} of the fit; add what is missing, under the name it had.")
+    if more:
+        raise InputError(f"X has {_listed(more)} that the fit did not have; drop what was added.")
+    if found != tuple(wanted):
+        raise InputError(
+            f"X has the columns of the fit in another order; bring them into theirs: {', '.join(wanted[:5])}"
+            f"{', ...' if len(wanted) > 5 else ''}."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names of some columns."""
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return f"the column {shown}" if len(names) == 1 else f"the {len(names)} columns {shown}"
+
+
 def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
     """Some columns as one float64 array (n, columns).
 

@@ -90,7 +90,12 @@ def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
         raise InputError(
             f"y holds {len(known)} labels ({shown}); pos_label takes two, so pass grades from 0."
         )
-    if pos_label not in known:
+    if pos_label is not None and pos_label not in known:
+        raise InputError(
+            f"pos_label is {pos_label!r}, and y holds the labels {shown}; name one of these, or give y as 0 and 1 "
+            "without pos_label (cross_val_predict makes such numbers of words)."
+        )
+    if pos_label is None:
         raise InputError(
             f"y holds the labels {shown}; say which one is to be found, for instance pos_label={known[-1]!r}."
         )

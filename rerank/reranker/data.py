@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError
@@ -68,14 +70,6 @@ class Data:
         return tuple(columns.names[j] for j in columns.chosen)
 
     @property
-    def classes(self) -> NDArray[Any] | None:
-        """The two labels, the one to find last; None if there are grades."""
-        if self.labels is not None:
-            return np.array([self.labels.negative, self.labels.positive])
-        found = np.unique(self.y)
-        return found.astype(np.intp) if np.array_equal(found, [0.0, 1.0]) else None
-
-    @property
     def longest_list(self) -> int:
         """Number of rows of the longest list."""
         return self.y.size if self.qid is None else int(np.bincount(self.qid).max())
@@ -112,6 +106,9 @@ def data_of(
         Names of the columns, where X has none.
     """
     ids = lists_of(X, qid)
+    if np.ndim(y) == 2:
+        message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
+        warnings.warn(message, DataConversionWarning, stacklevel=4)
     rows = columns_of(without(X, qid) if isinstance(qid, str) else X, y, options["features"])
     validate_data(estimator, rows.given, y, reset=True, skip_check_array=True)
     frame = hasattr(estimator, "feature_names_in_")

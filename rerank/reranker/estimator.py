@@ -103,12 +103,12 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
     result_ : Result
         Statistic, value, bound, gap, status and further numbers of the fit.
     coef_ : float64 array (n_features_in_,)
-        Weights of the head's score in original units, or of the first stage if it is kept and affine. With a radius,
-        the first stage's weights and corrections together if it is affine, else the corrections. With a transformer,
-        one for each column that it makes.
+        Weights of the head's score in original units, or of the first stage if that is kept and affine. With a radius,
+        of both together if the first stage is affine, else the corrections. With a transformer, of what it makes.
     prior_weight_ : float
         Weight of the first stage's score beside ``coef_``: 1 where that holds corrections, else 0.
-    classes_ : array (2,) or None
+    classes_ : array or None
+        The labels, the one to find last, or the grades; None if a grade is no whole number.
     features_ : array
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
@@ -230,7 +230,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         self.reranks_ = state.reranks
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
-        self.prior_weight_, self.classes_ = state.prior_weight, state.classes
+        self.prior_weight_, self.classes_ = state.prior_weight, state.classes and state.classes.names
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
 

@@ -82,17 +82,17 @@ class _Fit:
         """The fitted state with this ``result``."""
         problem, none = self.training.problem, np.empty(0)
         columns = self.data.rows.columns
-        return FittedState(
+        state = FittedState(
             options=self.options, settings=self.settings, columns=columns,
             prior_scores=self.scores if self.staged is not None and self.staged.folds else None,
             first_stage=self.stage, threshold=self.training.shortlist.threshold,
             reranks=reranks or self.stage is None,
             features=columns.chosen[self.training.features], weights=result.weights, result=result,
-            training=self.training,
+            training=self.training, scores=self.scores,
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
             weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
-            classes=self.data.classes,
         )  # fmt: skip
+        return state.with_classes(self.data.rows, self.data.y, self.scores)
 
 
 def fit(

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.io.arrays import check_qid
+from rerank.io.frames import expect_columns, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, rows_by_list
@@ -22,10 +24,12 @@ Floats = NDArray[np.float64]
 
 
 class GradedTags:
-    """Tags for scikit-learn: the estimator learns from grades; its first stage sees columns with missing values."""
+    """Tags for scikit-learn: a classifier, whose classes may be grades."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags()
         tags.target_tags.required = True
         tags.input_tags.sparse = False  # sparse tables need features=[...]
         return tags
@@ -39,24 +43,35 @@ class RankingMixin(GradedTags):
     state_: FittedState
 
     def decision_function(self, X: ArrayLike, qid: ArrayLike | str | None = None) -> Floats:
-        """Score of each row, larger is better.
+        """Score of each row, larger is better; with a radius over whole lists in the unit of the first stage's score.
 
         After a fit on one list, a row is in the head if its first-stage score reaches ``threshold_``, whatever the
         other rows are; :meth:`rank` and :meth:`score` use the same rule. After a fit on several lists, the head is the
         K best rows of each list, which needs ``qid``. Without ``qid`` the threshold is used, which is approximate.
         """
-        rows = self._rows(X)
+        rows = self._rows(X, qid)
         if qid is None:
-            return self.state_.row_scores(rows)
+            return self.state_.single_scores(rows)
         return self.state_.list_scores(rows, _numbered(X, qid, rows.n))
 
-    def predict(self, X: ArrayLike) -> Floats:
-        """The same as :meth:`decision_function`."""
-        return self.decision_function(X)
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Label of each row: one of ``classes_``, by cuts on the score.
+
+        A row is relevant from the score on that as many training rows reach as were relevant, out-of-fold where the
+        first stage's scores are. With grades there is such a cut for each of them.
+
+        Raises
+        ------
+        NotSupportedError
+            After a fit on several lists, whose scores are compared within a list only; and for labels that are no whole
+            numbers.
+        """
+        rows = self._rows(X)
+        return self.state_.labels_of(rows)
 
     def list_scores(self, X: ArrayLike, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
-        rows = self._rows(X)
+        rows = self._rows(X, qid)
         return self.state_.list_scores(rows, _numbered(X, qid, rows.n))
 
     def first_stage_scores(self, X: ArrayLike) -> Floats | None:
@@ -68,7 +83,7 @@ class RankingMixin(GradedTags):
 
         Equal scores keep the order of the rows.
         """
-        rows = self._rows(X)
+        rows = self._rows(X, qid)
         lists = _numbered(X, qid, rows.n)
         scores = self.state_.list_scores(rows, lists)
         places = np.empty(scores.size, dtype=np.intp)
@@ -89,7 +104,7 @@ class RankingMixin(GradedTags):
 
         Lists without a gain are skipped. ``ideal_gains`` as in ``fit``.
         """
-        rows = self._rows(X)
+        rows = self._rows(X, qid)
         grades = labels_of(y, rows.n, self.state_.labels)
         names: tuple[Any, ...] = (0,)
         lists, weights = None, query_weight
@@ -107,9 +122,12 @@ class RankingMixin(GradedTags):
             ideal_gains=numbered(ideal_gains, names),
         )
 
-    def _rows(self, X: Any) -> Rows:
+    def _rows(self, X: Any, qid: Any = None) -> Rows:
         check_is_fitted(self, "result_")
-        rows = self.state_.columns.rows(X)
+        columns = self.state_.columns
+        rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
+        if columns.frame and is_frame(rows.given):
+            expect_columns(rows.given, columns.inputs)
         validate_data(self, rows.given, reset=False, skip_check_array=True)
         return rows
 

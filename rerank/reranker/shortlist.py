@@ -114,8 +114,8 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     size : int
         Number of weights: rows inside the training range have reranking scores of at most this size.
     """
-    if is_head.all():
-        return head.copy()
+    if threshold == -math.inf:
+        return head.copy()  # no row can be in the tail
     # Sums of a snapped score and a small power of two are exact, so no two different head scores become equal.
     shifted = head + 2.0 ** math.ceil(math.log2(size + 1))
     positive = np.where(shifted >= 1.0, shifted, 1.0 / (2.0 - np.minimum(shifted, 1.0)))

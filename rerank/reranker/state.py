@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
 from rerank.problem.scaling import snapped_scores
+from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
@@ -52,14 +54,16 @@ class FittedState:
         Out-of-fold scores of the training rows.
     labels : TwoLabels or None
         How two labels were mapped to 0 and 1.
-    classes : array (2,) or None
-        The two labels, if there were no grades; None after reading a file.
+    classes : Classes or None
+        Labels and the scores from which a row gets each of them; None if labels were no whole numbers.
     weighted_lists : bool
         Whether lists had weights; a table does not hold these.
     columns_read : mapping of str to str
         Names of the columns that a command read: label, list, id, weight.
     training : Training or None
         Shortlist and problem; None after reading a file.
+    scores : float64 array (n,) or None
+        First-stage scores of the training rows, out-of-fold where there are folds; None after reading a file.
     """
 
     options: Mapping[str, Any]
@@ -75,11 +79,12 @@ class FittedState:
     result: Result
     prior_scores: Floats | None = None
     labels: TwoLabels | None = None
-    classes: NDArray[Any] | None = None
+    classes: Classes | None = None
     weighted_lists: bool = False
     named: bool = False
     columns_read: Mapping[str, Any] = field(default_factory=dict)
     training: Training | None = None
+    scores: Floats | None = None
 
     @property
     def problem(self) -> Problem | None:
@@ -174,6 +179,45 @@ class FittedState:
         return stack(
             first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size
         )
+
+    def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
+        """The scores of :meth:`row_scores`, in one unit for all fits where there is one.
+
+        With a radius over whole lists that is the unit of the first stage's score, so that scores of several folds and
+        of a first stage that is kept can be compared.
+        """
+        scores = self.row_scores(rows, first)
+        if not (self.anchored and self.reranks and math.isinf(self.threshold)):
+            return scores
+        return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
+
+    def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
+        """The state with the classes of the training rows, and with cuts if rows are scored one by one.
+
+        ``first`` are the first stage's scores of these rows, out-of-fold where there are folds.
+        """
+        scores = self.single_scores(rows, first) if self.by_threshold else None
+        return replace(self, classes=classes_of(y, self.labels, scores))
+
+    def labels_of(self, rows: Rows) -> NDArray[Any]:
+        """Label of each row by its score.
+
+        Raises
+        ------
+        NotSupportedError
+            If there are no cuts between the classes.
+        """
+        if not self.by_threshold:
+            raise NotSupportedError(
+                "The model was fitted on several lists, whose scores are compared within a list only, so no score "
+                "makes a row relevant; use rank, or decision_function with qid."
+            )
+        if self.classes is None or self.classes.cuts is None:
+            raise NotSupportedError(
+                "The model has no cuts between classes, because labels were no whole numbers or weights were read "
+                "from a file; use rank or decision_function."
+            )
+        return self.classes.of(self.single_scores(rows))
 
     def list_scores(self, rows: Rows, lists: NDArray[np.intp] | None, first: Floats | None = None) -> Floats:
         """Scores that order each list; without ``lists`` all rows are one list."""

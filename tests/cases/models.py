@@ -23,7 +23,7 @@ from tests.cases.mutants import mutants
 from tests.reranker.test_reranker import lists, table
 
 # Equal sums of the same doubles may differ by a bit on another machine, so a bit is no contradiction here.
-ROUNDED = {"result.statistic", "result.first_stage_statistic", "result.bound"}
+ROUNDED = {"result.statistic", "result.first_stage_statistic", "result.bound", "settings.cuts"}
 
 
 def noisy(seed=0, n=26, d=3):
@@ -57,6 +57,7 @@ def fitted(case):
         "nothing": {"stat": "precision@10", "n_candidates": 5},
         "nothing found": {"n_candidates": 2},
         "labels": {"n_candidates": 12},
+        "graded": {"n_candidates": 12},
         "positive": {"positive": True, "n_candidates": 12},
         "lists": {"stat": "ndcg@4", "first_stage": None},
         "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
@@ -70,6 +71,8 @@ def fitted(case):
         X, y, qid = lists(3)
     elif case == "labels":
         y = 2 * y - 1
+    elif case == "graded":
+        y = y * (1 + (X[:, 1] > 0))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*the first stage is kept")
         est = Reranker(**{**options, **more}).fit(X, y, qid)
@@ -79,6 +82,7 @@ def fitted(case):
 CASES = [
     "shortlist", "kept", "all rows", "thinned", "signs", "price", "custom", "unsolved", "highs", "solver's word",
     "open", "ideal", "nothing", "nothing found", "labels", "positive", "lists", "lists and a head",
+    "graded",
 ]  # fmt: skip
 PROVED = ["shortlist", "kept", "signs", "lists and a head"]
 
@@ -123,12 +127,16 @@ def same_meaning(doc, mutant):
 
 
 def one_bit(doc, mutant):
-    """Whether a number of the result is what it was, to rounding."""
+    """Whether all numbers of the changed entry are what they were, to rounding."""
+    part, _, name = mutant.field.partition(".")
     old, new = (
-        one["result"][mutant.field.partition(".")[2]] for one in (model_file.to_dict(doc), mutant.body)
+        {key: value for key, value in one[part].items() if key.partition(".")[0] == name}
+        for one in (model_file.to_dict(doc), mutant.body)
     )
-    left, right = float.fromhex(old["hex"]), float.fromhex(new["hex"])
-    return abs(left - right) <= 1e-12 * max(1.0, abs(left))
+    if old.keys() != new.keys() or any(not isinstance(value, dict) for value in new.values()):
+        return False
+    pairs = [(float.fromhex(old[key]["hex"]), float.fromhex(new[key]["hex"])) for key in old]
+    return all(abs(left - right) <= 1e-12 * max(1.0, abs(left)) for left, right in pairs)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,13 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
         (["--holdout", "2"], "--holdout is 2"),
         (["--cv", "3", "--rule", "bold"], "rule is 'bold'"),
         (["--first-stage", "bb"], "did you mean 'b'"),
+        (["--rule", "strict"], "--rule is given, and it says how --cv chooses; add --cv 5"),
+        (["--rule", "mean"], "add --cv 5, or leave it out"),
+        (["--cv", "3", "--radius", "0.1"], "--radius is given, and --cv chooses the radius"),
+        (["--radius", "0.1", "--margin", "0.1", "--epsilon", "0.2"], "--margin replaces it"),
+        (["--first-stage", "none", "--candidates", "30"], "--candidates is given, and it is about the scores"),
+        (["--first-stage", "none", "--cross-fit", "3"], "--cross-fit is given, and it is about the scores"),
+        (["--no-presolve"], "--solver search does nothing but that search"),
     ],
 )
 def test_what_cannot_be_meant_is_one_sentence(table, tmp_path, options, message):

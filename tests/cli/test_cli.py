@@ -157,7 +157,8 @@ def test_graded_lists_in_svmlight_and_trec(folder):
     X, y, qid = lists(0)
     names = np.array([name.removeprefix("q") for name in qid], dtype=object)
     write_svmlight("lists.svm", Table(X, y, names, None, ("1", "2")))
-    body = answer(fit("--stat", "ndcg@4", "--first-stage", "none", "--json", data="lists.svm", label=None))
+    options = ("--stat", "ndcg@4", "--first-stage", "none", "--candidates", 0, "--json")
+    body = answer(fit(*options, data="lists.svm", label=None))
     assert body["n_lists"] == 6 and body["gain"] == "exponential"
     assert answer(run("verify", "m.json", "lists.svm", "--json", code=3))["holds"]
     assert answer(run("score", "m.json", "lists.svm", "--json"))["value"] == body["statistic"]

@@ -79,8 +79,22 @@ def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
     ):
         assert sentence in words(run("convert", *sources, "out.csv", code=2).stderr)
         assert not Path("out.csv").exists()
+    for sources, option, sentence in (
+        (["data.csv"], ["--qrels", "j.qrels"], "--qrels is given, and it judges the documents of runs"),
+        (["a/bm25.run"], ["--no-judged"], "--no-judged is given, and it is about --qrels"),
+        (["a/bm25.run"], ["--weight", "w"], "--weight is given, and it is about a table"),
+    ):
+        assert sentence in words(run("convert", *sources, "out.csv", *option, code=2).stderr)
     body = answer(run("convert", "data.csv", "out.csv", "--label", "hit", "--json"))
     assert body == {"written": "out.csv", "n_rows": 50, "n_features": 3}
+
+
+def test_a_column_that_nothing_reads_is_refused(folder):  # noqa: F811
+    fit()
+    done = run("verify", "m.json", "--without-data", "--label", "hit", code=2)
+    assert "--label is given, and it is about a column of the table; give the table" in words(done.stderr)
+    Path("rows.svm").write_text("1 qid:1 1:2 2:3 3:4\n0 qid:1 1:1 2:1 3:1\n")
+    assert "has no label column by name" in words(run("score", "m.json", "rows.svm", "--label", "hit", code=2).stderr)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_scores_that_are_ready_need_no_fit():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_the_list_of_a_row_may_be_a_column(library):
+def test_the_list_of_a_row_may_be_a_column(library, tmp_path):
     X, y = frame(library)
     ids = np.repeat([f"q{q}" for q in range(12)], 10)
     with_ids = X.assign(query=ids) if library == "pandas" else X.with_columns(query=ids.tolist())
@@ -178,8 +178,42 @@ def test_the_list_of_a_row_may_be_a_column(library):
     np.testing.assert_array_equal(named.rank(X, ids), plain.rank(X, ids))
     assert named.score(with_ids, y, "query") == plain.score(X, y, ids)
     assert "query" not in named.feature_names_in_
+    # A model that is read back leaves the column out too, and so does one that learned from ids, whatever its name.
+    named.save(tmp_path / "m.json")
+    read = load(tmp_path / "m.json")
+    for est in (read, plain):
+        np.testing.assert_array_equal(est.rank(with_ids, "query"), named.rank(with_ids, "query"))
+        np.testing.assert_array_equal(est.list_scores(with_ids, "query"), named.list_scores(with_ids, "query"))
+        np.testing.assert_array_equal(
+            est.decision_function(with_ids, "query"), named.decision_function(with_ids, "query")
+        )
+        assert est.score(with_ids, y, "query") == named.score(with_ids, y, "query")
+    np.testing.assert_array_equal(read.first_stage_scores(with_ids), named.first_stage_scores(with_ids))
     with pytest.raises(InputError, match="no column 'quary'; did you mean 'query'"):
         Reranker("ndcg@5", **options).fit(with_ids, y, qid="quary")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_that_are_missing_too_many_or_elsewhere_are_one_sentence(library, tmp_path):
+    X, y = frame(library)
+    est = fitted(X, y, features=["age", "size"], first_stage="logistic")
+    est.save(tmp_path / "m.json")
+    names = list(names_of(X))
+    less, more = [name for name in names if name not in ("age", "flag")], None
+    choose = (lambda table, some: table[some]) if library == "pandas" else lambda table, some: table.select(some)
+    if library == "pandas":
+        more = X.assign(extra=1.0)
+    for one in (est, load(tmp_path / "m.json")):
+        for ask in (one.predict, one.rank, one.decision_function):
+            with pytest.raises(InputError, match="^X lacks the 2 columns 'age', 'flag' of the fit; add [^.]*\\.$"):
+                ask(choose(X, less))
+            with pytest.raises(InputError, match="^X lacks the column 'age' of the fit"):
+                ask(choose(X, [name for name in names if name != "age"]))
+            with pytest.raises(InputError, match="^X has the columns of the fit in another order; .*age, colour"):
+                ask(choose(X, names[::-1]))
+            if more is not None:
+                with pytest.raises(InputError, match="^X has the column 'extra' that the fit did not have"):
+                    ask(more)
 
 
 def test_what_is_missing_or_infinite_is_named():

@@ -18,6 +18,7 @@ from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
 from rerank.reranker.files.document import quoted_statistic_of, statistic_of
+from rerank.reranker.files.label_checks import check_cuts, check_labels
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, same_scaling
 from rerank.reranker.files.report import Checks
@@ -54,6 +55,7 @@ class DataChecks:
         self.checks.compare("scaling of the shortlist", "as stored", "the same", True, "low", "high")
         self._problem(training.problem)
         before = self._first_stage()
+        check_cuts(self.checks, self.doc, self.found)
         if result.status in UNFITTED:
             self._unfitted(before)
         elif training.problem is None or training.nothing:
@@ -78,11 +80,7 @@ class DataChecks:
         checks.compare("columns left out", left, none, left == none, "result.left_out")
         weighted, found = doc.settings.get("weighted_lists"), data.list_weight is not None
         checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
-        labels, pair = self.found.state.labels, ("settings.label_negative", "settings.label_positive")
-        if labels is not None and not isinstance(labels.positive, str):
-            alike = type(labels.negative) is type(labels.positive)  # True is not 1 in a file
-            checks.compare("labels", labels, data.labels, labels == data.labels and alike, *pair)
-        checks.given("the table holds grades, not words", *pair)
+        check_labels(checks, self.found.state.labels, data.labels)
 
     def _shortlist(self) -> None:
         """Threshold, counts, and what the corrected theorem says."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
+from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import ModelDocument
@@ -101,7 +102,9 @@ def document(state: FittedState) -> ModelDocument:
             ),
             "weighted_lists": state.weighted_lists,
             **_two_labels(state),
+            **({} if state.classes is None else state.classes.to_flat()),
             "named_features": state.columns.frame,
+            **({"qid_column": state.columns.lists} if state.columns.lists else {}),
             **state.columns_read,
         },
         versions=versions(),
@@ -173,9 +176,9 @@ def statistic_of(doc: ModelDocument) -> RankStatistic:
 
 def columns_of(doc: ModelDocument) -> Columns:
     """The columns of a document's table, all of them numbers."""
-    return replace(
-        all_columns(doc.feature_names, doc.reranked), frame=doc.settings.get("named_features", True)
-    )
+    lists, frame = doc.settings.get("qid_column"), doc.settings.get("named_features", True)
+    columns = all_columns(doc.feature_names, doc.reranked)
+    return replace(columns, frame=frame, lists=lists if isinstance(lists, str) else "")
 
 
 def result_of(doc: ModelDocument) -> Result:
@@ -219,6 +222,8 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             float(doc.settings.get(f"prior_{name}", usual)) for name, usual in (("centre", 0), ("scale", 1))
         )
         stage = FirstStage(str(opaque), first_stage, None, centre=centre, scale=scale)
+    pair = ("label_negative", "label_positive")
+    labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
     return ReadState(
         options=options,
         settings=check(options, columns.chosen.size),
@@ -227,9 +232,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         reranks=bool(doc.settings.get("reranks", True)) or stage is None,
         features=doc.features, low=doc.low, high=doc.high, weights=doc.weights,
         result=result_of(doc),
-        labels=TwoLabels(doc.settings["label_negative"], doc.settings["label_positive"])
-        if {"label_negative", "label_positive"} <= set(doc.settings)
-        else None,
+        labels=labels, classes=from_flat(gathered(doc.settings, WORD), labels),
         weighted_lists=bool(doc.settings.get("weighted_lists", False)),
         columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
         data_sha256=doc.data_sha256, certificate=gathered(doc.result, "certificate"),

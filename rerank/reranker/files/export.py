@@ -194,5 +194,6 @@ def _solved_by_file(
     asked = {} if formulation == state.settings.formulation else {"formulation": formulation}
     return replace(
         state, options={**state.options, **asked}, weights=best.weights, reranks=True,
+        classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
         result=replace(result, status=status, message=message),
     )  # fmt: skip

@@ -141,6 +141,10 @@ class Checks:
         """Claims that stay open because something is missing."""
         self._leave(why, True, fields)
 
+    def lacking(self, why: str, field: str) -> None:
+        """A claim that the file should make and does not."""
+        self._fields[field] = Unchecked(field, why, True)
+
     def given(self, why: str, *fields: str) -> None:
         """Fields that are taken as given."""
         self._leave(why, False, fields)

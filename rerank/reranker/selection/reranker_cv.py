@@ -86,7 +86,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         fold; ``mean_score`` (options,); ``leads`` (options, repeats) over the first stage by the judge, with the
         held-out rows of all folds in one list; ``mean_lead`` and ``lead_error`` (options,), NaN without a first stage.
     judge_ : RankStatistic
-    result_, coef_, features_, threshold_, first_stage_
+    result_, coef_, features_, threshold_, first_stage_, classes_
         Of ``best_estimator_``.
 
     Notes
@@ -173,7 +173,8 @@ class RerankerCV(GradedTags, BaseEstimator):
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
         if choice.first_stage_kept:
-            best = restored(first_stage_kept(best.state_))
+            alone = first_stage_kept(best.state_)
+            best = restored(alone.with_classes(data.rows, data.y, alone.scores))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
         self.judge_ = judge
         self._publish(best, candidates, choice, found)
@@ -194,7 +195,8 @@ class RerankerCV(GradedTags, BaseEstimator):
             "mean_lead": found.leads.mean(axis=1),
             "lead_error": found.errors,
         }
-        for name in ("result_", "coef_", "prior_weight_", "features_", "threshold_", "first_stage_", "n_features_in_"):
+        copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
+        for name in copied.split():
             setattr(self, name, getattr(best, name))
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -220,7 +222,9 @@ class RerankerCV(GradedTags, BaseEstimator):
         """Score of each row by itself, larger is better."""
         return self._best().decision_function(X)
 
-    predict = decision_function
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row, one of ``classes_``; as :meth:`Reranker.predict`."""
+        return self._best().predict(X)
 
     def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Place of each row in its list, 1 on top."""
