@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
@@ -25,7 +26,7 @@ from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon, normalised
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
-from rerank.reranker.training import Anchor, Training, fitted_scores, prepare, theorem_of
+from rerank.reranker.training import Training, fitted_scores, prepare, theorem_of
 from rerank.reranker.words import corrections_in_words
 
 Floats = NDArray[np.float64]
@@ -137,17 +138,6 @@ def fit(
     if settings.solver == "none":
         return _compared(this, problem, _unsolved(problem, start))
     return _compared(this, problem, solve(problem, settings, clock, start))
-
-
-def anchor_of(data: Data, settings: Settings, stage: FirstStage | None) -> Anchor | None:
-    """How far the fit may move from the first stage; None for the free problem."""
-    if settings.radius is None or stage is None:
-        return None
-    columns = data.rows.columns
-    coef = stage.coef
-    if coef is None or columns.transformer is not None or np.delete(coef, columns.chosen).any():
-        return Anchor(settings.radius)
-    return Anchor(settings.radius, coef[columns.chosen])
 
 
 def _notes(this: _Fit) -> tuple[str, ...]:
