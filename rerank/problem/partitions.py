@@ -122,9 +122,12 @@ def depth_of(statistic: RankStatistic) -> int:
     return depth
 
 
-def look_first(parts: Sequence[Part], statistic: RankStatistic, run: Run | None = None) -> Seen:
-    """The first pass: what :func:`of_the_rest` has to know of the list."""
-    return look_at_all(parts, run or in_turn, *_asked(statistic))
+def look_first(
+    parts: Sequence[Part], statistic: RankStatistic, run: Run | None = None, quoted: RankStatistic | None = None
+) -> Seen:
+    """The first pass: what :func:`of_the_rest` has to know of the list, and :func:`all_gains` of a statistic beside."""
+    places, gains = _asked(statistic)
+    return look_at_all(parts, run or in_turn, places, gains if _few_gains(quoted or statistic) else None)
 
 
 def look_here(table: Floats, gains: Floats, statistic: RankStatistic) -> Seen:
@@ -149,7 +152,8 @@ def _few_gains(statistic: RankStatistic) -> bool:
 def all_gains(seen: Seen, statistic: RankStatistic) -> Floats:
     """The gains of the whole list, as far as the value of its best order depends on them."""
     every = np.zeros(min(depth_of(statistic), seen.n) if _few_gains(statistic) else seen.n)
-    every[: seen.gains.size] = seen.gains
+    known = seen.gains[: every.size]
+    every[: known.size] = known
     return every
 
 

@@ -18,6 +18,7 @@ from rerank.problem import Problem, RankedList
 from rerank.problem.partitions import depth_of, look_here, of_the_rest
 from rerank.problem.passes import LARGEST
 from rerank.problem.scaling import deviations
+from rerank.reranker.columns import Columns
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.settings import Settings
@@ -55,11 +56,10 @@ class Anchor:
         return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
 
 
-def anchor_of(data: Data, settings: Settings, stage: FirstStage | None) -> Anchor | None:
+def anchor_of(columns: Columns, settings: Settings, stage: FirstStage | None) -> Anchor | None:
     """How far the fit may move from the first stage; None for the free problem."""
     if settings.radius is None or stage is None:
         return None
-    columns = data.rows.columns
     coef = stage.coef
     if coef is None or columns.transformer is not None or np.delete(coef, columns.chosen).any():
         return Anchor(settings.radius)

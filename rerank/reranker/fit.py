@@ -36,8 +36,8 @@ FIRST_STAGE_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
-    """Data, parameters and first stage; ``before`` and ``quoted_before`` are what its order is worth."""
+class Fit:
+    """Data, parameters, first stage and problem; ``before`` and ``quoted_before`` are what its order is worth."""
 
     data: Data
     settings: Settings
@@ -49,18 +49,22 @@ class _Fit:
 
     @property
     def stage(self) -> FirstStage | None:
+        """The first stage."""
         return None if self.staged is None else self.staged.stage
 
     @property
     def scores(self) -> Floats | None:
+        """Its scores of the rows."""
         return None if self.staged is None else self.staged.scores
 
     @cached_property
     def before(self) -> float | None:
+        """What is fitted, by its order."""
         return None if self.scores is None else self.data.evaluate(self.settings.statistic, self.scores)
 
     @cached_property
     def quoted_before(self) -> float | None:
+        """What is quoted, by its order."""
         return None if self.scores is None else self.data.evaluate(self.settings.quoted, self.scores)
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
@@ -120,27 +124,32 @@ def fit(
         whole = found is None or settings.first_stage is None
         n_candidates = None if whole else settings.candidates(data.longest_list)
         settings = replace(settings, n_candidates=n_candidates)
-        anchor = anchor_of(data, settings, None if found is None else found.stage)
+        anchor = anchor_of(data.rows.columns, settings, None if found is None else found.stage)
         training = prepare(
             data, settings.statistic, None if found is None else found.scores, n_candidates, anchor,
             epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
-    this = _Fit(data, settings, options, clock, found, training)
+    return concluded(Fit(data, settings, options, clock, found, training))
+
+
+def concluded(this: Fit) -> FittedState:
+    """The state of a fit whose problem is stated: it is solved, and compared with the first stage."""
     this = replace(this, notes=_notes(this))
+    settings, clock, training = this.settings, this.clock, this.training
     problem = training.problem
     if problem is None or training.nothing or _is_ideal(this.before, problem):
         return _nothing_to_do(this)
     if settings.epsilon is None and settings.solver not in ("search", "none"):
         problem = replace(problem, epsilon=automatic_epsilon(problem))
         this = replace(this, training=replace(training, problem=problem))
-    start = start_weights(problem, data, training, this.stage)
+    start = start_weights(problem, this.data, training, this.stage)
     if settings.solver == "none":
         return _compared(this, problem, _unsolved(problem, start))
     return _compared(this, problem, solve(problem, settings, clock, start))
 
 
-def _notes(this: _Fit) -> tuple[str, ...]:
+def _notes(this: Fit) -> tuple[str, ...]:
     """What has to be said of first stage and columns."""
     notes = [] if this.staged is None else [*this.staged.notes]
     if this.clock.remaining <= 0:
@@ -188,7 +197,7 @@ def _unsolved(problem: Problem, start: Floats | None) -> Solution:
     )  # fmt: skip
 
 
-def _nothing_to_do(this: _Fit) -> FittedState:
+def _nothing_to_do(this: Fit) -> FittedState:
     """The result of a fit without a search: no order matters, or the first stage's order is already ideal."""
     data, statistic, problem = this.data, this.settings.statistic, this.training.problem
     found, quoted = this.before, this.quoted_before
@@ -196,7 +205,7 @@ def _nothing_to_do(this: _Fit) -> FittedState:
         equal = np.zeros(data.y.size)
         found, quoted = data.evaluate(statistic, equal), data.evaluate(this.settings.quoted, equal)
     status = this.training.nothing
-    if not status or is_closed(data.evaluate(statistic, data.gains) - found, found):
+    if not status or is_closed(data.best(statistic) - found, found):
         status = "already_ideal"
     message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
     if status != "already_ideal":
@@ -209,7 +218,7 @@ def _nothing_to_do(this: _Fit) -> FittedState:
     return this.state(False, result)
 
 
-def _compared(this: _Fit, problem: Problem, solution: Solution) -> FittedState:
+def _compared(this: Fit, problem: Problem, solution: Solution) -> FittedState:
     """The better of the fitted ranking and the first stage's, by what is fitted, on the training lists."""
     data, statistic, before = this.data, this.settings.statistic, this.before
     assert solution.certificate is not None

@@ -84,7 +84,7 @@ def refit(
         )
     training = prepare(
         data, statistic_of(doc), scores, None if scores is None else doc.n_candidates,
-        anchor_of(data, state.settings, state.first_stage),
+        anchor_of(data.rows.columns, state.settings, state.first_stage),
         epsilon=doc.epsilon, C=doc.C, max_features=doc.max_features, signs=signs_of(doc),
     )  # fmt: skip
     return Refit(state, data, training, scores)
