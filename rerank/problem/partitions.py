@@ -13,55 +13,21 @@ What is kept does not depend on how the list is cut into parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
 from rerank.io.options import whole
 from rerank.problem.lists import RankedList
-from rerank.problem.passes import (
-    Part,
-    Run,
-    Seen,
-    first_places,
-    in_turn,
-    look_at,
-    look_at_all,
-    ranges,
-    survivors,
-)
-from rerank.problem.problem import Problem
-from rerank.problem.scaling import scale_columns, snapped_scores
-from rerank.ranks.evaluate import shown
+from rerank.problem.passes import Part, Run, first_places, in_turn, ranges, survivors
+from rerank.problem.reduced import MOST_ROWS, Reduced, first_look, reduced_problem
+from rerank.problem.scaling import snapped_scores
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-MOST_ROWS = 2_000_000
-"""Rows that may be left; with more the limits are too wide for the list."""
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """The problem of the rows that are left.
-
-    Attributes
-    ----------
-    problem : Problem
-    rows : intp (m,)
-        Their numbers in the whole list, ascending.
-    n_rows : int
-        Length of the whole list.
-    depth : int
-        Places that count.
-    """
-
-    problem: Problem
-    rows: Indices
-    n_rows: int
-    depth: int
 
 
 def anchored_problem(
@@ -101,83 +67,8 @@ def anchored_problem(
         For a statistic of all places or of several rows at once, a list without a gain or with a constant column, and
         if too many rows are left.
     """
-    seen = look_first(parts, statistic, run)
-    return of_the_rest(parts, seen, *ranges(seen), statistic, limits, run=run, most_rows=most_rows, **options)
-
-
-def depth_of(statistic: RankStatistic) -> int:
-    """Places that count.
-
-    Raises
-    ------
-    InputError
-        For a statistic of all places or of several rows at once.
-    """
-    depth = statistic.depth
-    if depth is None or statistic.weighs_hits or statistic.coefficients(depth + 1)[0] != 0:
-        raise InputError(
-            f"{statistic.name} looks at every place or at several relevant rows at once, so no row can be left out; "
-            "use one like 'dcg@9'."
-        )
-    return depth
-
-
-def look_first(
-    parts: Sequence[Part], statistic: RankStatistic, run: Run | None = None, quoted: RankStatistic | None = None
-) -> Seen:
-    """The first pass: what :func:`of_the_rest` has to know of the list, and :func:`all_gains` of a statistic beside."""
-    places, gains = _asked(statistic)
-    return look_at_all(parts, run or in_turn, places, gains if _few_gains(quoted or statistic) else None)
-
-
-def look_here(table: Floats, gains: Floats, statistic: RankStatistic) -> Seen:
-    """The same of a list in memory, without the exact sums."""
-    return look_at(table, gains, *_asked(statistic))
-
-
-def _asked(statistic: RankStatistic) -> tuple[int, int | None]:
-    """How many first rows and how many gains are asked for."""
-    places = depth_of(statistic)
-    return 2 * places, places if _few_gains(statistic) else None
-
-
-def _few_gains(statistic: RankStatistic) -> bool:
-    """Whether the largest gains, one for each place, and the coefficients of the rows left are enough.
-
-    So where a place earns the same in every list; not for a share of all relevant rows.
-    """
-    return statistic.by_place and not statistic.per_relevant
-
-
-def all_gains(seen: Seen, statistic: RankStatistic) -> Floats:
-    """The gains of the whole list, as far as the value of its best order depends on them."""
-    every = np.zeros(min(depth_of(statistic), seen.n) if _few_gains(statistic) else seen.n)
-    known = seen.gains[: every.size]
-    every[: known.size] = known
-    return every
-
-
-def of_the_rest(
-    parts: Sequence[Part], seen: Seen, low: Floats, high: Floats, statistic: RankStatistic,
-    limits: tuple[ArrayLike, ArrayLike], *, run: Run | None = None, most_rows: int = MOST_ROWS, **options: Any,
-) -> Reduced:  # fmt: skip
-    """The second pass of :func:`anchored_problem`, where ``seen`` is what the first one told, and ``low`` and ``high``
-    the scaling.
-    """  # fmt: skip
-    depth = depth_of(statistic)
-    middle = min(depth, len(seen.first)) // 2
-    centre = scale_columns(seen.first[middle:], low, high).mean(axis=0)
-    sides = np.asarray(limits, dtype=np.float64)
-    epsilon = float(options.get("epsilon", 1e-4))
-    table, gains, rows = survivors(parts, run or in_turn, (low, high, centre, sides, depth, epsilon, most_rows))
-    offset, scale = shown(statistic, all_gains(seen, statistic), np.empty(0))
-    if not (scale > 0 and seen.n_relevant):
-        raise InputError("The parts hold no gain: there is nothing to rank; give at least one relevant row.")
-    length = rows.size if statistic.by_place else seen.n
-    coefficients = statistic.coefficients(length)[length - rows.size :].copy()
-    listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, -offset, scale)
-    problem = Problem.build(table, [listed], low=low, high=high, limits=(sides[0], sides[1]), **options)
-    return Reduced(problem, rows, seen.n, depth)
+    seen = first_look(parts, statistic, run)
+    return reduced_problem(parts, seen, *ranges(seen), statistic, limits, run=run, most_rows=most_rows, **options)
 
 
 def at_weights(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList
-from rerank.problem.partitions import depth_of, look_here, of_the_rest
 from rerank.problem.passes import LARGEST
+from rerank.problem.reduced import depth_of, look_in_memory, reduced_problem
 from rerank.problem.scaling import deviations
 from rerank.reranker.columns import Columns
 from rerank.reranker.data import Data
@@ -119,8 +119,8 @@ def corrections(
         return Corrections(None, features)
     limits, table = anchor.limits(signs, features, spread), table[:, columns]
     if _is_cut(data, statistic, head_rows, table):
-        seen, parts = look_here(table, data.gains, statistic), [lambda: (table, data.gains)]
-        left = of_the_rest(parts, seen, low, high, statistic, limits, most_rows=len(table), **options)
+        seen, parts = look_in_memory(table, data.gains, statistic), [lambda: (table, data.gains)]
+        left = reduced_problem(parts, seen, low, high, statistic, limits, most_rows=len(table), **options)
         return Corrections(left.problem, features, True)
     problem = Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options)
     return Corrections(problem, features)

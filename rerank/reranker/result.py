@@ -38,7 +38,10 @@ STATUSES = (
 
 @dataclass(frozen=True)
 class ShortlistInfo:
-    """The shortlist in numbers: lists, rows reranked, positives among them, ties at the cut, duplicates, features."""
+    """The shortlist in numbers: lists, rows reranked, positives among them, ties at the cut, duplicates, features.
+
+    Duplicates are those of the problem's rows: with a radius, of the rows that can come near the places that count.
+    """
 
     n_candidates: int | None
     n_rows: int

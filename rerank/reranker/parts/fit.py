@@ -10,8 +10,10 @@ import numpy as np
 
 from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError, RerankError, nearest
-from rerank.problem.partitions import Reduced, at_weights, depth_of, look_first, of_the_rest
+from rerank.problem import reduced
+from rerank.problem.partitions import at_weights
 from rerank.problem.passes import Part, Run, Seen, spread_of
+from rerank.problem.reduced import Reduced, depth_of, first_look, reduced_problem
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
@@ -61,13 +63,13 @@ def fit_parts(given: Parts, options: Mapping[str, Any], clock: Clock) -> FittedS
             stage = _stage(settings, given.parts, columns)
             kind = gain_of(options["stat"], options["gain"])
             parts: list[ScoredPart] = [ScoredPart(part, stage, columns, kind) for part in given.parts]
-            seen = look_first(parts, settings.statistic, run, settings.quoted)
+            seen = first_look(parts, settings.statistic, run, settings.quoted)
             _check(seen, stage)
             left, seen, features = _left(parts, seen, columns, settings, stage, run)
         data = left_rows(left.problem, seen, columns, features)
-        note = taken_at_its_word(stage)
+        notes = () if settings.first_stage is None else (taken_at_its_word(stage),)
         training = training_of(data, left.problem, features)
-        found = Staged(stage, left.problem.X[:, 0], notes=(note,))
+        found = Staged(stage, left.problem.X[:, 0], notes=notes)
         state = concluded(Fit(data, settings, options, clock, found, training))
         if state.result.certificate is not None:
             with clock.phase("certificate"):
@@ -178,9 +180,9 @@ def _left(
     assert anchor is not None
     seen, spread = seen.some(chosen), spread[chosen]
     limits = anchor.limits(settings.signs[features], features, spread)
-    left = of_the_rest(
+    left = reduced_problem(
         [replace(part, chosen=chosen) for part in parts], seen, seen.low, seen.low + spread, settings.statistic,
-        limits, run=run,
+        limits, run=run, most_rows=reduced.MOST_ROWS,
         epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
     )  # fmt: skip
     return left, seen, features

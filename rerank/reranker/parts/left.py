@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
-from rerank.problem.partitions import all_gains
 from rerank.problem.passes import Seen
+from rerank.problem.reduced import all_gains
 from rerank.ranks.evaluate import shown
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.data import Data

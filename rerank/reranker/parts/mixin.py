@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.io.options import whole
 from rerank.problem.passes import Part, Run, first_places
@@ -48,7 +50,7 @@ class PartsMixin:
         parts : path, sequence of paths, Ray Dataset, or sequence of callables
             Parquet files, read by row groups; what :func:`rerank.io.row_groups.row_groups` or
             :func:`rerank.search.on_ray.blocks` made; or functions without arguments that each return a table (n, d)
-            and labels (n,). A part is read three times, and holds the same rows each time.
+            and labels (n,). A part is read three times, the first one four times, and holds the same rows each time.
         y : str, optional
             Column of the labels: 0/1 or grades from 0 upwards, 0 irrelevant. Functions return theirs.
         columns : sequence of str, optional
@@ -93,6 +95,11 @@ class PartsMixin:
         Yields
         ------
         float64 array (n,)
+
+        Raises
+        ------
+        InputError
+            For a model that reranks a shortlist, and for parts that cannot be read.
         """
         from rerank.reranker.parts.given import given_parts
 
@@ -117,6 +124,11 @@ class PartsMixin:
         rows : intp (n,)
             Their numbers in the whole list; all rows if there are fewer.
         scores : float64 (n,)
+
+        Raises
+        ------
+        InputError
+            As :meth:`scores_of_parts`.
         """
         from rerank.reranker.parts.given import given_parts
 
@@ -133,6 +145,11 @@ def _alone(est: Any) -> FittedState:
     """The state that scores rows, without what other processes do not need."""
     check_is_fitted(est, "result_")
     state: FittedState = est.state_
+    if state.reranks and math.isfinite(state.threshold):
+        raise InputError(
+            f"The model reranks the {state.n_candidates} rows of a shortlist, whose scores stand above those of the "
+            "other rows of a table in memory; fit it by fit_parts, or with n_candidates=None."
+        )
     return replace(state, training=None, prior_scores=None, result=replace(state.result, proof=None))
 
 
