@@ -23,10 +23,10 @@ from rerank.reranker.result import Result, Solution, message_of, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.optimise import solve
-from rerank.reranker.solve.program import automatic_epsilon, normalised
+from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
-from rerank.reranker.training import Training, fitted_scores, prepare, theorem_of
+from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
 from rerank.reranker.words import corrections_in_words
 
 Floats = NDArray[np.float64]
@@ -169,25 +169,6 @@ def _is_ideal(before: float | None, problem: Problem) -> bool:
     return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
 
 
-def start_weights(
-    problem: Problem, data: Data, training: Training, stage: FirstStage | None
-) -> Floats | None:
-    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine.
-
-    In anchored problems the first stage itself.
-    """
-    if problem.anchored:
-        return problem.unchanged
-    columns = data.rows.columns
-    if stage is None or stage.coef is None or columns.transformer is not None:
-        return None
-    w = stage.coef[columns.chosen[training.features]] * (problem.high - problem.low)
-    w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
-    if problem.max_features is not None:
-        w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0
-    return normalised(w)
-
-
 def _unsolved(problem: Problem, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     best = verified(problem, np.zeros(problem.n_features) if start is None else start)
@@ -209,7 +190,10 @@ def _nothing_to_do(this: Fit) -> FittedState:
         status = "already_ideal"
     message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
     if status != "already_ideal":
-        warnings.warn(message, stacklevel=5)
+        warnings.warn(message, stacklevel=6)  # the line that called fit or fit_parts
+    elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
+        note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+        this = replace(this, notes=(*this.notes, note))
     solution = Solution(
         weights=np.zeros(0) if problem is None else problem.unchanged,
         value=found, bound=found, bound_source="ideal",

@@ -16,8 +16,10 @@ from rerank.ranks.lists import rows_by_list
 from rerank.ranks.theorem import theorem_applies
 from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.data import Data
+from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import ShortlistInfo
 from rerank.reranker.shortlist import Shortlist, joined, shortlist
+from rerank.reranker.solve.program import normalised
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -103,7 +105,7 @@ def prepare(
         else:
             problem = Problem.build(table[:, features], weighed, signs=signs, **options)
     if cut and problem is not None:
-        nothing, (duplicates, conflicts) = of_the_rows_left(problem)
+        nothing, (duplicates, conflicts) = of_the_rows_left(problem, data.y.size)
     else:
         nothing = _nothing(weighed, features.size)
         duplicates, conflicts = _repeats(
@@ -131,11 +133,14 @@ def prepare(
     return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
 
 
-def of_the_rows_left(problem: Problem) -> tuple[str, tuple[int, int]]:
-    """Status and repeats of a problem from which rows were left out: what the two functions below tell of its rows."""
+def of_the_rows_left(problem: Problem, n_rows: int) -> tuple[str, tuple[int, int]]:
+    """Status and repeats of the problem of a list of ``n_rows``, where some may be left out: see the functions below.
+
+    Where some are, the order of the others matters, or the first stage's is as good as any.
+    """
     (item,) = problem.lists
-    repeats = _repeats(problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp))
-    return _nothing([item], problem.n_features - 1), repeats
+    nothing = _nothing([item], problem.n_features - 1) if item.rows.size == n_rows else ""
+    return nothing, _repeats(problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp))
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:
@@ -202,3 +207,22 @@ def theorem_of(problem: Problem | None) -> str:
     for number, item in enumerate(problem.lists):
         lists[item.rows] = number + 1
     return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))
+
+
+def start_weights(
+    problem: Problem, data: Data, training: Training, stage: FirstStage | None
+) -> Floats | None:
+    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine.
+
+    In anchored problems the first stage itself.
+    """
+    if problem.anchored:
+        return problem.unchanged
+    columns = data.rows.columns
+    if stage is None or stage.coef is None or columns.transformer is not None:
+        return None
+    w = stage.coef[columns.chosen[training.features]] * (problem.high - problem.low)
+    w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
+    if problem.max_features is not None:
+        w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0
+    return normalised(w)

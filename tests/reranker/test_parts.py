@@ -100,10 +100,12 @@ def test_a_list_shorter_than_the_places_that_count() -> None:
 def test_no_relevant_row_comes_near() -> None:
     X, y = listed(3)
     y[:] = X[:, 0] < np.sort(X[:, 0])[5]
-    with pytest.warns(UserWarning, match="holds no relevant row"):
-        parts, memory = in_parts(X, y, [100]), in_memory(X, y)
-    assert_same(parts, memory)
-    assert (parts.result_.status, parts.result_.value) == ("nothing_to_find", 0.0)
+    for stat in ("precision@30", "pauc@12"):
+        parts, memory = in_parts(X, y, [100], stat), in_memory(X, y, stat)
+        assert_same(parts, memory)
+        assert parts.state_.problem.lists[0].gains.max() == 0
+        assert parts.result_.status == "already_ideal" and parts.result_.proved
+        assert parts.result_.notes[-1].startswith(f"No correction within the radius gives a larger {stat}; the ideal")
 
 
 @settings(max_examples=10, deadline=None)

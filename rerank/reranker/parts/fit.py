@@ -59,23 +59,29 @@ def fit_parts(given: Parts, options: Mapping[str, Any], clock: Clock) -> FittedS
     for statistic in (settings.quoted, settings.statistic):
         depth_of(statistic)
     with given.running(settings.n_jobs) as run:
-        with clock.phase("first_stage"):
-            stage = _stage(settings, given.parts, columns)
-            kind = gain_of(options["stat"], options["gain"])
-            parts: list[ScoredPart] = [ScoredPart(part, stage, columns, kind) for part in given.parts]
-            seen = first_look(parts, settings.statistic, run, settings.quoted)
-            _check(seen, stage)
-            left, seen, features = _left(parts, seen, columns, settings, stage, run)
-        data = left_rows(left.problem, seen, columns, features)
-        notes = () if settings.first_stage is None else (taken_at_its_word(stage),)
-        training = training_of(data, left.problem, features)
-        found = Staged(stage, left.problem.X[:, 0], notes=notes)
-        state = concluded(Fit(data, settings, options, clock, found, training))
-        if state.result.certificate is not None:
-            with clock.phase("certificate"):
-                chosen = np.concatenate([[0], features + 1])
-                _confirm([replace(part, chosen=chosen) for part in parts], left, state, run)
+        state = _fitted(given.parts, columns, settings, options, clock, run)
     return replace(state, named=True, result=replace(state.result, seconds=clock.report()))
+
+
+def _fitted(
+    given: Sequence[Part], columns: Columns, settings: Settings, options: Mapping[str, Any], clock: Clock, run: Run
+) -> FittedState:
+    with clock.phase("first_stage"):
+        stage = _stage(settings, given, columns)
+        kind = gain_of(options["stat"], options["gain"])
+        parts = [ScoredPart(part, stage, columns, kind) for part in given]
+        seen = first_look(parts, settings.statistic, run, settings.quoted)
+        _check(seen, stage)
+        left, seen, features = _left(parts, seen, columns, settings, stage, run)
+    data = left_rows(left.problem, seen, columns, features)
+    notes = () if settings.first_stage is None else (taken_at_its_word(stage),)
+    found = Staged(stage, left.problem.X[:, 0], notes=notes)
+    state = concluded(Fit(data, settings, options, clock, found, training_of(data, left.problem, features)))
+    if state.result.certificate is not None:
+        with clock.phase("certificate"):
+            chosen = np.concatenate([[0], features + 1])
+            _confirm([replace(part, chosen=chosen) for part in parts], left, state, run)
+    return state
 
 
 def _columns(names: tuple[str, ...], features: Any) -> Columns:

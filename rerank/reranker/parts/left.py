@@ -75,7 +75,7 @@ def left_rows(problem: Problem, seen: Seen, columns: Columns, features: Indices)
 
 def training_of(data: LeftRows, problem: Problem, features: Indices) -> Training:
     """The same as of a list in memory whose rows are all candidates."""
-    nothing, (duplicates, conflicts) = of_the_rows_left(problem)
+    nothing, (duplicates, conflicts) = of_the_rows_left(problem, data.seen.n)
     rows, seen = np.arange(data.y.size), data.seen
     info = ShortlistInfo(
         n_candidates=None, n_rows=seen.n, n_head=seen.n, n_positive=seen.n_relevant, n_positive_head=seen.n_relevant,
