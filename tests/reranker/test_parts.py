@@ -19,10 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from rerank import Reranker, load
 from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError
+from rerank.errors.compiling import working_time
 from rerank.io import Table
 from rerank.io.row_groups import row_groups
 from rerank.problem import reduced
-from rerank.reranker import anchored
+from rerank.reranker import anchored, clock
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 
@@ -274,6 +275,21 @@ def test_after_an_error_in_a_pass_the_estimator_is_as_it_was(error, readings) ->
     with pytest.raises(type(error)):
         est.fit_parts([broken, *cut(X, y, [])], columns=NAMES)
     assert vars(est) == before
+
+
+def test_the_time_limit_is_not_for_the_passes(monkeypatch) -> None:
+    X, y = listed(9)
+    began = working_time()
+    passed = []
+
+    def read():
+        passed.append(1)
+        return X, y
+
+    monkeypatch.setattr(clock, "working_time", lambda: began + 100.0 * len(passed))
+    est = Reranker("precision@30", **{**OPTIONS, "time_limit": 60.0}).fit_parts([read], columns=NAMES)
+    assert est.result_.proved and est.result_.nodes > 0 and est.result_.seconds["first_stage"] == 300
+    assert not any("nothing was left for the search" in note for note in est.result_.notes)
 
 
 def test_a_list_that_changes_between_the_passes_is_refused() -> None:

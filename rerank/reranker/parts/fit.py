@@ -73,6 +73,7 @@ def _fitted(
         seen = first_look(parts, settings.statistic, run, settings.quoted)
         _check(seen, stage)
         left, seen, features = _left(parts, seen, columns, settings, stage, run)
+    clock.set_out()  # a pass takes as long as the list is, and cannot be cut short
     data = left_rows(left.problem, seen, columns, features)
     notes = () if settings.first_stage is None else (taken_at_its_word(stage),)
     found = Staged(stage, left.problem.X[:, 0], notes=notes)

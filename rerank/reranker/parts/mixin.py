@@ -37,7 +37,7 @@ class PartsMixin:
 
         One pass finds deviations and the first rows by the given score, a second one the rows that some corrections
         within ``radius`` bring near the places that count. These rows are solved in memory, and one more pass over
-        all rows confirms the value of the weights.
+        all rows confirms the value of the weights. ``time_limit`` is for what happens between the passes.
 
         The model is that of :meth:`fit` on the same rows and columns as one table, with ``n_candidates=None``, bit by
         bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` but
