@@ -38,10 +38,7 @@ STATUSES = (
 
 @dataclass(frozen=True)
 class ShortlistInfo:
-    """The shortlist in numbers: lists, rows reranked, positives among them, ties at the cut, duplicates, features.
-
-    Duplicates are those of the problem's rows: with a radius, of the rows that can come near the places that count.
-    """
+    """The shortlist: lists, rows reranked, relevant among them, ties at the cut, repeats in the problem, features."""
 
     n_candidates: int | None
     n_rows: int
