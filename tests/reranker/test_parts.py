@@ -245,6 +245,13 @@ def test_parts_and_labels_that_cannot_be_used(path, monkeypatch) -> None:
         est.fit_parts(path, "found", columns=[*NAMES, "found"])
     with pytest.raises(InputError, match=r"name the columns of the table with columns=\[...\]"):
         est.fit_parts(cut(X, y, []))
+    for short in (cut(X[:, :3], y, []), [lambda: (X, y[1:])]):
+        with pytest.raises(InputError, match="give one label a row, and the columns score, age, hours, same"):
+            fit(short)
+    with pytest.raises(InputError, match="NaN"):
+        fit(cut(np.where(X[7, 1] == X, np.nan, X), y, []))
+    with pytest.raises(InputError, match="label of row 0 is -1.0; give numbers >= 0"):
+        fit(cut(X, y - 1, []))
     with pytest.raises(InputError, match="The parts hold no row"):
         fit(cut(X[:0], y[:0], [0]))
     with pytest.raises(InputError, match="No row has a label above 0"):

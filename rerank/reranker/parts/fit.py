@@ -22,7 +22,7 @@ from rerank.reranker.cross_fit import Staged, taken_at_its_word
 from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage
 from rerank.reranker.fit import Fit, concluded
 from rerank.reranker.learners import is_fitted, name_of
-from rerank.reranker.parts.given import Parts, ScoredPart
+from rerank.reranker.parts.given import Parts, ScoredPart, read
 from rerank.reranker.parts.left import left_rows, training_of
 from rerank.reranker.settings import Settings, check
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT
@@ -142,7 +142,7 @@ def _stage(settings: Settings, parts: Sequence[Part], columns: Columns) -> First
         raise InputError(f"first_stage is an array of scores, which {advice}")
     if not word and given is not None and (isinstance(given, type) or not is_fitted(given)):
         raise InputError(f"first_stage is {name_of(given)}, which is not fitted, and to fit it {advice}")
-    table, y = next((read for part in parts if len((read := part())[0])), (None, None))
+    table, y = next((one for part in parts if len((one := read(part, columns))[0])), (None, None))
     if table is None or y is None:
         raise InputError("The parts hold no row; give at least one that does.")
     rows = Rows(table, columns)

@@ -70,7 +70,7 @@ class ScoredPart:
         InputError
             For a label that is no grade, or a grade where the statistic takes only 0 and 1.
         """
-        X, y = self.part()
+        X, y = read(self.part, self.columns)
         which = self.columns.chosen
         if not len(X):
             table = np.empty((0, 1 + which.size))
@@ -83,6 +83,23 @@ class ScoredPart:
                 "1 for every label above 0."
             )
         return table if self.chosen is None else table[:, self.chosen], gains(y, self.kind)
+
+
+def read(part: Part, columns: Columns) -> tuple[Floats, Floats]:
+    """Table and labels of a part, of the right shapes.
+
+    Raises
+    ------
+    InputError
+        For others.
+    """
+    X, y = (np.asarray(each, dtype=np.float64) for each in part())
+    if X.ndim != 2 or X.shape[1] != len(columns.inputs) or y.shape != (len(X),):
+        raise InputError(
+            f"A part has a table of shape {X.shape} and labels of shape {y.shape}; give one label a row, and the "
+            f"columns {', '.join(columns.inputs):.200}."
+        )
+    return X, y
 
 
 def given_parts(

@@ -17,6 +17,7 @@ from rerank.io.options import whole
 from rerank.problem.passes import Part, Run, first_places
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
+from rerank.reranker.parts.given import given_parts, read
 from rerank.reranker.state import FittedState
 
 Floats = NDArray[np.float64]
@@ -74,7 +75,6 @@ class PartsMixin:
             If a claim fails the exact recomputation, or the last pass finds another value.
         """
         from rerank.reranker.parts.fit import fit_parts
-        from rerank.reranker.parts.given import given_parts
 
         with enough_memory():
             clock = Clock(self.time_limit)
@@ -101,8 +101,6 @@ class PartsMixin:
         InputError
             For a model that reranks a shortlist, and for parts that cannot be read.
         """
-        from rerank.reranker.parts.given import given_parts
-
         state = _alone(self)
         for part in given_parts(parts, None, state.columns.inputs, labelled=False).parts:
             yield _scores(part, state)
@@ -130,8 +128,6 @@ class PartsMixin:
         InputError
             As :meth:`scores_of_parts`.
         """
-        from rerank.reranker.parts.given import given_parts
-
         state, places = _alone(self), whole("n", n)
         given = given_parts(parts, None, state.columns.inputs, run, labelled=False)
         with enough_memory(), given.running(state.settings.n_jobs) as call:
@@ -154,5 +150,5 @@ def _alone(est: Any) -> FittedState:
 
 
 def _scores(part: Part, state: FittedState) -> Floats:
-    X, _ = part()
+    X, _ = read(part, state.columns)
     return state.row_scores(Rows(X, state.columns)) if len(X) else np.empty(0)
