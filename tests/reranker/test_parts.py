@@ -158,7 +158,7 @@ def test_row_groups_of_files(path, tmp_path) -> None:
 def test_the_scores_of_a_shortlist_are_not_those_of_parts(path) -> None:
     X, y = listed(4)
     est = in_memory(X, y, radius=None, margin=None, epsilon=1e-6, n_candidates=60)
-    for call in (lambda: next(est.scores_of_parts(path)), lambda: est.top_of_parts(path, 5)):
+    for call in (lambda: est.scores_of_parts(path), lambda: est.top_of_parts(path, 5)):
         with pytest.raises(InputError, match="reranks the 60 rows of a shortlist"):
             call()
 

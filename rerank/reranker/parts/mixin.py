@@ -41,10 +41,10 @@ class PartsMixin:
         all rows confirms the value of the weights. ``time_limit`` is for what happens between the passes.
 
         The model is that of :meth:`fit` on the same rows and columns as one table, with ``n_candidates=None``, bit by
-        bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` but
-        ``seconds``, and the file that :meth:`save` writes. Three things are outside of that: a search that
-        ``time_limit`` or Ctrl-C ends, a first stage whose scores of a row depend on the rows beside it, and columns of
-        numbers beyond 1e150, which are refused here.
+        bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` and of
+        the file that :meth:`save` writes, but the seconds. Outside of that are a search or a program that the clock or
+        Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first stage whose score of a row
+        depends on the rows beside it, and columns of numbers beyond 1e150, which are refused here.
 
         Parameters
         ----------
@@ -92,9 +92,9 @@ class PartsMixin:
         parts : path, sequence of paths, Ray Dataset, or sequence of callables
             As in :meth:`fit_parts`, of any list with the columns of the fit. No labels are read.
 
-        Yields
-        ------
-        float64 array (n,)
+        Returns
+        -------
+        iterator of float64 arrays (n,)
 
         Raises
         ------
@@ -102,8 +102,8 @@ class PartsMixin:
             For a model that reranks a shortlist, and for parts that cannot be read.
         """
         state = _alone(self)
-        for part in given_parts(parts, None, state.columns.inputs, labelled=False).parts:
-            yield _scores(part, state)
+        given = given_parts(parts, None, state.columns.inputs, labelled=False)
+        return (_scores(part, state) for part in given.parts)
 
     def top_of_parts(self, parts: Any, n: int, *, run: Run | None = None) -> tuple[NDArray[np.intp], Floats]:
         """The first rows of a list, best first, by one pass that holds ``n`` rows of each part.
