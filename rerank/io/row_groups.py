@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.parquet import _opened, _Reader, parquet_columns
+from rerank.io.parquet import _is_numeric, _opened, _Reader, parquet_columns
 
 Floats = NDArray[np.float64]
 
@@ -26,14 +26,14 @@ class RowGroup:
     number : int
     columns : tuple of str
         Columns of the table, in this order.
-    gains : str
-        Column of the gains.
+    gains : str or None
+        Column of the gains; None for rows without, whose gains are 0.
     """
 
     path: Path
     number: int
     columns: tuple[str, ...]
-    gains: str
+    gains: str | None
 
     def __call__(self) -> tuple[Floats, Floats]:
         """Table (n, d) and gains (n,) of its rows.
@@ -44,13 +44,13 @@ class RowGroup:
             For a file that cannot be read, an entry that is no finite number, or a negative gain.
         """
         with _opened(self.path) as opened:
-            wanted = list(dict.fromkeys([*self.columns, self.gains]))
+            wanted = list(dict.fromkeys(_all(self.columns, self.gains)))
             group = opened.read_row_group(self.number, columns=wanted, use_threads=False)
             return read_batches(self.path, group.to_batches(), self.columns, self.gains)
 
 
 def read_batches(
-    source: str | Path, batches: Iterable[Any], columns: Sequence[str], gains: str
+    source: str | Path, batches: Iterable[Any], columns: Sequence[str], gains: str | None
 ) -> tuple[Floats, Floats]:
     """Table (n, d) and gains (n,) of batches of pyarrow.
 
@@ -61,25 +61,37 @@ def read_batches(
     batches : iterable of RecordBatch
     columns : sequence of str
         Columns of the table, in this order.
-    gains : str
-        Column of the gains.
+    gains : str or None
+        Column of the gains; None for rows without, whose gains are 0.
 
     Raises
     ------
     InputError
         For an entry that is no finite number, or a negative gain.
     """
-    read = _Reader(source, [*columns, gains], {"label": len(columns)}, list(range(len(columns))), None)
+    place = {} if gains is None else {"label": len(columns)}
+    read = _Reader(source, _all(columns, gains), place, list(range(len(columns))), None)
     for batch in batches:
         read.add(batch)
     if not read.rows:
         return np.empty((0, len(columns))), np.empty(0)
     table = read.table([])
-    assert table.y is not None
-    return table.X, table.y
+    return table.X, np.zeros(read.rows) if table.y is None else table.y
 
 
-def row_groups(paths: str | Path | Sequence[str | Path], columns: Sequence[str], gains: str) -> list[RowGroup]:
+def _all(columns: Sequence[str], gains: str | None) -> list[str]:
+    return [*columns] if gains is None else [*columns, gains]
+
+
+def numeric_columns(path: str | Path) -> list[str]:
+    """Names of the columns of a Parquet file that hold numbers; errors as :func:`row_groups`."""
+    with _opened(Path(path)) as opened:
+        return [field.name for field in opened.schema_arrow if _is_numeric(field.type)]
+
+
+def row_groups(
+    paths: str | Path | Sequence[str | Path], columns: Sequence[str], gains: str | None
+) -> list[RowGroup]:
     """The row groups of Parquet files, file after file.
 
     Parameters
@@ -87,8 +99,8 @@ def row_groups(paths: str | Path | Sequence[str | Path], columns: Sequence[str],
     paths : path or sequence of paths
     columns : sequence of str
         Columns of the table, for an anchored problem the given score first.
-    gains : str
-        Column of the gains, 0 for an irrelevant row.
+    gains : str or None
+        Column of the gains, 0 for an irrelevant row; None for rows without.
 
     Raises
     ------
@@ -99,7 +111,7 @@ def row_groups(paths: str | Path | Sequence[str | Path], columns: Sequence[str],
     for path in [paths] if isinstance(paths, str | Path) else paths:
         file = Path(path)
         names = parquet_columns(file)
-        for name in (*columns, gains):
+        for name in _all(columns, gains):
             if name not in names:
                 raise InputError(f"{file} has no column {name!r}; did you mean {nearest(name, names)!r}?")
         with _opened(file) as opened:

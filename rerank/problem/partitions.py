@@ -13,45 +13,21 @@ What is kept does not depend on how the list is cut into parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
 from rerank.io.options import whole
 from rerank.problem.lists import RankedList
-from rerank.problem.passes import Part, Run, first_places, in_turn, look_at_all, ranges, survivors
-from rerank.problem.problem import Problem
-from rerank.problem.scaling import scale_columns, snapped_scores
-from rerank.ranks.evaluate import shown
+from rerank.problem.passes import Part, Run, first_places, in_turn, ranges, survivors
+from rerank.problem.reduced import MOST_ROWS, Reduced, first_look, reduced_problem
+from rerank.problem.scaling import snapped_scores
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-MOST_ROWS = 2_000_000
-"""Rows that may be left; with more the limits are too wide for the list."""
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """The problem of the rows that are left.
-
-    Attributes
-    ----------
-    problem : Problem
-    rows : intp (m,)
-        Their numbers in the whole list, ascending.
-    n_rows : int
-        Length of the whole list.
-    depth : int
-        Places that count.
-    """
-
-    problem: Problem
-    rows: Indices
-    n_rows: int
-    depth: int
 
 
 def anchored_problem(
@@ -91,32 +67,8 @@ def anchored_problem(
         For a statistic of all places or of several rows at once, a list without a gain or with a constant column, and
         if too many rows are left.
     """
-    depth = statistic.depth
-    if depth is None or statistic.weighs_hits or statistic.coefficients(depth + 1)[0] != 0:
-        raise InputError(
-            f"{statistic.name} looks at every place or at several relevant rows at once, so no row can be left out; "
-            "use one like 'dcg@9'."
-        )
-    call = run or in_turn
-    # Where a place earns the same in every list, the largest gains and the coefficients of the rows left are enough;
-    # not for a share of all relevant rows.
-    short = statistic.by_place and not statistic.per_relevant
-    seen = look_at_all(parts, call, 2 * depth, depth if short else None)
-    low, high = ranges(seen)
-    centre = scale_columns(seen.first[depth // 2 :], low, high).mean(axis=0)
-    sides = np.asarray(limits, dtype=np.float64)
-    epsilon = float(options.get("epsilon", 1e-4))
-    table, gains, rows = survivors(parts, call, (low, high, centre, sides, depth, epsilon, most_rows))
-    every = np.zeros(min(depth, seen.n) if short else seen.n)
-    every[: seen.gains.size] = seen.gains
-    offset, scale = shown(statistic, every, np.empty(0))
-    if not scale > 0:
-        raise InputError("The parts hold no gain: there is nothing to rank; give at least one relevant row.")
-    length = rows.size if statistic.by_place else seen.n
-    coefficients = statistic.coefficients(length)[length - rows.size :].copy()
-    listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, -offset, scale)
-    problem = Problem.build(table, [listed], low=low, high=high, limits=(sides[0], sides[1]), **options)
-    return Reduced(problem, rows, seen.n, depth)
+    seen = first_look(parts, statistic, run)
+    return reduced_problem(parts, seen, *ranges(seen), statistic, limits, run=run, most_rows=most_rows, **options)
 
 
 def at_weights(
@@ -162,7 +114,7 @@ def scores_of(part: Part, reduced: Reduced, w: ArrayLike) -> Floats:
     w : array (d,)
     """
     problem = reduced.problem
-    return snapped_scores(part()[0], problem.low, problem.high, np.asarray(w, dtype=np.float64))
+    return _scores(part, problem.low, problem.high, np.asarray(w, dtype=np.float64))
 
 
 def top_of(
@@ -186,4 +138,9 @@ def top_of(
     scores : float64 (n,)
     """
     problem, places = reduced.problem, whole("n", n)
-    return first_places(parts, run or in_turn, problem.low, problem.high, np.asarray(w, dtype=np.float64), places)
+    given = problem.low, problem.high, np.asarray(w, dtype=np.float64)
+    return first_places(parts, run or in_turn, places, _scores, *given)
+
+
+def _scores(part: Part, low: Floats, high: Floats, w: Floats) -> Floats:
+    return snapped_scores(part()[0], low, high, w)

@@ -6,7 +6,7 @@ The process that merges holds what is left of some parts, never two numbers for 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem.scaling import deviation, scale_columns, snapped_scores
+from rerank.problem.scaling import deviation, scale_columns
 from rerank.ranks.rationals import exact_total
 
 Floats = NDArray[np.float64]
@@ -48,27 +48,58 @@ def answers(parts: Sequence[Part], call: Run, function: Callable[..., Any], *giv
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What the first pass tells of some parts: size, largest gains above 0, ranges, exact sums, first rows by score."""
+    """What the first pass tells of some parts.
+
+    Attributes
+    ----------
+    n, n_relevant : int
+        Rows, and those with a gain above 0.
+    gains : float64 array
+        Largest gains above 0, descending.
+    least : float
+        Smallest gain above 0; infinite if there is none.
+    low, high : float64 arrays (d,)
+        Range of each column.
+    sums, squares : lists of d Fractions
+        Exact sums of each column and of its squares.
+    first : float64 array (m, d)
+        First rows by score.
+    """
 
     n: int
+    n_relevant: int
     gains: Floats
+    least: float
     low: Floats
     high: Floats
     sums: list[Fraction]
     squares: list[Fraction]
     first: Floats
 
+    def some(self, columns: Indices) -> Seen:
+        """The same of some columns, the score among them."""
+        low, high, first = self.low[columns], self.high[columns], self.first[:, columns]
+        sums, squares = ([each[j] for j in columns] for each in (self.sums, self.squares))
+        return replace(self, low=low, high=high, sums=sums, squares=squares, first=first)
+
 
 def look(part: Part, most: int, most_gains: int | None) -> Seen:
     """First pass over one part."""
     X, gains = part()
-    if np.abs(X).max(initial=0.0) > LARGEST:
-        raise InputError(f"A part holds a number beyond {LARGEST:g}; divide that column by a constant.")
+    sizes = np.abs(X).max(axis=0, initial=0.0)
+    if sizes.max() > LARGEST or ((sizes > 0) & (sizes < 1 / LARGEST)).any():
+        found = f"a number beyond {LARGEST:g}" if sizes.max() > LARGEST else f"only numbers below {1 / LARGEST:g}"
+        raise InputError(f"A part holds {found} in a column; divide that column by a constant.")
+    sums, squares = [exact_total(column) for column in X.T], [exact_total(column * column) for column in X.T]
+    return replace(look_at(X, gains, most, most_gains), sums=sums, squares=squares)
+
+
+def look_at(X: Floats, gains: Floats, most: int, most_gains: int | None) -> Seen:
+    """What the first pass tells of some rows, but for the sums."""
+    relevant = gains[gains > 0]
     return Seen(
-        len(X), _largest(gains[gains > 0], most_gains),
-        X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf),
-        [exact_total(column) for column in X.T], [exact_total(column * column) for column in X.T],
-        first_rows([X], most),
+        len(X), relevant.size, largest(relevant, most_gains), float(relevant.min(initial=np.inf)),
+        X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf), [], [], first_rows([X], most),
     )  # fmt: skip
 
 
@@ -86,7 +117,9 @@ def _together(seen: list[Seen], most: int, most_gains: int | None) -> Seen:
     """What is known of all parts, in order."""
     return Seen(
         sum(one.n for one in seen),
-        _largest(np.concatenate([one.gains for one in seen]), most_gains),
+        sum(one.n_relevant for one in seen),
+        largest(np.concatenate([one.gains for one in seen]), most_gains),
+        min(one.least for one in seen),
         np.min([one.low for one in seen], axis=0),
         np.max([one.high for one in seen], axis=0),
         [sum(column, Fraction(0)) for column in zip(*(one.sums for one in seen))],
@@ -95,9 +128,14 @@ def _together(seen: list[Seen], most: int, most_gains: int | None) -> Seen:
     )
 
 
+def spread_of(seen: Seen) -> Floats:
+    """Standard deviation of each column over all rows."""
+    return np.array([deviation(seen.n, s, q) for s, q in zip(seen.sums, seen.squares)])
+
+
 def ranges(seen: Seen) -> tuple[Floats, Floats]:
     """Least number of each column, and that plus one standard deviation."""
-    high = seen.low + np.array([deviation(seen.n, s, q) for s, q in zip(seen.sums, seen.squares)])
+    high = seen.low + spread_of(seen)
     flat = np.flatnonzero(~(high > seen.low))
     if flat.size:
         raise InputError(f"Column {flat[0]} is constant in all parts; leave it out.")
@@ -120,7 +158,7 @@ def survivors(parts: Sequence[Part], call: Run, given: tuple[Any, ...]) -> tuple
     for some in answers(parts, call, _keep, *given):
         for n, table, gains, rows, upper, lower in some:
             kept.append((table, gains, rows + start, upper))
-            best = _largest(np.concatenate([best, lower]), depth)
+            best = largest(np.concatenate([best, lower]), depth)
             start += n
         *tables, upper = (np.concatenate(each) for each in zip(*kept))
         left = upper > _last(best, depth) - epsilon
@@ -130,22 +168,21 @@ def survivors(parts: Sequence[Part], call: Run, given: tuple[Any, ...]) -> tuple
 
 
 def first_places(
-    parts: Sequence[Part], call: Run, low: Floats, high: Floats, w: Floats, most: int
+    parts: Sequence[Part], call: Run, most: int, score: Callable[..., Floats], *given: Any
 ) -> tuple[Indices, Floats]:
     """Numbers and scores of the first rows of all parts, best first; of equal scores the earlier row."""
     start, best = 0, np.empty((0, 2))
-    for some in answers(parts, call, _first_places, low, high, w, most):
+    for some in answers(parts, call, _first_places, most, score, *given):
         for n, found in some:
             best = first_rows([best, found + [0, start]], most)
             start += n
     return best[:, 1].astype(np.intp), best[:, 0]
 
 
-def _first_places(part: Part, low: Floats, high: Floats, w: Floats, most: int) -> tuple[int, Floats]:
+def _first_places(part: Part, most: int, score: Callable[..., Floats], *given: Any) -> tuple[int, Floats]:
     """Size of a part, and scores and numbers of its first rows."""
-    X, _ = part()
-    scores = snapped_scores(X, low, high, w)
-    return len(X), first_rows([np.column_stack([scores, np.arange(float(len(X)))])], most)
+    scores = score(part, *given)
+    return scores.size, first_rows([np.column_stack([scores, np.arange(float(scores.size))])], most)
 
 
 def _keep(
@@ -162,7 +199,7 @@ def _keep(
         size += max(abs(least), abs(most)) * (np.abs(z) + abs(centre[j]))
     reach += ROUNDING * size
     upper = at + reach
-    best = _largest((at - reach)[gains == 0], depth)
+    best = largest((at - reach)[gains == 0], depth)
     rows = np.flatnonzero(upper > _last(best, depth) - epsilon)
     _check_count(rows.size, most_rows)
     return len(X), X[rows], gains[rows], rows, upper[rows], best
@@ -173,7 +210,7 @@ def _last(ends: Floats, depth: int) -> float:
     return float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf
 
 
-def _largest(values: Floats, most: int | None) -> Floats:
+def largest(values: Floats, most: int | None) -> Floats:
     """The largest values, descending; all of them for None."""
     if most is not None and values.size > most:
         values = np.partition(values, -most)[-most:]

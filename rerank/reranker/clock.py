@@ -46,6 +46,10 @@ class Clock:
         """Seconds left, at least 0; infinite without a limit."""
         return max(0.0, self._limit - (working_time() - self._set_out))
 
+    def set_out(self) -> None:
+        """Count the limit from now on."""
+        self._set_out = working_time()
+
     def report(self) -> dict[str, float]:
         """``seconds``, those of compiling if there were any, and all that have passed."""
         compiling = compiling_time() - self._compiled

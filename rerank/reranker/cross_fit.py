@@ -63,12 +63,16 @@ def staged(data: Data, settings: Settings, sample_weight: Floats | None) -> Stag
     stage, scores = found
     anchored = settings.radius is not None
     if stage.frozen:
-        note = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
-        return Staged(stage, scores, notes=(note,) if anchored else ())
+        return Staged(stage, scores, notes=(taken_at_its_word(stage),) if anchored else ())
     folds = folds_of(data, settings)
     if folds < 2:
         return Staged(stage, scores)
     return _cross_fitted(data, settings, stage, sample_weight, folds)
+
+
+def taken_at_its_word(stage: FirstStage) -> str:
+    """A sentence on a first stage that was ready when it came."""
+    return f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
 
 
 def folds_of(data: Data, settings: Settings) -> int:

@@ -83,6 +83,10 @@ class Data:
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
         )  # fmt: skip
 
+    def best(self, statistic: RankStatistic) -> float:
+        """The same of the best order of each list."""
+        return self.evaluate(statistic, self.gains)
+
     def missed_by(self, number: int) -> Floats:
         """Gains of the relevant items that are not among the rows of a list."""
         return self.missed[number] if self.missed else np.empty(0)

@@ -15,6 +15,7 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, data_of
 from rerank.reranker.fit import fit
+from rerank.reranker.parts.mixin import PartsMixin
 from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.ranking import RankingMixin
 from rerank.reranker.settings import check
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
 
 
-class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
+class Reranker(RankingMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -73,8 +74,7 @@ class Reranker(RankingMixin, ProgramsMixin, BaseEstimator):
         None fits free weights. A number fits corrections of the first stage's score: each column gets at most this
         weight, in deviations of the score for one deviation of the column. 0 is the first stage itself.
     prior : "auto", "equal" or array
-        With ``first_stage=None`` and a radius, the score that is corrected: weights of the columns, by default equal
-        weights of columns divided by their deviation.
+        With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
     margin : float or None
         With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``.
     window : float or None

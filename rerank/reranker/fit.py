@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
@@ -22,10 +23,10 @@ from rerank.reranker.result import Result, Solution, message_of, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.optimise import solve
-from rerank.reranker.solve.program import automatic_epsilon, normalised
+from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
-from rerank.reranker.training import Anchor, Training, fitted_scores, prepare, theorem_of
+from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
 from rerank.reranker.words import corrections_in_words
 
 Floats = NDArray[np.float64]
@@ -35,8 +36,8 @@ FIRST_STAGE_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
-    """Data, parameters and first stage; ``before`` and ``quoted_before`` are what its order is worth."""
+class Fit:
+    """Data, parameters, first stage and problem; ``before`` and ``quoted_before`` are what its order is worth."""
 
     data: Data
     settings: Settings
@@ -48,18 +49,22 @@ class _Fit:
 
     @property
     def stage(self) -> FirstStage | None:
+        """The first stage."""
         return None if self.staged is None else self.staged.stage
 
     @property
     def scores(self) -> Floats | None:
+        """Its scores of the rows."""
         return None if self.staged is None else self.staged.scores
 
     @cached_property
     def before(self) -> float | None:
+        """What is fitted, by its order."""
         return None if self.scores is None else self.data.evaluate(self.settings.statistic, self.scores)
 
     @cached_property
     def quoted_before(self) -> float | None:
+        """What is quoted, by its order."""
         return None if self.scores is None else self.data.evaluate(self.settings.quoted, self.scores)
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
@@ -119,38 +124,32 @@ def fit(
         whole = found is None or settings.first_stage is None
         n_candidates = None if whole else settings.candidates(data.longest_list)
         settings = replace(settings, n_candidates=n_candidates)
-        anchor = anchor_of(data, settings, None if found is None else found.stage)
+        anchor = anchor_of(data.rows.columns, settings, None if found is None else found.stage)
         training = prepare(
             data, settings.statistic, None if found is None else found.scores, n_candidates, anchor,
             epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
-    this = _Fit(data, settings, options, clock, found, training)
+    return concluded(Fit(data, settings, options, clock, found, training))
+
+
+def concluded(this: Fit) -> FittedState:
+    """The state of a fit whose problem is stated: it is solved, and compared with the first stage."""
     this = replace(this, notes=_notes(this))
+    settings, clock, training = this.settings, this.clock, this.training
     problem = training.problem
     if problem is None or training.nothing or _is_ideal(this.before, problem):
         return _nothing_to_do(this)
     if settings.epsilon is None and settings.solver not in ("search", "none"):
         problem = replace(problem, epsilon=automatic_epsilon(problem))
         this = replace(this, training=replace(training, problem=problem))
-    start = start_weights(problem, data, training, this.stage)
+    start = start_weights(problem, this.data, training, this.stage)
     if settings.solver == "none":
         return _compared(this, problem, _unsolved(problem, start))
     return _compared(this, problem, solve(problem, settings, clock, start))
 
 
-def anchor_of(data: Data, settings: Settings, stage: FirstStage | None) -> Anchor | None:
-    """How far the fit may move from the first stage; None for the free problem."""
-    if settings.radius is None or stage is None:
-        return None
-    columns = data.rows.columns
-    coef = stage.coef
-    if coef is None or columns.transformer is not None or np.delete(coef, columns.chosen).any():
-        return Anchor(settings.radius)
-    return Anchor(settings.radius, coef[columns.chosen])
-
-
-def _notes(this: _Fit) -> tuple[str, ...]:
+def _notes(this: Fit) -> tuple[str, ...]:
     """What has to be said of first stage and columns."""
     notes = [] if this.staged is None else [*this.staged.notes]
     if this.clock.remaining <= 0:
@@ -170,25 +169,6 @@ def _is_ideal(before: float | None, problem: Problem) -> bool:
     return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
 
 
-def start_weights(
-    problem: Problem, data: Data, training: Training, stage: FirstStage | None
-) -> Floats | None:
-    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine.
-
-    In anchored problems the first stage itself.
-    """
-    if problem.anchored:
-        return problem.unchanged
-    columns = data.rows.columns
-    if stage is None or stage.coef is None or columns.transformer is not None:
-        return None
-    w = stage.coef[columns.chosen[training.features]] * (problem.high - problem.low)
-    w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
-    if problem.max_features is not None:
-        w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0
-    return normalised(w)
-
-
 def _unsolved(problem: Problem, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     best = verified(problem, np.zeros(problem.n_features) if start is None else start)
@@ -198,7 +178,7 @@ def _unsolved(problem: Problem, start: Floats | None) -> Solution:
     )  # fmt: skip
 
 
-def _nothing_to_do(this: _Fit) -> FittedState:
+def _nothing_to_do(this: Fit) -> FittedState:
     """The result of a fit without a search: no order matters, or the first stage's order is already ideal."""
     data, statistic, problem = this.data, this.settings.statistic, this.training.problem
     found, quoted = this.before, this.quoted_before
@@ -206,11 +186,14 @@ def _nothing_to_do(this: _Fit) -> FittedState:
         equal = np.zeros(data.y.size)
         found, quoted = data.evaluate(statistic, equal), data.evaluate(this.settings.quoted, equal)
     status = this.training.nothing
-    if not status or is_closed(data.evaluate(statistic, data.gains) - found, found):
+    if not status or is_closed(data.best(statistic) - found, found):
         status = "already_ideal"
     message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
     if status != "already_ideal":
-        warnings.warn(message, stacklevel=5)
+        warnings.warn(message, stacklevel=6)  # the line that called fit or fit_parts
+    elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
+        note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+        this = replace(this, notes=(*this.notes, note))
     solution = Solution(
         weights=np.zeros(0) if problem is None else problem.unchanged,
         value=found, bound=found, bound_source="ideal",
@@ -219,7 +202,7 @@ def _nothing_to_do(this: _Fit) -> FittedState:
     return this.state(False, result)
 
 
-def _compared(this: _Fit, problem: Problem, solution: Solution) -> FittedState:
+def _compared(this: Fit, problem: Problem, solution: Solution) -> FittedState:
     """The better of the fitted ranking and the first stage's, by what is fitted, on the training lists."""
     data, statistic, before = this.data, this.settings.statistic, this.before
     assert solution.certificate is not None

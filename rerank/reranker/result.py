@@ -38,7 +38,7 @@ STATUSES = (
 
 @dataclass(frozen=True)
 class ShortlistInfo:
-    """The shortlist in numbers: lists, rows reranked, positives among them, ties at the cut, duplicates, features."""
+    """The shortlist: lists, rows reranked, relevant among them, ties at the cut, repeats in the problem, features."""
 
     n_candidates: int | None
     n_rows: int

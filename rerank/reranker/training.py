@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, ranked_list
-from rerank.problem.scaling import deviations, snapped_scores
+from rerank.problem.scaling import snapped_scores
 from rerank.ranks.equal_rows import duplicates
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.theorem import theorem_applies
+from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.data import Data
+from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import ShortlistInfo
 from rerank.reranker.shortlist import Shortlist, joined, shortlist
+from rerank.reranker.solve.program import normalised
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -47,34 +50,6 @@ class Training:
     n_empty_lists: int
     info: ShortlistInfo
     nothing: str
-
-
-@dataclass(frozen=True, eq=False)
-class Anchor:
-    """How far a fit may move from the first stage's score, its prior.
-
-    Attributes
-    ----------
-    radius : float
-        Largest size of a correction, in deviations of the prior for each deviation of the column.
-    coef : float64 array (columns,) or None
-        Weights of the prior where it is affine in the columns of ``Data.X`` alone.
-    """
-
-    radius: float
-    coef: Floats | None = None
-
-    def limits(self, signs: NDArray[np.int8], features: Indices, spread: Floats) -> tuple[Floats, Floats]:
-        """Smallest and largest weight of the prior and of each correction.
-
-        A sign is one of the total weight where the prior is affine, else of the correction. No correction is always
-        allowed.
-        """
-        own = np.zeros(features.size) if self.coef is None else self.coef[features] * spread[1:] / spread[0]
-        lower, upper = np.full(features.size, -self.radius), np.full(features.size, self.radius)
-        lower = np.where(signs > 0, np.minimum(np.maximum(lower, -own), 0.0), lower)
-        upper = np.where(signs < 0, np.maximum(np.minimum(upper, -own), 0.0), upper)
-        return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
 
 
 def prepare(
@@ -121,22 +96,23 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
-    problem = None
+    problem, cut = None, False
     if features.size:
         signs = options.pop("signs")[features]
         if anchor is not None and scores is not None and scores.min() < scores.max():
-            rows = np.concatenate([item.rows for item in weighed])
-            problem, features = _anchored(
-                data, head_rows, rows, scores, features, anchor, signs, weighed, options
-            )
+            found = corrections(data, statistic, scores, weighed, head_rows, features, anchor, signs, options)
+            problem, features, cut = found.problem, found.features, found.cut
         else:
             problem = Problem.build(table[:, features], weighed, signs=signs, **options)
-    nothing = _nothing(weighed, features.size)
-    duplicates, conflicts = _repeats(
-        table[:, features] if problem is None else problem.X,
-        data.gains[head_rows],
-        np.repeat(np.arange(len(lists)), np.diff(start)),
-    )
+    if cut and problem is not None:
+        nothing, (duplicates, conflicts) = of_the_rows_left(problem, data.y.size)
+    else:
+        nothing = _nothing(weighed, features.size)
+        duplicates, conflicts = _repeats(
+            table[:, features] if problem is None else problem.X,
+            data.gains[head_rows],
+            np.repeat(np.arange(len(lists)), np.diff(start)),
+        )
     info = ShortlistInfo(
         n_candidates=n_candidates,
         n_rows=data.y.size,
@@ -157,26 +133,14 @@ def prepare(
     return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
 
 
-def _anchored(
-    data: Data, head_rows: Indices, used: Indices, scores: Floats, features: Indices, anchor: Anchor,
-    signs: NDArray[np.int8], lists: list[RankedList], options: dict[str, Any],
-) -> tuple[Problem | None, Indices]:  # fmt: skip
-    """The problem of correcting the scores. Deviations are those of all training rows, not of the head alone."""
-    table = np.column_stack([scores, data.X[:, features]])
-    spread = deviations(table)
-    head = table[head_rows]
-    low = head[used].min(axis=0)
-    high = low + spread
-    moving = np.flatnonzero(high[1:] > low[1:])
-    columns = np.concatenate([[0], moving + 1])
-    features, signs, spread = features[moving], signs[moving], spread[columns]
-    if not features.size:
-        return None, features
-    problem = Problem.build(
-        head[:, columns], lists, low=low[columns], high=high[columns],
-        limits=anchor.limits(signs, features, spread), **options,
-    )  # fmt: skip
-    return problem, features
+def of_the_rows_left(problem: Problem, n_rows: int) -> tuple[str, tuple[int, int]]:
+    """Status and repeats of the problem of a list of ``n_rows``, where some may be left out: see the functions below.
+
+    Where some are, the order of the others matters, or the first stage's is as good as any.
+    """
+    (item,) = problem.lists
+    nothing = _nothing([item], problem.n_features - 1) if item.rows.size == n_rows else ""
+    return nothing, _repeats(problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp))
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:
@@ -243,3 +207,22 @@ def theorem_of(problem: Problem | None) -> str:
     for number, item in enumerate(problem.lists):
         lists[item.rows] = number + 1
     return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))
+
+
+def start_weights(
+    problem: Problem, data: Data, training: Training, stage: FirstStage | None
+) -> Floats | None:
+    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine.
+
+    In anchored problems the first stage itself.
+    """
+    if problem.anchored:
+        return problem.unchanged
+    columns = data.rows.columns
+    if stage is None or stage.coef is None or columns.transformer is not None:
+        return None
+    w = stage.coef[columns.chosen[training.features]] * (problem.high - problem.low)
+    w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
+    if problem.max_features is not None:
+        w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0
+    return normalised(w)

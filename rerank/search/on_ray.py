@@ -40,8 +40,8 @@ class Block:
         The rows are those from ``begin`` up to ``end``.
     columns : tuple of str
         Columns of the table, in this order.
-    gains : str
-        Column of the gains.
+    gains : str or None
+        Column of the gains; None for rows without, whose gains are 0.
     """
 
     table: Any
@@ -49,7 +49,7 @@ class Block:
     begin: int
     end: int
     columns: tuple[str, ...]
-    gains: str
+    gains: str | None
 
     def __call__(self) -> tuple[Floats, Floats]:
         """Table (n, d) and gains (n,) of the rows.
@@ -75,7 +75,7 @@ class Block:
         return pa.Table.from_pandas(table, preserve_index=False)
 
 
-def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
+def blocks(dataset: Any, columns: Sequence[str], gains: str | None) -> list[Block]:
     """The blocks of a Ray Dataset, in order, as parts of a list; large blocks as several parts.
 
     A dataset that is not materialised yet is, once: its blocks stay in the object stores of the cluster, or on their
@@ -86,8 +86,8 @@ def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
     dataset : ray.data.Dataset
     columns : sequence of str
         Columns of the table, for an anchored problem the given score first.
-    gains : str
-        Column of the gains, 0 for an irrelevant row.
+    gains : str or None
+        Column of the gains, 0 for an irrelevant row; None for rows without.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
     schema = whole.schema()
     names = [] if schema is None else list(schema.names)
     for name in (*columns, gains) if names else ():
-        if name not in names:
+        if name is not None and name not in names:
             raise InputError(f"The dataset has no column {name!r}; did you mean {nearest(name, names)!r}?")
     found = [Block(one, k, 0, 0, tuple(columns), gains) for k, one in enumerate(whole.to_arrow_refs())]
     sizes = run_on_ray([(_size, (block,)) for block in found])
@@ -108,6 +108,14 @@ def blocks(dataset: Any, columns: Sequence[str], gains: str) -> list[Block]:
         for block, size in zip(found, sizes)
         for begin in range(0, size, MOST_ROWS)
     ]
+
+
+def numeric_columns_of(dataset: Any) -> list[str]:
+    """Names of the columns of a Ray Dataset that hold numbers; reads its first rows if it is not read yet."""
+    from rerank.io.parquet import _is_numeric
+
+    schema = dataset.schema()
+    return [] if schema is None else [name for name, kind in zip(schema.names, schema.types) if _is_numeric(kind)]
 
 
 @contextmanager
@@ -194,10 +202,18 @@ def _size(block: Block) -> int:
 
 def _sent(part: Any, *given: Any) -> tuple[Any, ...]:
     """The arguments of :func:`_called`. Ray moves a task to its data only if a reference is an argument itself."""
-    if isinstance(part, Block):
-        return part.table, replace(part, table=None), *given
+    block = part if isinstance(part, Block) else getattr(part, "part", None)
+    if isinstance(block, Block):
+        return block.table, _with_table(part, None), *given
     return None, part, *given
 
 
+def _with_table(part: Any, table: Any) -> Any:
+    """A block, or what reads it as its ``part``, with this table."""
+    if isinstance(part, Block):
+        return replace(part, table=table)
+    return replace(part, part=replace(part.part, table=table))
+
+
 def _called(function: Callable[..., Any], table: Any, part: Any, *given: Any) -> Any:
-    return function(part if table is None else replace(part, table=table), *given)
+    return function(part if table is None else _with_table(part, table), *given)

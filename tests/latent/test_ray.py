@@ -18,6 +18,7 @@ from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
 from rerank.problem import anchored_problem, digest
 from rerank.problem.partitions import at_weights, top_of
+from rerank.reranker.parts.given import ScoredPart
 from rerank.search import on_ray, solve
 from rerank.search.on_ray import blocks, run_on_ray
 from rerank.search.workers import Workers
@@ -289,6 +290,42 @@ def test_workers_killed_in_both_passes_change_no_bit(listed, dataset, tmp_path):
     there = kept_on_ray(blocks(dataset, COLUMNS, "found"), run)
     assert {path.name for path in tmp_path.iterdir()} == {"look", "_keep"}
     assert digest(there.problem) == digest(listed[1].problem) and np.array_equal(there.rows, listed[1].rows)
+
+
+CORRECTED = dict(first_stage="score", radius=0.05, margin=1e-6, n_candidates=None, solver="search", time_limit=None)
+
+
+def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, dataset, tmp_path):
+    """Also where workers are killed in each of the three passes."""
+    X, y = list_of_scores(4, 600)
+    table = pytest.importorskip("pyarrow").table(list(X.T), names=COLUMNS)
+    memory = Reranker("precision@20", **CORRECTED).fit(table, y)
+
+    def run(jobs):
+        passes.append(jobs[0][0].__name__)
+        mark = tmp_path / str(len(passes))
+        return run_on_ray([(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs])
+
+    for parts, call in ((dataset, None), (listed[0], run)):
+        passes = []
+        est = Reranker("precision@20", **CORRECTED).fit_parts(parts, "found", run=call)
+        assert passes == (["look", "_keep", "_keep"] if call is run else [])
+        assert est.result_.certificate == memory.result_.certificate and est.result_.bound == memory.result_.bound
+        assert np.array_equal(est.coef_, memory.coef_) and est.result_.shortlist == memory.result_.shortlist
+        rows, scores = est.top_of_parts(parts, 30, run=call)
+        assert np.array_equal(memory.rank(table)[rows], np.arange(1, 31))
+        assert np.array_equal(scores, memory.decision_function(table)[rows])
+        assert np.array_equal(np.concatenate(list(est.scores_of_parts(parts))), memory.decision_function(table))
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_scored_block_is_read_where_it_is(dataset):
+    """Ray moves a task to a reference that is an argument of its own."""
+    block = blocks(dataset, COLUMNS, "found")[0]
+    part = ScoredPart(block, None, None, "linear")
+    table, alone = on_ray._sent(part)
+    assert table is block.table and alone.part.table is None
+    assert on_ray._called(lambda back: back.part.table, table, alone) is table
 
 
 def test_what_a_pass_on_ray_cannot_do_is_one_sentence(listed, dataset, monkeypatch):

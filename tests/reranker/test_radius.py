@@ -59,10 +59,12 @@ def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
     est = fitted(X, y, "precision@8", cross_fit=False, **options)
     bound, problem = est.statistic_bound(20.0), est.state_.problem
     rng, best = np.random.default_rng(0), 0.0
-    rows = est.state_.training.shortlist.heads[0]
+    # All rows, also those that no correction within the radius brings near the first places.
+    every = np.column_stack([est.first_stage_scores(X), X]) if problem.anchored else X
+    scaled = (every - problem.low) / (problem.high - problem.low)
     low, high = problem.limits if problem.anchored else (-np.ones(3), np.ones(3))
     for w in rng.uniform(low, high, (3000, low.size)):
-        best = max(best, evaluate(est.state_.settings.statistic, y[rows], problem.scaled @ w))
+        best = max(best, evaluate(est.state_.settings.statistic, y, scaled @ w))
     assert best <= bound + 1e-9 and bound <= problem.ideal + 1e-9
     said = est.audit(20.0)
     who = "No correction of the score of logistic" if problem.anchored else "No allowed weights of these"

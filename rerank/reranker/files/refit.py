@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.ranks.row_gains import gain_of
+from rerank.reranker.anchored import anchor_of
 from rerank.reranker.data import Data, Weights, checked
 from rerank.reranker.files.document import columns_of, signs_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
-from rerank.reranker.fit import anchor_of
 from rerank.reranker.state import FittedState
 from rerank.reranker.training import Training, prepare
 
@@ -84,7 +84,7 @@ def refit(
         )
     training = prepare(
         data, statistic_of(doc), scores, None if scores is None else doc.n_candidates,
-        anchor_of(data, state.settings, state.first_stage),
+        anchor_of(data.rows.columns, state.settings, state.first_stage),
         epsilon=doc.epsilon, C=doc.C, max_features=doc.max_features, signs=signs_of(doc),
     )  # fmt: skip
     return Refit(state, data, training, scores)

@@ -1,0 +1,1 @@
+"""Fits and rankings of a list that comes in parts, because no memory holds it."""

@@ -1,0 +1,154 @@
+"""Fit, scores and first places of a list that no memory holds, as methods of the estimator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rerank.errors import InputError
+from rerank.errors.stops import enough_memory
+from rerank.io.options import whole
+from rerank.problem.passes import Part, Run, first_places
+from rerank.reranker.clock import Clock
+from rerank.reranker.columns import Rows
+from rerank.reranker.parts.given import given_parts, read
+from rerank.reranker.state import FittedState
+
+Floats = NDArray[np.float64]
+
+
+class PartsMixin:
+    """Lists in parts, for a class with a fitted state."""
+
+    time_limit: float | None
+    state_: FittedState
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def fit_parts(
+        self, parts: Any, y: str | None = None, *, columns: Sequence[str] | None = None, run: Run | None = None
+    ) -> Any:
+        """Fit corrections of a given score on one list that no memory holds, read part by part.
+
+        One pass finds deviations and the first rows by the given score, a second one the rows that some corrections
+        within ``radius`` bring near the places that count. These rows are solved in memory, and one more pass over
+        all rows confirms the value of the weights. ``time_limit`` is for what happens between the passes.
+
+        The model is that of :meth:`fit` on the same rows and columns as one table, with ``n_candidates=None``, bit by
+        bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` and of
+        the file that :meth:`save` writes, but the seconds. Outside of that are a search or a program that the clock or
+        Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first stage whose score of a row
+        depends on the rows beside it, and columns of numbers beyond 1e150, which are refused here.
+
+        Parameters
+        ----------
+        parts : path, sequence of paths, Ray Dataset, or sequence of callables
+            Parquet files, read by row groups; what :func:`rerank.io.row_groups.row_groups` or
+            :func:`rerank.search.on_ray.blocks` made; or functions without arguments that each return a table (n, d)
+            and labels (n,). A part is read three times, the first one four times, and holds the same rows each time.
+        y : str, optional
+            Column of the labels: 0/1 or grades from 0 upwards, 0 irrelevant. Functions return theirs.
+        columns : sequence of str, optional
+            Columns of the table, all of numbers: by default each that holds numbers, but ``y``. Functions need it.
+        run : callable, optional
+            Calls a list of (function, arguments) and returns the results in order, such as
+            :func:`rerank.search.on_ray.run_on_ray`, which is the default for a Dataset; else ``n_jobs`` threads.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Without a radius; for a statistic of all places; for a first stage that would have to be fitted; with
+            ``n_candidates``, ``thinning``, ``list_length``, ``pos_label``, or ``features`` that make columns; for parts
+            that cannot be read; and where more than two million rows are left. The estimator stays as it was, after
+            Ctrl-C in a pass too.
+        CertificateError
+            If a claim fails the exact recomputation, or the last pass finds another value.
+        """
+        from rerank.reranker.parts.fit import fit_parts
+
+        with enough_memory():
+            clock = Clock(self.time_limit)
+            given = given_parts(parts, y, columns, run)
+            state = fit_parts(given, self.get_params(deep=False), clock)  # type: ignore[attr-defined]
+        self.n_features_in_ = len(given.names)
+        self.feature_names_in_ = np.array(given.names, dtype=object)
+        return self._adopt(state)
+
+    def scores_of_parts(self, parts: Any) -> Iterator[Floats]:
+        """Scores of the rows of each part, as :meth:`decision_function` gives them; one part is held at a time.
+
+        Parameters
+        ----------
+        parts : path, sequence of paths, Ray Dataset, or sequence of callables
+            As in :meth:`fit_parts`, of any list with the columns of the fit. No labels are read.
+
+        Returns
+        -------
+        iterator of float64 arrays (n,)
+
+        Raises
+        ------
+        InputError
+            For a model that reranks a shortlist, and for parts that cannot be read.
+        """
+        state = _alone(self)
+        given = given_parts(parts, None, state.columns.inputs, labelled=False)
+        return (_scores(part, state) for part in given.parts)
+
+    def top_of_parts(self, parts: Any, n: int, *, run: Run | None = None) -> tuple[NDArray[np.intp], Floats]:
+        """The first rows of a list, best first, by one pass that holds ``n`` rows of each part.
+
+        They are the rows of places 1 to ``n`` of :meth:`rank` on one list: equal scores keep the order of the rows.
+
+        Parameters
+        ----------
+        parts, run
+            As in :meth:`fit_parts`, of any list with the columns of the fit. No labels are read.
+        n : int
+            Places, at least 1.
+
+        Returns
+        -------
+        rows : intp (n,)
+            Their numbers in the whole list; all rows if there are fewer.
+        scores : float64 (n,)
+
+        Raises
+        ------
+        InputError
+            As :meth:`scores_of_parts`.
+        """
+        state, places = _alone(self), whole("n", n)
+        given = given_parts(parts, None, state.columns.inputs, run, labelled=False)
+        with enough_memory(), given.running(state.settings.n_jobs) as call:
+            return first_places(given.parts, call, places, _scores, state)
+
+    def _adopt(self, state: FittedState) -> Any:
+        raise NotImplementedError
+
+
+def _alone(est: Any) -> FittedState:
+    """The state that scores rows, without what other processes do not need."""
+    check_is_fitted(est, "result_")
+    state: FittedState = est.state_
+    if state.reranks and math.isfinite(state.threshold):
+        raise InputError(
+            f"The model reranks the {state.n_candidates} rows of a shortlist, whose scores stand above those of the "
+            "other rows of a table in memory; fit it by fit_parts, or with n_candidates=None."
+        )
+    return replace(state, training=None, prior_scores=None, result=replace(state.result, proof=None))
+
+
+def _scores(part: Part, state: FittedState) -> Floats:
+    X, _ = read(part, state.columns)
+    return state.row_scores(Rows(X, state.columns)) if len(X) else np.empty(0)
