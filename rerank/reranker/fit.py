@@ -97,7 +97,9 @@ class Fit:
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
             weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
         )  # fmt: skip
-        return state.with_classes(self.data.rows, self.data.y, self.scores)
+        if self.data.rows.n:
+            return state.with_classes(self.data.rows, self.data.y, self.scores)
+        return replace(state, classes=self.data.classes)
 
 
 def fit(

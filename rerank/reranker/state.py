@@ -186,7 +186,10 @@ class FittedState:
         With a radius over whole lists that is the unit of the first stage's score, so that scores of several folds and
         of a first stage that is kept can be compared.
         """
-        scores = self.row_scores(rows, first)
+        return self.in_one_unit(self.row_scores(rows, first))
+
+    def in_one_unit(self, scores: Floats) -> Floats:
+        """Scores of :meth:`row_scores` as :meth:`single_scores` has them."""
         if not (self.anchored and self.reranks and math.isinf(self.threshold)):
             return scores
         return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
@@ -214,8 +217,8 @@ class FittedState:
             )
         if self.classes is None or self.classes.cuts is None:
             raise NotSupportedError(
-                "The model has no cuts between classes, because labels were no whole numbers or weights were read "
-                "from a file; use rank or decision_function."
+                "The model has no cuts between classes, because labels were no whole numbers, weights were read "
+                "from a file, or the list was fitted in parts; use rank or decision_function."
             )
         return self.classes.of(self.single_scores(rows))
 

@@ -29,8 +29,8 @@ def check_cuts(checks: Checks, doc: ModelDocument, found: Refit) -> None:
     if now is not None and found.state.result.solver == "file":
         now = replace(now, cuts=None)  # weights of a file meet no table
     wanted = {} if now is None else {key.partition(".")[2]: cut for key, cut in now.to_flat().items()}
-    if wanted and not stated:
-        checks.lacking("files of earlier versions lack it", name)
+    if set(stated.values()) <= {None} and set(wanted.values()) - {None}:
+        checks.lacking("files of earlier versions and of lists in parts lack it", name)
         return
     holds = stated.keys() == wanted.keys() and all(
         stated[key] is cut if cut is None or stated[key] is None else close(stated[key], cut)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +11,7 @@ from rerank.problem import Problem
 from rerank.problem.passes import Seen
 from rerank.problem.reduced import all_gains
 from rerank.ranks.evaluate import shown
+from rerank.reranker.classes import Classes
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.data import Data
 from rerank.reranker.result import ShortlistInfo
@@ -39,9 +38,9 @@ class LeftRows(Data):
     seen: Seen
 
     @property
-    def classes(self) -> NDArray[Any] | None:
-        """The labels 0 and 1, if there are no others."""
-        return np.arange(2) if self.seen.least == 1 == self.seen.gains[0] else None
+    def classes(self) -> Classes | None:
+        """The labels 0 and 1, if there are no others; without a cut, which would take the scores of all rows."""
+        return Classes((0, 1), None, None) if self.seen.least == 1 == self.seen.gains[0] else None
 
     @property
     def longest_list(self) -> int:

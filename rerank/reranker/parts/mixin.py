@@ -42,7 +42,8 @@ class PartsMixin:
 
         The model is that of :meth:`fit` on the same rows and columns as one table, with ``n_candidates=None``, bit by
         bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` and of
-        the file that :meth:`save` writes, but the seconds. Outside of that are a search or a program that the clock or
+        the file that :meth:`save` writes, but the seconds and what takes labels and scores of all rows: the cuts of
+        :meth:`predict`, and ``classes_`` where there are more than two grades. Outside of that are a search or a program that the clock or
         Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first stage whose score of a row
         depends on the rows beside it, and columns of numbers beyond 1e150, which are refused here.
 
@@ -103,7 +104,7 @@ class PartsMixin:
         """
         state = _alone(self)
         given = given_parts(parts, None, state.columns.inputs, labelled=False)
-        return (_scores(part, state) for part in given.parts)
+        return (state.in_one_unit(_scores(part, state)) for part in given.parts)
 
     def top_of_parts(self, parts: Any, n: int, *, run: Run | None = None) -> tuple[NDArray[np.intp], Floats]:
         """The first rows of a list, best first, by one pass that holds ``n`` rows of each part.
@@ -131,7 +132,8 @@ class PartsMixin:
         state, places = _alone(self), whole("n", n)
         given = given_parts(parts, None, state.columns.inputs, run, labelled=False)
         with enough_memory(), given.running(state.settings.n_jobs) as call:
-            return first_places(given.parts, call, places, _scores, state)
+            rows, scores = first_places(given.parts, call, places, _scores, state)
+        return rows, state.in_one_unit(scores)
 
     def _adopt(self, state: FittedState) -> Any:
         raise NotImplementedError
