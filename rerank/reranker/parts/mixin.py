@@ -42,10 +42,11 @@ class PartsMixin:
 
         The model is that of :meth:`fit` on the same rows and columns as one table, with ``n_candidates=None``, bit by
         bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` and of
-        the file that :meth:`save` writes, but the seconds and what takes labels and scores of all rows: the cuts of
-        :meth:`predict`, and ``classes_`` where there are more than two grades. Outside of that are a search or a program that the clock or
-        Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first stage whose score of a row
-        depends on the rows beside it, and columns of numbers beyond 1e150, which are refused here.
+        the file that :meth:`save` writes, but the seconds and what takes the labels and scores of all rows: the cuts of
+        :meth:`predict`, and ``classes_`` where there are more than two grades. Outside of that are a search or a
+        program that the clock or Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first
+        stage whose score of a row depends on the rows beside it, and columns of numbers beyond 1e150, which are
+        refused here.
 
         Parameters
         ----------
