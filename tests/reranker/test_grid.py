@@ -11,7 +11,14 @@ from hypothesis.extra.numpy import arrays
 
 from rerank import Reranker
 from rerank.errors import InputError
-from rerank.reranker.selection.grid import RADII, candidates_of, check_safeguard, choose, first_stage_kept
+from rerank.reranker.selection.grid import (
+    CORRECTIONS,
+    RADII,
+    candidates_of,
+    check_safeguard,
+    choose,
+    first_stage_kept,
+)
 from rerank.reranker.selection.judge import Judged
 from rerank.reranker.selection.told import report
 from rerank.statistics import DCG
@@ -93,20 +100,21 @@ def test_a_safeguard_is_a_number(safeguard):
 )
 def test_what_is_no_grid_is_refused(grid, message):
     with pytest.raises(InputError, match=message):
-        candidates_of(grid, Reranker())
+        candidates_of(grid, Reranker(), 5)
 
 
 def test_the_default_grid_is_radii_and_leaves_alone_what_was_chosen():
-    every = candidates_of(None, Reranker(DCG(10)))
+    every = candidates_of(None, Reranker(DCG(10)), 5)
     assert [options["radius"] for options in every] == list(RADII)
     assert all(options["margin"] == 0.1 and options["window"] == 2.0 for options in every)
-    assert all(set(options) == {"radius", "margin"} for options in candidates_of(None, Reranker("auc")))
-    chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5)
-    assert candidates_of(None, chosen) == [{"radius": radius} for radius in RADII]
-    assert candidates_of({}, Reranker()) == [{}]
-    steady = candidates_of(None, Reranker(formulation="resolved_rank"))
+    assert all(options["max_features"] == CORRECTIONS for options in every)
+    assert all(set(options) == {"radius", "margin"} for options in candidates_of(None, Reranker("auc"), 3))
+    chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5, max_features=2)
+    assert candidates_of(None, chosen, 5) == [{"radius": radius} for radius in RADII]
+    assert candidates_of({}, Reranker(), 5) == [{}]
+    steady = candidates_of(None, Reranker(formulation="resolved_rank"), 5)
     assert steady == [{"thinning": None}, {"thinning": 0.8}]
-    assert candidates_of(None, Reranker("auc", formulation="resolved_rank")) == [{}]
+    assert candidates_of(None, Reranker("auc", formulation="resolved_rank"), 5) == [{}]
 
 
 def test_a_first_stage_that_is_kept_already_keeps_its_status_and_message():

@@ -18,8 +18,11 @@ from rerank.reranker.selection.judge import Judged
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
-RADII = (0.01, 0.03, 0.1, 0.3)
+RADII = (0.03, 0.1)
 """Radii that are tried by default, in deviations of the first stage's score; 0 is the first stage itself."""
+
+CORRECTIONS = 3
+"""Columns that are corrected by default; docs/decisions/0062 has what was tried."""
 
 MARGIN, WINDOW = 0.1, 2.0
 """Margin and window that go with them."""
@@ -45,8 +48,8 @@ class Choice:
     score: float
 
 
-def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
-    """Every combination of a grid, or of the default one.
+def candidates_of(grid: Any, base: Reranker, n_features: int) -> list[dict[str, Any]]:
+    """Every combination of a grid, or of the default one for so many columns.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
         the first stage.
     """
     try:
-        candidates = list(ParameterGrid(_default(base) if grid is None else grid))
+        candidates = list(ParameterGrid(_default(base, n_features) if grid is None else grid))
     except (TypeError, ValueError) as error:
         raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
     if not candidates:
@@ -69,8 +72,8 @@ def candidates_of(grid: Any, base: Reranker) -> list[dict[str, Any]]:
     return candidates
 
 
-def _default(base: Reranker) -> dict[str, list[Any]]:
-    """Radii around the first stage, a margin, and a window where the statistic has a depth."""
+def _default(base: Reranker, n_features: int) -> dict[str, list[Any]]:
+    """Radii around the first stage, few corrections, a margin, and a window where the statistic has a depth."""
     grid: dict[str, list[Any]] = {"radius": list(RADII)}
     if base.formulation == "resolved_rank":
         # That program cannot correct a given score. It also forbids differences between 0 and the margin.
@@ -79,6 +82,8 @@ def _default(base: Reranker) -> dict[str, list[Any]]:
         grid["margin"] = [MARGIN]
     if base.window is None and base.thinning is None and parse(base.stat).depth is not None:
         grid["window"] = [WINDOW]
+    if base.max_features is None and n_features > CORRECTIONS:
+        grid["max_features"] = [CORRECTIONS]
     return grid
 
 

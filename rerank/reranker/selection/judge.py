@@ -1,7 +1,7 @@
 """What held-out rankings are worth: the statistic of each fold, and of all held-out rows in one list.
 
 A statistic of the first N places jumps, and few rows decide it. So options are compared on the held-out rows of all
-folds in one list of full length, by hits around N instead of hits up to N.
+folds in one list of full length, by hits far around N instead of hits up to N.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.selection.folds import Split
 from rerank.reranker.selection.held_out import Ranked, rows_of
 from rerank.reranker.selection.priors import naming
-from rerank.statistics import InLists, Precision, RankStatistic, Window
+from rerank.statistics import InLists, RankStatistic, Window
 
 Floats = NDArray[np.float64]
 
@@ -47,9 +47,15 @@ class Judged:
     means: Floats
 
 
+SPREAD = 8.0
+"""Of the window that judges: its coefficients fall from 1 at an eighth of the depth to 0 at eight times the depth."""
+
+
 def judge_of(statistic: RankStatistic, lists: bool) -> RankStatistic:
-    """What options are compared by: hits around the depth for hits in one list, else the statistic itself."""
-    return Window(statistic.at) if isinstance(statistic, Precision) and not lists else statistic
+    """What options are compared by: hits far around the depth in one list, else the statistic itself."""
+    if lists or statistic.depth is None or statistic.weighs_hits:
+        return statistic
+    return Window(statistic.depth, SPREAD)
 
 
 def judged(

@@ -45,20 +45,20 @@ class RerankerCV(GradedTags, BaseEstimator):
         Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its checkpoint is for the last fit,
         on all rows.
     grid : mapping of str to sequence, or sequence of such mappings, optional
-        Values of the reranker's parameters. By default radii of .01, .03, .1 and .3, with a margin of .1 and, for a
-        statistic of N places, a window of 2.
+        Values of the reranker's parameters. By default radii of .03 and .1, corrections of 3 columns, a
+        margin of .1 and, for a statistic of N places, a window of 2.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
         spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists
         whole. A splitter gets ``qid`` as its groups, and whether a row is relevant as its ``y``.
-    n_repeats : int, default 1
+    n_repeats : int, default 2
         Number of times that the folds are drawn.
     rule : {"mean", "strict"}
         By "mean" the mean lead over the first stage decides, smaller radius first: a larger radius is tried only where
         the one before it leads. By "strict" the lead must exceed ``safeguard`` standard errors.
     judge : None, str or RankStatistic
-        What leads are measured by. None is the statistic itself for lists, and ``window2@N`` for ``precision@N`` of one
-        list, because hits around N vary less than hits up to N.
+        What leads are measured by. None is ``window8@N`` for a statistic of N places of one list, because hits far
+        around N vary less than hits up to N, and else the statistic itself.
     safeguard : float, default 1.0
         For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by either rule.
     time_limit : float or None
@@ -104,7 +104,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         *,
         grid: Any = None,
         cv: Any = 5,
-        n_repeats: int = 1,
+        n_repeats: int = 2,
         rule: str = "mean",
         judge: Any = None,
         safeguard: float = 1.0,
@@ -154,9 +154,9 @@ class RerankerCV(GradedTags, BaseEstimator):
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
         safeguard = check_rule(self.rule, self.safeguard)
-        candidates = candidates_of(self.grid, base)
         given = base.get_params(deep=False)
         data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base), names)
+        candidates = candidates_of(self.grid, base, data.X.shape[1])
         for options in candidates:
             check(given | options, data.X.shape[1])
         refuse_fixed_length(base, data)
