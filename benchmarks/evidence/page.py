@@ -16,15 +16,15 @@ SHARE = 0.5
 """Held-out rows for each training row; repeats share rows, and [NadeauBengio2003] allows for that."""
 
 
-def summary(leads: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, half-width of the 95 % interval, and the one-sided p of a mean lead that is not below 0."""
+def summary(leads: Sequence[float]) -> tuple[float, float, float, float]:
+    """Mean, half-width of the 95 % interval, and the one-sided p of "not worse" and of "not better"."""
     values = np.asarray(leads)
     n = values.size
     error = values.std(ddof=1) * math.sqrt(1 / n + SHARE) if n > 1 else math.nan
     if not error > 0:
-        return float(values.mean()), 0.0 if error == 0 else math.nan, 1.0
-    statistic = float(values.mean()) / error
-    return float(values.mean()), float(student.ppf(0.975, n - 1) * error), float(student.cdf(statistic, n - 1))
+        return float(values.mean()), 0.0 if error == 0 else math.nan, 1.0, 1.0
+    p = float(student.cdf(float(values.mean()) / error, n - 1))
+    return float(values.mean()), float(student.ppf(0.975, n - 1) * error), p, 1 - p
 
 
 def holm(p: dict[str, float]) -> set[str]:
@@ -67,9 +67,9 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
                 cells = []
                 for method in METHODS:
                     leads = [100 * (row[method] - row["first_stage"]) / base for row in own]
-                    mean, half, p = summary(leads)
+                    mean, half, less, more = summary(leads)
                     name = f"{table}/{stage}/{statistic}"
-                    worse[method][name], better[method][name] = p, 1 - p
+                    worse[method][name], better[method][name] = less, more
                     wins, losses = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
                     cells.append(f"{mean:+.2f} +- {half:.2f} ({wins}/{losses})")
                 zero = np.mean([row["radius"] == 0 for row in own])

@@ -171,11 +171,12 @@ def _solved(
 ) -> SearchResult:
     ready()
     closed = interrupted = False
+    points = node_limit == 0 and checkpoint is None
     with limited(time_limit):
         again = held.loop is not None
         held.come_back()
         try:
-            run = held.run = held.run or Run(problem, random_state, proof, workers.count)
+            run = held.run = held.run or Run(problem, random_state, proof, workers.count, points)
         except OutOfTimeError as late:
             return without_search(problem, start, str(late))
         loop = held.loop = held.loop or BranchAndBound(
@@ -188,8 +189,7 @@ def _solved(
                 file.resume()
             reports.append(file.after)
         try:
-            levels = node_limit != 0 or file is not None
-            run.begin(start, None if file is None else file.after, levels)
+            run.begin(start, None if file is None else file.after, levels=not points)
             closed = loop.run(*reports)
         except KeyboardInterrupt:  # raised by ``progress``
             interrupted = True

@@ -21,7 +21,7 @@ from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult, given_point
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import FEW_LISTS, RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.rows.tables import FEW_LISTS, RowTables, by_rows, lines_by_rows, points_by_rows, row_tables
 from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
 from rerank.search.supports.screens import screens_of
@@ -41,7 +41,7 @@ LEVELS_SHARE = 0.2  # of the time for the levels at the top
 class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
 
-    Points are coordinates (:class:`rerank.search.domain.Domain`).
+    Points are coordinates (:class:`rerank.search.domain.Domain`). With ``points`` no boxes are to come.
 
     Raises
     ------
@@ -52,7 +52,7 @@ class Run:
     """
 
     def __init__(
-        self, problem: Problem, random_state: int = 0, proof: bool = False, workers: int = 1
+        self, problem: Problem, random_state: int = 0, proof: bool = False, workers: int = 1, points: bool = False
     ) -> None:
         d = problem.n_features
         self.problem, self.random_state = problem, random_state
@@ -62,7 +62,7 @@ class Run:
         self.exact: Exact | RowExact
         self.lines: LineSearch
         pairs = None
-        if proof or not by_rows(problem, self.limited):
+        if proof or not (by_rows(problem, self.limited) or (points and points_by_rows(problem))):
             needed = proof or problem.weighs_hits
             pairs = (affordable_pairs if needed else pairs_if_affordable)(problem, workers)
         row_lines = pairs is None or (not self.limited and lines_by_rows(problem))

@@ -180,13 +180,22 @@ def by_rows(problem: Problem, supports: bool = False) -> bool:
     return _long(problem) and (supports or number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS))
 
 
+def points_by_rows(problem: Problem) -> bool:
+    """Whether good weights are found by rows where no bound is asked for: lines by rows cost less."""
+    return number_of_pairs(problem) > LINES_FROM_PAIRS and _few_places(problem)
+
+
 def _smooth_from(lists: int) -> int:
     return SMOOTH if lists <= SOME_LISTS else SMOOTH_LISTS
 
 
 def _long(problem: Problem) -> bool:
+    return number_of_pairs(problem) > FROM_PAIRS and _few_places(problem)
+
+
+def _few_places(problem: Problem) -> bool:
     places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    return number_of_pairs(problem) > FROM_PAIRS and 2 * places <= _rows(problem) and not problem.weighs_hits
+    return 2 * places <= _rows(problem) and not problem.weighs_hits
 
 
 def number_of_pairs(problem: Problem) -> int:
