@@ -26,7 +26,7 @@ from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
 from rerank.search.boxes.vertices import inner_value
 from rerank.search.domain import Domain
-from rerank.search.rows.tables import by_rows
+from rerank.search.rows.choice import by_rows
 from rerank.search.supports.subsets import supports as columns_of
 from rerank.search.tables import tables
 

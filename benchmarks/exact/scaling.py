@@ -24,7 +24,8 @@ import numpy as np
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem
 from rerank.search import SearchResult, compile_kernels, solve, workers
-from rerank.search.rows.tables import by_rows, row_tables
+from rerank.search.rows.choice import by_rows
+from rerank.search.rows.tables import row_tables
 from rerank.search.tables import tables
 
 ROWS: tuple[tuple[str, int, int, str, float, int | None], ...] = (

@@ -19,9 +19,10 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import ROUNDS, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult, given_point
+from rerank.search.rows.choice import FEW_LISTS, by_rows, lines_by_rows, points_by_rows
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import FEW_LISTS, RowTables, by_rows, lines_by_rows, points_by_rows, row_tables
+from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
 from rerank.search.supports.screens import screens_of

@@ -157,7 +157,7 @@ def test_two_fits_agree_and_tell_their_folds(capsys):
     X, y = noise()
     one, two = (RerankerCV(FAST, grid=SMALL, cv=2, verbose=1).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(one.cv_results_["scores"], two.cv_results_["scores"])
-    assert capsys.readouterr().err.count("fold 1 of 2") == 2
+    assert capsys.readouterr().err.count("fold 1 of 4") == 2
 
 
 def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):

@@ -29,7 +29,7 @@ from rerank.search.checkpoint import FORM
 from rerank.search.circuits import levels
 from rerank.search.circuits.packing import Circuits
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows import tables as row_tables
+from rerank.search.rows import choice
 from rerank.statistics import parse
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem
@@ -142,7 +142,7 @@ def test_the_first_climb_of_many_lists_goes_on(
 ) -> None:
     monkeypatch.setattr(run, "lines_by_rows", lambda problem: True)
     monkeypatch.setattr(run, "FEW_LISTS", 10)
-    monkeypatch.setattr(row_tables, "SOME_LISTS", 10 if smooth else 200)
+    monkeypatch.setattr(choice, "SOME_LISTS", 10 if smooth else 200)
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", np.inf)
     problem, path = drawn_lists(0, 12, 12, 4, "dcg@3"), tmp_path / "c"

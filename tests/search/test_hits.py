@@ -19,7 +19,7 @@ from rerank.problem.proof import Circuits
 from rerank.ranks import evaluate
 from rerank.search import run, solve
 from rerank.search.jobs import screen_supports
-from rerank.search.rows.tables import by_rows, lines_by_rows
+from rerank.search.rows.choice import by_rows, lines_by_rows
 from rerank.search.sizes import value_without_pairs
 from rerank.search.supports.groups import groups_of
 from rerank.search.supports.screens import Screens, layout

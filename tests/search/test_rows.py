@@ -15,9 +15,10 @@ from rerank.search import run, sizes, solve
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
 from rerank.search.rows import workspace
+from rerank.search.rows.choice import by_rows, lines_by_rows
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import RowTables, by_rows, lines_by_rows, row_tables
+from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.rows.unit import above, largest
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem, surface

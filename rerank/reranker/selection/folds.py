@@ -29,7 +29,7 @@ class Split:
 
 
 def splits_of(
-    X: Floats, relevant: ArrayLike, qid: NDArray[Any] | None, cv: Any, n_repeats: int, random_state: Any
+    X: Floats, relevant: ArrayLike, qid: NDArray[Any] | None, cv: Any, n_repeats: int | None, random_state: Any
 ) -> list[Split]:
     """Folds of whole lists, or of rows where there are no lists.
 
@@ -43,8 +43,8 @@ def splits_of(
         List of each row; a splitter gets it as its ``groups``.
     cv : int, splitter, iterable or None
         None is 5.
-    n_repeats : int
-        Number of times that the folds are drawn.
+    n_repeats : int or None
+        Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
     random_state : int, RandomState or None
         For a number of folds; None is 0.
 
@@ -54,12 +54,15 @@ def splits_of(
         If ``cv``, ``n_repeats`` or ``random_state`` cannot be used, if there are fewer relevant rows or lists than
         folds, if a split divides a list, or if no fold holds out a relevant row.
     """
+    dealt = cv is None or isinstance(cv, numbers.Integral)
+    if n_repeats is None:
+        n_repeats = 2 if dealt else 1
     if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
         raise InputError(f"n_repeats is {n_repeats!r}; it must be a whole number, at least 1.")
     marked = np.asarray(relevant, dtype=bool)
     unit = "row" if qid is None else "list"
     groups = np.arange(marked.size) if qid is None else number_lists(qid)[1]
-    if cv is None or isinstance(cv, numbers.Integral):
+    if dealt:
         folds = 5 if cv is None else int(cv)
         return _dealt(groups, marked, unit, folds, int(n_repeats), random_state)
     if n_repeats != 1:

@@ -51,8 +51,8 @@ class RerankerCV(GradedTags, BaseEstimator):
         Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
         spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists
         whole. A splitter gets ``qid`` as its groups, and whether a row is relevant as its ``y``.
-    n_repeats : int, default 2
-        Number of times that the folds are drawn.
+    n_repeats : int or None
+        Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
     rule : {"mean", "strict"}
         By "mean" the mean lead over the first stage decides, smaller radius first: a larger radius is tried only where
         the one before it leads. By "strict" the lead must exceed ``safeguard`` standard errors.
@@ -104,7 +104,7 @@ class RerankerCV(GradedTags, BaseEstimator):
         *,
         grid: Any = None,
         cv: Any = 5,
-        n_repeats: int = 2,
+        n_repeats: int | None = None,
         rule: str = "mean",
         judge: Any = None,
         safeguard: float = 1.0,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.search.places import MOST_NUMBERS, places_of, starts
+from rerank.search.rows.choice import smooth_from
 from rerank.search.tables import tolerance
 
 if TYPE_CHECKING:
@@ -18,25 +19,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-
-FROM_PAIRS = 200_000
-"""Pairs from which a search may be one by rows."""
-
-LINES_FROM_PAIRS = 5_000
-"""Pairs from which lines of at least :data:`SMOOTH` features are searched by rows."""
-
-SMOOTH, SMOOTH_LISTS, SOME_LISTS = 6, 4, 10
-"""Features from which a climb by rows begins with a smooth one: of up to so many lists, which boxes close, of more."""
-
-FEW_LISTS = 200
-"""Up to which lists count as few."""
-
-LONG = 40
-"""Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
-
-MOST_PAIRS = 5_000_000
-"""Pairs from which boxes of short lists are searched by rows, too."""
-
 
 MOST_STEPS = 4_000_000
 """Pairs of a list of which all places count, up to which a line is searched exactly."""
@@ -153,7 +135,7 @@ class RowTables:
     @property
     def smooth(self) -> bool:
         """Whether climbs begin on the smooth stand-in for the value."""
-        return self.n_features >= _smooth_from(self.begin.size - 1)
+        return self.n_features >= smooth_from(self.begin.size - 1)
 
     @cached_property
     def rough(self) -> bool:
@@ -167,44 +149,6 @@ class RowTables:
     def first_places(self) -> Floats:
         """What the first place of each list earns."""
         return self.coef[self.coef_start[:-1]]
-
-
-def lines_by_rows(problem: Problem) -> bool:
-    """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
-    smooth = problem.n_features >= _smooth_from(len(problem.lists))
-    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS and not problem.weighs_hits)
-
-
-def by_rows(problem: Problem, supports: bool = False) -> bool:
-    """Whether boxes are searched by rows, too: long lists, too many pairs for a table, or for each of many supports."""
-    return _long(problem) and (supports or number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS))
-
-
-def points_by_rows(problem: Problem) -> bool:
-    """Whether good weights are found by rows where no bound is asked for: lines by rows cost less."""
-    return number_of_pairs(problem) > LINES_FROM_PAIRS and _few_places(problem)
-
-
-def _smooth_from(lists: int) -> int:
-    return SMOOTH if lists <= SOME_LISTS else SMOOTH_LISTS
-
-
-def _long(problem: Problem) -> bool:
-    return number_of_pairs(problem) > FROM_PAIRS and _few_places(problem)
-
-
-def _few_places(problem: Problem) -> bool:
-    places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    return 2 * places <= _rows(problem) and not problem.weighs_hits
-
-
-def number_of_pairs(problem: Problem) -> int:
-    """Pairs of all lists."""
-    return sum(unit.positive.size * unit.negative.size for unit in problem.units)
-
-
-def _rows(problem: Problem) -> int:
-    return sum(unit.positive.size + unit.negative.size for unit in problem.units)
 
 
 def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:

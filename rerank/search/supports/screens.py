@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.search.rows.tables import RowTables, number_of_pairs
+from rerank.search.rows.choice import number_of_pairs
+from rerank.search.rows.tables import RowTables
 from rerank.search.sizes import OutOfTimeError, affordable_pairs
 from rerank.search.tables import tables
 
