@@ -54,7 +54,7 @@ def _head(rows: list[dict[str, object]]) -> str:
     splits = {str(row["cell"]).rsplit("/", 1)[1] for row in rows}
     planned = len(TABLES) * len(STAGES) * len(STATISTICS) * SPLITS
     cells = f"{len(TABLES)} tables x {', '.join(STAGES)} x {', '.join(STATISTICS)} x {SPLITS} stratified splits"
-    today = datetime.date.today()
+    today, large = datetime.date.today(), max(LARGE.values())
     return f"""# Does it help on rows to come?
 
 Written by `python -m benchmarks.evidence --data FOLDER` on {today}: {len(rows)} of {planned} cells, with the splits
@@ -62,8 +62,8 @@ Written by `python -m benchmarks.evidence --data FOLDER` on {today}: {len(rows)}
 
 The cells were fixed before anything was run: {cells}
 2/3 to 1/3. Methods: the free fit with all defaults; corrections of up to 3 columns with radius .1, margin .1 and a
-window of 2; and `RerankerCV` with all defaults. A fit has {SECONDS:g} CPU seconds, cross-validation {15 * SECONDS:g}; on {", ".join(LARGE)}
-{max(LARGE.values()):g} and {15 * max(LARGE.values()):g}, because there the first stage alone took the {SECONDS:g} seconds of a first try.
+window of 2; and `RerankerCV` with all defaults. A fit has {SECONDS:g} CPU seconds, cross-validation {15 * SECONDS:g};
+on {" and ".join(LARGE)} {large:g} and {15 * large:g}, because in a first try the first stage alone took the time there.
 The defaults of `RerankerCV` were chosen on splits with other seeds (100 to 103) of eight of these tables
 ([decision 0062](decisions/0062-few-corrections-and-a-wide-judge.md)). A number is the mean lead over the first stage in
 per cent of its mean, with the 95 % interval for splits that share rows (Nadeau and Bengio 2003), and wins/losses."""

@@ -71,7 +71,8 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
                     name = f"{table}/{stage}/{statistic}"
                     worse[method][name], better[method][name] = less, more
                     wins, losses = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
-                    cells.append(f"{mean:+.2f} +- {half:.2f} ({wins}/{losses})")
+                    interval = "" if math.isnan(half) else f" +- {half:.2f}"
+                    cells.append(f"{mean:+.2f}{interval} ({wins}/{losses})")
                 zero = np.mean([row["radius"] == 0 for row in own])
                 lines.append(
                     f"| {table}, {own[0]['stat']} | {len(own)} | {base:.4g} | {' | '.join(cells)} | {zero:.0%} |"
