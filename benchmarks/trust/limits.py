@@ -28,6 +28,7 @@ SHAPES = (
     {"rows": 1000, "features": 50},
     {"rows": 2000, "features": 50},
     {"rows": 300, "features": 6},
+    {"rows": 400, "features": 13},
     {"rows": 40_000, "features": 8, "lists": 2000},
     {"rows": 20_000, "features": 20, "lists": 200},
 )
@@ -40,6 +41,8 @@ FITS: tuple[dict[str, Any], ...] = (
     {"solver": "search", "proof": True, "max_features": 2},
     {"solver": "search", "first_stage": "toppush"},
     {"solver": "highs", "stat": "auc", "first_stage": "ranksvm"},
+    {"solver": "search", "stat": "precision@20", "radius": 0.03, "margin": 0.1, "window": 2.0},
+    {"solver": "highs", "stat": "auc", "radius": 0.1, "margin": 0.1},
 )
 LIMITS = (1.0, 2.0, 4.0)
 LOADED = (
