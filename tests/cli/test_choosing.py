@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rerank.cli import app
+from rerank.reranker.selection.grid import RADII
 
 RUN = CliRunner()
 
@@ -41,7 +42,7 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
     done = fit(table, tmp_path, "--cv", "3", "--holdout", "0.25", "--json")
     assert done.exit_code in (0, 3), done.output
     chosen, held = json.loads(done.stdout)["held_out"]
-    assert all(f"radius {radius}" in chosen for radius in (0.01, 0.03, 0.1, 0.3))
+    assert all(f"radius {radius}" in chosen for radius in RADII)
     assert "The first stage is kept." in chosen or "Chosen (*)" in chosen
     assert held.startswith("Held out 60 rows: precision@20 in the unit of all 240")
     assert RUN.invoke(app, ["rank", str(tmp_path / "m.json"), str(table)]).exit_code == 0
