@@ -55,7 +55,7 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
     lines = [opening, ""]
     worse: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     better: dict[str, dict[str, float]] = {method: {} for method in METHODS}
-    for stage in STAGES:
+    for stage in (one for one in STAGES if any(at == one for _, at, _ in groups)):
         head = f"| table, statistic | splits | first stage | {' | '.join(METHODS)} | radius 0 |"
         lines += [f"## Over {stage}", "", head, "|---" * 7 + "|"]
         for statistic in STATISTICS:

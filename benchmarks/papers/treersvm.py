@@ -7,13 +7,13 @@ rows of RCV1. As there, alpha is 1e-5, the loss is the hinge, and the test list 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from benchmarks.first_stage.ranksvm import ALPHA, text_like
+from benchmarks.first_stage.robirank_kernels import clock
 from rerank.scorers import RankSVM
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.ranksvm.pairs import Pairs
@@ -36,21 +36,10 @@ def counts_by_pairs(score: Any, y: Any) -> tuple[Any, float]:  # pragma: no cove
 
 
 def pairwise_error(score: Any, y: Any) -> float:
-    """Share of the pairs whose order is wrong, where all utilities differ; an equal score counts a half."""
+    """Share of the pairs whose order is wrong; neither scores nor utilities may be equal."""
     from scipy.stats import kendalltau
 
-    return float((1 - kendalltau(score, y, variant="b").statistic) / 2)
-
-
-def median_seconds(run: Callable[[], Any], repeats: int = 3) -> float:
-    """CPU seconds of one of several runs, after one that is not counted."""
-    run()
-    taken = []
-    for _ in range(repeats):
-        began = time.process_time()
-        run()
-        taken.append(time.process_time() - began)
-    return float(np.median(taken))
+    return float((1 - kendalltau(score, y).statistic) / 2)
 
 
 def subgradients(X: Any, y: Floats, by_pairs: bool) -> tuple[float, float | None]:
@@ -58,13 +47,13 @@ def subgradients(X: Any, y: Floats, by_pairs: bool) -> tuple[float, float | None
     data = RankingData(X, y, np.zeros(y.size, np.int64), np.ones(y.size))
     pairs = Pairs(data, "pairs")
     score = np.asarray(X @ (0.1 * np.random.default_rng(0).standard_normal(X.shape[1])))
-    tree = median_seconds(lambda: pairs.at(score).hinge)
+    tree = clock(lambda: pairs.at(score).hinge, 3)
     if not by_pairs:
         return tree, None
     (loss, slope), (found, slow) = pairs.at(score).hinge, counts_by_pairs(score, y)
     n_pairs = y.size * (y.size - 1) / 2
     assert np.allclose(loss, slow / n_pairs) and np.allclose(slope, found / n_pairs, atol=1e-15)
-    return tree, median_seconds(lambda: counts_by_pairs(score, y))
+    return tree, clock(lambda: counts_by_pairs(score, y), 3)
 
 
 def report(largest: int, pairs_up_to: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -153,6 +154,13 @@ def columns_of(X: Any, y: Any = None, features: Any = None) -> Rows:
         numeric, left_out = _numeric(table)
         if not numeric.size:
             found_numbers(table, range(len(names)))  # says which entry is in the way
+        if left_out and not frame:
+            shown = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+            warnings.warn(
+                f"X misses values in {len(left_out)} of {len(names)} columns ({shown}), which are not reranked; "
+                "fill them in, or name the columns to rerank with features=[...].",
+                stacklevel=2,
+            )
         return Rows(table, Columns(names, frame, names, numeric, numeric, left_out))
     chosen = _chosen(table, features)
     found_numbers(table, chosen)

@@ -266,3 +266,13 @@ def test_a_first_stage_without_weights_asks_for_no_column():
     X, y = frame("pandas")
     none = FirstStage("nothing", None, np.zeros(X.shape[1]), 2.5)
     np.testing.assert_array_equal(none.scores(columns_of(X[["colour", "age"]], y, ["age"])), np.full(N, 2.5))
+
+
+def test_a_hole_in_a_plain_array_is_told_and_the_column_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[7, 1] = np.nan
+    told = r"misses values in 1 of 3 columns \(x1\), which are not reranked; fill them in"
+    with pytest.warns(UserWarning, match=told):
+        est = Reranker("dcg@5", solver="none").fit(X, X[:, 0] > 0.5)
+    assert est.result_.left_out == ("x1",) and est.coef_[1] == 0
