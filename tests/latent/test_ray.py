@@ -316,7 +316,8 @@ def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, datase
         assert np.array_equal(memory.rank(table)[rows], np.arange(1, 31))
         assert np.array_equal(scores, memory.decision_function(table)[rows])
         assert np.array_equal(np.concatenate(list(est.scores_of_parts(parts))), memory.decision_function(table))
-    assert len(list(tmp_path.iterdir())) == 4
+        assert np.array_equal(np.concatenate(list(est.ranks_of_parts(parts, run=call))), memory.rank(table))
+    assert len(list(tmp_path.iterdir())) == 5
 
 
 def test_a_scored_block_is_read_where_it_is(dataset):

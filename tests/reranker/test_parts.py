@@ -148,6 +148,8 @@ def test_row_groups_of_files(path, tmp_path) -> None:
     order = np.argsort(memory.rank(framed(X)))[:50]
     np.testing.assert_array_equal(rows, order)
     np.testing.assert_array_equal(scores, memory.decision_function(framed(X))[order])
+    places = list(est.ranks_of_parts(path))
+    assert len(places) > 2 and np.array_equal(np.concatenate(places), memory.rank(framed(X)))
     one = Reranker("precision@30", **OPTIONS).fit_parts(str(path[0]), "found")
     assert_same(one, in_memory(X[:150], y[:150]))
     # A list to come has no labels, and a model in a file ranks it.
@@ -156,12 +158,22 @@ def test_row_groups_of_files(path, tmp_path) -> None:
     assert np.array_equal(load(tmp_path / "model.json").top_of_parts(tmp_path / "new.parquet", 9)[0], order[:9])
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 99), places=st.lists(st.integers(0, 400), max_size=6))
+def test_places_of_all_rows_with_equal_scores(seed, places) -> None:
+    X, y = listed(seed)
+    X = X.round(0)  # many rows are equal
+    est = in_memory(X, y)
+    found = np.concatenate(list(est.ranks_of_parts(cut(X, y, places))))
+    np.testing.assert_array_equal(found, est.rank(framed(X)))
+
+
 def test_the_scores_of_a_shortlist_are_not_those_of_parts(path) -> None:
     X, y = listed(4)
     est = in_memory(X, y, radius=None, margin=None, epsilon=1e-6, n_candidates=60)
-    for call in (lambda: est.scores_of_parts(path), lambda: est.top_of_parts(path, 5)):
+    for call in (est.scores_of_parts, est.ranks_of_parts, partial(est.top_of_parts, n=5)):
         with pytest.raises(InputError, match="reranks the 60 rows of a shortlist"):
-            call()
+            call(path)
 
 
 def by_hand(X):

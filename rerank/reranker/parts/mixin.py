@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.io.options import whole
-from rerank.problem.passes import Part, Run, first_places
+from rerank.problem.passes import Part, Run, answers, first_places
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
 from rerank.reranker.parts.given import given_parts, read
@@ -135,6 +135,35 @@ class PartsMixin:
         with enough_memory(), given.running(state.settings.n_jobs) as call:
             rows, scores = first_places(given.parts, call, places, _scores, state)
         return rows, state.in_one_unit(scores)
+
+    def ranks_of_parts(self, parts: Any, *, run: Run | None = None) -> Iterator[NDArray[np.intp]]:
+        """Place of each row in the whole list, 1 on top, part by part: those of :meth:`rank` on one list.
+
+        A place depends on the scores of all rows, so these are held: 32 bytes a row at most. For the first places of a
+        list that is too long even for that, take :meth:`top_of_parts`.
+
+        Parameters
+        ----------
+        parts, run
+            As in :meth:`top_of_parts`.
+
+        Returns
+        -------
+        iterator of intp arrays (n,)
+
+        Raises
+        ------
+        InputError
+            As :meth:`scores_of_parts`.
+        """
+        state = _alone(self)
+        given = given_parts(parts, None, state.columns.inputs, run, labelled=False)
+        with enough_memory(), given.running(state.settings.n_jobs) as call:
+            scores = [own for some in answers(given.parts, call, _scores, state) for own in some]
+            ends = np.cumsum([own.size for own in scores])[:-1]
+            places = np.empty(sum(own.size for own in scores), dtype=np.intp)
+            places[np.argsort(-np.concatenate(scores), kind="stable")] = np.arange(1, places.size + 1)
+        return iter(np.split(places, ends))
 
     def _adopt(self, state: FittedState) -> Any:
         raise NotImplementedError
