@@ -17,6 +17,7 @@ from benchmarks.data import folder
 from benchmarks.evidence.cells import LARGE, SECONDS, SPLITS, STAGES, STATISTICS, TABLES, all_cells, measured
 from benchmarks.evidence.page import page
 from benchmarks.trust.limits import processor_clock
+from rerank.search import compile_kernels
 
 KEPT = Path(__file__).parent / "cells.jsonl"
 PAGE = Path(__file__).parent.parent.parent / "docs" / "evidence.md"
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     rows = [json.loads(line) for line in asked.cells.read_text().splitlines()] if asked.cells.exists() else []
     done = {row["cell"] for row in rows}
+    compile_kernels()  # which counts for no cell
     for cell in all_cells(asked.splits):
         if cell.key in done or cell.table not in asked.tables:
             continue
@@ -63,7 +65,7 @@ Written by `python -m benchmarks.evidence --data FOLDER` on {today}: {len(rows)}
 Tables, first stages, statistics and splits were fixed before anything was run:
 {cells} 2/3 to 1/3,
 of which the cells above are the first. Methods: the free fit with all defaults;
-corrections of up to 3 columns with radius .1, margin .1 and a window of 2; and `RerankerCV` with all
+corrections of up to 3 columns with radius .1 (from split 6 on also .03 and .3), margin .1 and a window of 2; and `RerankerCV` with all
 defaults. A fit has {SECONDS:g} CPU seconds, cross-validation {15 * SECONDS:g}; on {" and ".join(LARGE)}
 {large:g} and {15 * large:g}, because in a first try the first stage alone took the time there.
 The defaults of `RerankerCV` were chosen on splits with other seeds (100 to 103) of eight of these tables

@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
 
 from benchmarks.evidence.cells import Cell, all_cells
-from benchmarks.evidence.page import holm, page, pooled, summary
+from benchmarks.evidence.page import better_at, holm, page, pooled, summary
 
 
 def test_a_summary_is_the_corrected_t_test() -> None:
@@ -27,6 +30,14 @@ def test_holm_goes_on_until_the_first_that_fails() -> None:
     assert holm({"a": 0.01, "b": 0.02, "c": 0.04, "d": 0.9}) == {"a"}  # .01 <= .05 / 4, .02 > .05 / 3
     assert holm({"a": 0.001, "b": 0.016, "c": 0.024, "d": 0.9}) == {"a", "b", "c"}
     assert holm({"a": 0.5}) == set()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_a_false_discovery_rate_is_that_of_scipy(p: list[float]) -> None:
+    named = {str(k): one for k, one in enumerate(p)}
+    adjusted = false_discovery_control(p)
+    assert set(better_at(named, 0.2)) == {str(k) for k, one in enumerate(adjusted) if one <= 0.2}
 
 
 def test_an_interval_over_tables_holds_their_mean() -> None:
@@ -54,4 +65,8 @@ def test_cells_come_split_by_split_and_a_page_has_one_line_for_each_kind() -> No
     one, two = page(rows[:1], "head"), page(rows, "head")
     assert "| german, dcg@30 | 1 | 10 | -10.00 (0/1) | +10.00 (1/0) | +0.00 (0/0) | 100% |" in one
     assert "-15.00 +- " in two and "(0/2)" in two and one.startswith("head\n")
-    assert "- cv: worse than its first stage after Holm's correction in 0 of 1 cells, better in 0." in one
+    assert "- cv: worse than its first stage after Holm's correction in 0 of 1 cells; better at a false" in one
+    assert "three radii" not in one  # the narrow and the wide one are missing
+    wide = [row | {"narrow": 12.0, "wide": 9.0} for row in rows[:1]]
+    kept = "0.3 by -10.00 %. The best of 0 and these in each cell, known only afterwards, leads by +20.00 %, cv by +0."
+    assert kept in page(wide, "head")
