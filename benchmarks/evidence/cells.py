@@ -27,7 +27,7 @@ SECONDS, LARGE = 2.0, {"coil2000": 10.0, "credit_default": 10.0}
 
 METHODS = ("free", "anchored", "cv")
 RADII = {"narrow": 0.03, "anchored": 0.1, "wide": 0.3}
-"""Fixed radii; the narrow and the wide one were added from split 6 on, to see what choosing a radius costs."""
+"""Fixed radii; the narrow and the wide one were added after 252 cells, to see what choosing a radius keeps."""
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,6 @@ def _kept(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]]) -> li
     best = np.mean(np.maximum(0.0, np.max([leads[name] for name in RADII], axis=0)))
     return [
         f"- In the {splits} splits of {len(leads['cv'])} cells in which three radii were fixed, these lead the first "
-        f"stage so: {fixed}. The best of 0 and these in each cell, known only afterwards, leads by {best:+.2f} %, cv by "
-        f"{np.mean(leads['cv']):+.2f} %."
+        f"stage so: {fixed}. The best of 0 and these in each cell, known only afterwards, leads by {best:+.2f} %, cv "
+        f"by {np.mean(leads['cv']):+.2f} %."
     ]
