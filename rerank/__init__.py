@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rerank.io import datasets as datasets
-    from rerank.ranks import measures as metrics  # noqa: F401
     from rerank.ranks import perturb as perturb
+    from rerank.reranker import metrics as metrics
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.loading import load
     from rerank.reranker.selection.reranker_cv import RerankerCV
@@ -32,10 +32,10 @@ _HOMES = {
 _ROOMS = {
     "certificate", "errors", "io", "latent", "plots", "problem", "ranks", "scorers", "search", "statistics",
 }  # fmt: skip
-# Public modules whose file stands in a room: ``import rerank.metrics`` gives ``rerank.ranks.measures``.
+# Public modules whose file stands in a room: ``import rerank.metrics`` gives ``rerank.reranker.metrics``.
 _ELSEWHERE = {
     "datasets": "rerank.io.datasets",
-    "metrics": "rerank.ranks.measures",
+    "metrics": "rerank.reranker.metrics",
     "perturb": "rerank.ranks.perturb",
 }
 

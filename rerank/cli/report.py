@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,23 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rerank.reranker.shown import SOURCES, numbers_of
+
 if TYPE_CHECKING:
     from rerank.reranker.files.verify import Report
     from rerank.reranker.result import Result
     from rerank.reranker.state import FittedState
-
-SOURCES = {
-    "ideal": "the ideal list",
-    "search": "the search in weight space",
-    "solver": "the solver, on its word",
-}
-
-
-def number(value: float | None, digits: int = 6) -> str:
-    """A number in short digits; a dash if there is none."""
-    if value is None:
-        return "-"
-    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "none"
 
 
 def bounded_by(result: Result) -> str:
@@ -39,19 +27,7 @@ def bounded_by(result: Result) -> str:
 def four_numbers(result: Result) -> Table:
     """Statistic, value, bound and the program's own numbers, each with its meaning."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    name = result.statistic_name
-    fitted = "" if result.fitted_name == name else f"of {result.fitted_name}, "
-    rows = [
-        ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"),
-        ("statistic", number(result.statistic), f"{name} of the fitted list, ties counted against it"),
-        ("value", number(result.value), f"{fitted}exact, from the weights, margin and price included"),
-        ("bound", number(result.bound), f"of the value, margin included, by {SOURCES[result.bound_source]}"),
-        ("gap", number(result.gap, 9), "bound minus value"),
-    ]
-    if result.program_value is not None:
-        reported = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
-        rows.append(("program", number(result.program_value), reported))
-    for row in rows if result.first_stage_statistic is not None else rows[1:]:
+    for row in numbers_of(result):
         table.add_row(*row)
     return table
 

@@ -6,7 +6,7 @@ but the columns that are asked for. None of these packages is imported here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,13 @@ def some_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.take(rows) if hasattr(X, "column_names") else X[rows]
+
+
+def frame_like(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
+    """A data frame of the package of another one, with its index if it has one."""
+    if hasattr(X, "iloc"):
+        return type(X)(dict(columns), index=X.index)
+    return type(X).from_pydict(dict(columns)) if hasattr(X, "column_names") else type(X)(dict(columns))
 
 
 def without(X: Any, name: str) -> Any:

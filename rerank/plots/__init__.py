@@ -7,6 +7,7 @@ picture is drawn.
 >>> axes = plots.two_lists([3, 1, 0, 2], [1, 3, 2, 0], relevant=[1, 2], top=2)     # doctest: +SKIP
 """
 
+from rerank.plots.gains import cumulative_gain
 from rerank.plots.leads import leads
 from rerank.plots.lists import before_after, preferences, two_lists
 from rerank.plots.programs import bound_over_time, structure
@@ -21,6 +22,7 @@ __all__ = [
     "PURPLE",
     "before_after",
     "bound_over_time",
+    "cumulative_gain",
     "leads",
     "plane",
     "preferences",

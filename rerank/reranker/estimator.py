@@ -14,10 +14,10 @@ from rerank.errors.stops import enough_memory
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Weights, data_of
+from rerank.reranker.explain import ExplainMixin
 from rerank.reranker.fit import fit
 from rerank.reranker.parts.mixin import PartsMixin
 from rerank.reranker.programs import ProgramsMixin
-from rerank.reranker.ranking import RankingMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
 
 
-class Reranker(RankingMixin, PartsMixin, ProgramsMixin, BaseEstimator):
+class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters

@@ -19,8 +19,9 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import Result, Solution, message_of, status_of
+from rerank.reranker.result import Result, Solution, status_of
 from rerank.reranker.settings import Settings
+from rerank.reranker.shown import message_of
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon

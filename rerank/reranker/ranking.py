@@ -52,7 +52,7 @@ class RankingMixin(GradedTags):
         rows = self._rows(X, qid)
         if qid is None:
             return self.state_.single_scores(rows)
-        return self.state_.list_scores(rows, _numbered(X, qid, rows.n))
+        return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Label of each row: one of ``classes_``, by cuts on the score.
@@ -72,7 +72,7 @@ class RankingMixin(GradedTags):
     def list_scores(self, X: ArrayLike, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
         rows = self._rows(X, qid)
-        return self.state_.list_scores(rows, _numbered(X, qid, rows.n))
+        return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
 
     def first_stage_scores(self, X: ArrayLike) -> Floats | None:
         """Scores of the first stage alone; None if there is none."""
@@ -84,7 +84,7 @@ class RankingMixin(GradedTags):
         Equal scores keep the order of the rows.
         """
         rows = self._rows(X, qid)
-        lists = _numbered(X, qid, rows.n)
+        lists = numbered_lists(X, qid, rows.n)
         scores = self.state_.list_scores(rows, lists)
         places = np.empty(scores.size, dtype=np.intp)
         for _, own in rows_by_list(lists, scores.size):
@@ -132,6 +132,6 @@ class RankingMixin(GradedTags):
         return rows
 
 
-def _numbered(X: Any, qid: ArrayLike | str | None, n: int) -> NDArray[np.intp] | None:
+def numbered_lists(X: Any, qid: ArrayLike | str | None, n: int) -> NDArray[np.intp] | None:
     """Number of each row's list."""
     return None if qid is None else number_lists(check_qid(lists_of(X, qid), n))[1]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.ranks.rationals import CLOSED, is_closed
+from rerank.reranker.shown import html_of, text_of
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
@@ -21,7 +22,6 @@ __all__ = [
     "ShortlistInfo",
     "Solution",
     "is_closed",
-    "message_of",
     "status_of",
 ]
 
@@ -118,7 +118,7 @@ class Solution:
         return replace(self, notes=(*self.notes, *notes))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result(Solution):
     """The numbers of a fit: those of :class:`Solution`, and these.
 
@@ -175,6 +175,12 @@ class Result(Solution):
         """The result of a fit that ended in ``solution``."""
         return cls(**{field.name: getattr(solution, field.name) for field in fields(Solution)}, **rest)
 
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
     @property
     def proved(self) -> bool:
         """Whether the gap is closed, and the order of the shortlist matters."""
@@ -206,44 +212,3 @@ def status_of(solution: Solution) -> str:
     if not is_closed(solution.bound - solution.value, solution.value):
         return "feasible"
     return "optimal_by_solver" if solution.bound_source == "solver" else "optimal"
-
-
-def message_of(
-    status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None,
-    bound_solver: str | None = None,
-) -> str:  # fmt: skip
-    """One or two sentences: what holds, and what to do about it.
-
-    Parameters
-    ----------
-    status : str
-    statistic_name : str
-    gap : float
-    bound_source : str
-    needed : int, optional
-        The smallest ``n_candidates`` with which an order of the shortlist can matter.
-    bound_solver : str, optional
-        Whose word the bound is, if it is a solver's.
-    """
-    name, who = statistic_name, bound_solver or "the solver"
-    how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
-    advice = (
-        f"n_candidates must be at least {needed} for an order to matter."
-        if needed is not None
-        else "no n_candidates changes that with these rows and columns."
-    )
-    return {
-        "optimal": f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, "
-        "margin and price included.",
-        "optimal_by_solver": f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, "
-        "the bound is not; presolve=True with more time_limit lets the search prove it.",
-        "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: allowed weights with "
-        f"a larger value may exist, larger by at most this gap{f', on the word of {who}' if bound_solver else ''}. "
-        "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
-        "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
-        f"in {name}.",
-        "already_ideal": "The first stage already puts the shortlist in the best possible order for "
-        f"{name}; it is kept.",
-        "nothing_to_find": f"The shortlist holds no relevant row, so the first stage is kept: {advice}",
-        "nothing_to_reorder": f"No order of the shortlist changes {name}, so the first stage is kept: {advice}",
-    }[status]

@@ -112,6 +112,8 @@ def reach(start: str) -> frozenset[str]:
 
 def room(name: str) -> str:
     """The first-level entry that holds a module: ``rerank.search.boxes.kernel`` stands in ``search``."""
+    if name == "rerank.__main__":  # ``python -m rerank`` is the command line under another name
+        return "cli"
     parts = name.split(".")
     return parts[0] if len(parts) == 1 or parts[0] != "rerank" else parts[1]
 

@@ -20,7 +20,8 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.own_rows import check_program, check_rows
-from rerank.reranker.result import message_of, status_of
+from rerank.reranker.result import status_of
+from rerank.reranker.shown import message_of
 from rerank.reranker.solve.by_program import seconds_to_state
 from rerank.reranker.solve.program import check_formulation, normalised
 from rerank.reranker.solve.program import state as stated_program

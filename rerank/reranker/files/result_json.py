@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.reranker.files.model_fields import MAX_TEXT
-from rerank.reranker.result import STATUSES, Result, ShortlistInfo, message_of, status_of
+from rerank.reranker.result import STATUSES, Result, ShortlistInfo, status_of
+from rerank.reranker.shown import message_of
 
 SOURCES = ("ideal", "search", "solver")
 """Who may say that nothing exceeds a bound."""

@@ -21,13 +21,14 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
 from rerank.reranker.data import Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
-from rerank.reranker.ranking import GradedTags
+from rerank.reranker.explain import ExplainMixin
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
 from rerank.reranker.selection.told import option_names, report
 from rerank.reranker.settings import check
+from rerank.reranker.state import FittedState
 from rerank.statistics import fitted_statistic, parse
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class RerankerCV(GradedTags, BaseEstimator):
+class RerankerCV(ExplainMixin, BaseEstimator):
     """A :class:`Reranker` whose options are chosen by cross-validation, with the first stage as a safeguard.
 
     Parameters
@@ -207,8 +208,10 @@ class RerankerCV(GradedTags, BaseEstimator):
         """Lead, error and statistic of every option, and what was chosen."""
         return report(self.cv_results_, self.judge_.name, parse(self._best().stat).name, self.chosen_)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Lead and interval of every option; returns the axes (:func:`rerank.plots.leads`)."""
+    def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
+        """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
+        if X is not None:
+            return super().plot(X, y, ax)
         from rerank.plots import leads
 
         found, unit = self.cv_results_, f"lead over the first stage, {self.judge_.name}"
@@ -218,24 +221,21 @@ class RerankerCV(GradedTags, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def decision_function(self, X: Any) -> Floats:
-        """Score of each row by itself, larger is better."""
-        return self._best().decision_function(X)
+    # What ranks rows is the best estimator.
+    @property
+    def stat(self) -> Any:  # type: ignore[override]
+        """The statistic that is quoted."""
+        return self._best().stat
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row, one of ``classes_``; as :meth:`Reranker.predict`."""
-        return self._best().predict(X)
+    @property
+    def gain(self) -> Any:  # type: ignore[override]
+        """The gain of a grade."""
+        return self._best().gain
 
-    def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
-        """Place of each row in its list, 1 on top."""
-        return self._best().rank(X, qid)
-
-    def score(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None, ideal_gains: IdealGains = None,
-    ) -> float:  # fmt: skip
-        """The statistic of the ranking, equal scores against the relevant rows; as :meth:`Reranker.score`."""
-        return self._best().score(X, y, qid, sample_weight, query_weight, ideal_gains)
+    @property
+    def state_(self) -> FittedState:  # type: ignore[override]
+        """All that is known after the last fit."""
+        return self._best().state_
 
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""

@@ -1,0 +1,102 @@
+"""What a fitted model says of rows: the first ones of a list, what each column adds to a score, and a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.io.frames import frame_like, is_frame
+from rerank.io.labels import labels_of
+from rerank.io.options import whole
+from rerank.reranker.ranking import RankingMixin, numbered_lists
+from rerank.reranker.state import FittedState
+from rerank.statistics import parse
+
+Floats = NDArray[np.float64]
+
+
+class ExplainMixin(RankingMixin):
+    """First rows, contributions and a picture, for a class that ranks by a fitted state."""
+
+    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+        """Numbers of the rows at places 1 to ``n``, best first; ``X.iloc[est.top(X, n)]`` are the rows.
+
+        Parameters
+        ----------
+        X : table (m, d)
+        n : int
+            Places, at least 1; a list with fewer rows gives all of them.
+        qid : array-like (m,) or str, optional
+            List of each row: the first ``n`` of each list, one list after the other.
+
+        Raises
+        ------
+        InputError
+        """
+        wanted, places = whole("n", n), self.rank(X, qid)
+        rows = np.flatnonzero(places <= wanted)
+        lists = numbered_lists(X, qid, places.size)
+        return rows[np.lexsort((places[rows],) if lists is None else (places[rows], lists[rows]))]
+
+    def contributions(self, X: Any) -> Any:
+        """What each column adds to the score of a row. The score is linear, so that these are exact and add up to it.
+
+        The columns are those with a weight. Before them stands the first stage's score, where the model corrects one
+        that is not linear in the columns, and after them the constant, the same for all rows. With a shortlist the
+        score is that of the head: rows below ``threshold_`` are ordered by the first stage alone.
+
+        Parameters
+        ----------
+        X : table (n, d)
+
+        Returns
+        -------
+        table (n, k)
+            A data frame like X, with names; or an array, if X is one.
+
+        Raises
+        ------
+        InputError
+        """
+        rows = self._rows(X)
+        state, coef = self.state_, self.state_.coef
+        used = np.flatnonzero(coef)
+        added: dict[str, Floats] = {}
+        if state.prior_weight:
+            first = state.first(rows)
+            assert first is not None
+            added["first stage"] = first
+        table = rows.reranked(used)
+        for place, j in enumerate(used):
+            added[state.feature_names[j]] = table[:, place] * coef[j]
+        added["constant"] = np.full(rows.n, _constant(state))
+        return frame_like(X, added) if is_frame(X) else np.column_stack(list(added.values()))
+
+    def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
+        """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
+
+        Returns the axes (:func:`rerank.plots.cumulative_gain`).
+
+        Raises
+        ------
+        InputError
+        """
+        from rerank.plots import cumulative_gain
+
+        rows = self._rows(X)
+        grades = labels_of(y, rows.n, self.state_.labels)
+        first = self.state_.first(rows)
+        curves = {"fitted": self.state_.list_scores(rows, None, first)}
+        if first is not None:
+            curves["first stage"] = first
+        return cumulative_gain(grades > 0, curves, top=getattr(parse(self.stat), "at", None), ax=ax)
+
+
+def _constant(state: FittedState) -> float:
+    """What the score of the head is where all columns, and a first stage that is a column of its own, are 0."""
+    stage = state.first_stage
+    if state.reranks and not state.anchored:
+        return -float(state.weights @ (state.low / (state.high - state.low)))
+    return 0.0 if stage is None or state.prior_weight else stage.intercept

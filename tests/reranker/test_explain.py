@@ -1,0 +1,126 @@
+"""First rows, contributions and pictures of a fitted model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lightgbm import LGBMClassifier
+
+from rerank import Reranker
+from rerank.errors import InputError
+
+pd = pytest.importorskip("pandas")
+
+
+def drawn(seed=0, n=120):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) * [1, 20, 0.1, 3] + [0, 50, 0, 1]
+    return X, (X[:, 0] + X[:, 1] / 20 + rng.normal(size=n) > 4).astype(int)
+
+
+FITS = {
+    "free": dict(first_stage=None),
+    "kept": dict(radius=0.0),
+    "corrected, affine": dict(radius=0.1, margin=0.01),
+    "corrected, trees": dict(first_stage=LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1), radius=0.1, margin=0.01),
+    "equal weights": dict(first_stage=None, radius=0.3),
+}
+
+
+def fitted(name, X, y):
+    options = dict(solver="search", n_candidates=None, time_limit=None, node_limit=200)
+    return Reranker("precision@10", **options, **FITS[name]).fit(X, y)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_contributions_add_up_to_the_score(name) -> None:
+    X, y = drawn()
+    est = fitted(name, X, y)
+    new = drawn(1)[0]
+    parts = est.contributions(new)
+    np.testing.assert_allclose(parts.sum(axis=1), est.decision_function(new), rtol=1e-9, atol=1e-9)
+    assert parts.shape[1] == est.features_.size + 1 + int(est.prior_weight_)
+
+
+def test_contributions_of_the_head_order_it_and_change_with_their_column_alone() -> None:
+    X, y = drawn()
+    est = Reranker("precision@10", solver="search", n_candidates=30, node_limit=200).fit(X, y)
+    assert est.reranks_ and np.isfinite(est.threshold_)
+    head = est.first_stage_scores(X) >= est.threshold_
+    parts = est.contributions(X)
+    sums = parts.sum(axis=1)[head]
+    np.testing.assert_array_equal(np.argsort(-sums), np.argsort(-est.decision_function(X)[head]))
+    moved = X.copy()
+    j = int(est.features_[0])
+    moved[:, j] += 2.0
+    change = est.contributions(moved) - parts
+    np.testing.assert_allclose(change[:, 0], 2.0 * est.coef_[j])
+    assert not change[:, 1:].any()
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
+def test_contributions_of_a_frame_are_a_frame_with_names(package) -> None:
+    X, y = drawn()
+    given = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=np.arange(500, 620))
+    if package == "polars":
+        given = pytest.importorskip("polars").from_pandas(given)
+    if package == "pyarrow":
+        given = pytest.importorskip("pyarrow").Table.from_pandas(given, preserve_index=False)
+    est = fitted("corrected, trees", given, y)
+    parts = est.contributions(given)
+    names = list(parts.column_names if package == "pyarrow" else parts.columns)
+    assert type(parts) is type(given) and names == ["first stage", *est.features_, "constant"]
+    assert package != "pandas" or parts.index.equals(given.index)
+
+
+def test_top_is_the_beginning_of_the_ranking() -> None:
+    X, y = drawn()
+    est = fitted("corrected, affine", X, y)
+    assert np.array_equal(est.top(X, 7), np.argsort(est.rank(X))[:7])
+    assert np.array_equal(est.top(X[:3], 7), np.argsort(est.rank(X[:3])))
+    with pytest.raises(InputError):
+        est.top(X, 0)
+
+
+def test_top_of_lists_is_the_beginning_of_each() -> None:
+    X, y = drawn()
+    qid = np.array(["b", "a", "c"])[np.arange(120) % 3]
+    est = Reranker("precision@3", solver="search", first_stage=None, node_limit=50).fit(X, y, qid)
+    rows, places = est.top(X, 2, qid), est.rank(X, qid)
+    assert places[rows].tolist() == [1, 2] * 3 and len(set(rows.tolist())) == 6
+    assert qid[rows].tolist() == [qid[rows[0]]] * 2 + [qid[rows[2]]] * 2 + [qid[rows[4]]] * 2
+
+
+def test_the_picture_counts_as_the_statistic_does() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = drawn()
+    est = fitted("corrected, affine", X, y)
+    axes = est.plot(X, y)
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert shown[1] == f"fitted: {est.score(X, y):.0f} of the first 10"
+    before = Reranker("precision@10", radius=0.0, solver="search").fit(X, y).score(X, y)
+    assert shown[2] == f"first stage: {before:.0f} of the first 10"
+    axes.figure.canvas.draw()
+    with pytest.raises(InputError, match="give one to 3"):
+        __import__("rerank.plots").plots.cumulative_gain(y, {})
+
+
+def test_a_result_reads_as_sentences_and_a_bar() -> None:
+    X, y = drawn()
+    open_, closed = fitted("free", X, y), Reranker("precision@10", radius=0.01, margin=0.01, solver="search").fit(X, y)
+    for result in (open_.result_, closed.result_):
+        told, page = repr(result), result._repr_html_()
+        assert told.startswith(result.message) and "Result(" not in told
+        for text in (told, page):
+            assert f"{result.value:g}" in text and f"{result.bound:g}" in text
+        assert ("100 % of the bound" in told) == result.proved
+    assert closed.result_.proved
+
+
+def test_nothing_in_a_result_is_read_as_html() -> None:
+    from dataclasses import replace
+
+    X, y = drawn()
+    evil = replace(fitted("free", X, y).result_, message="<script>alert(1)</script>", notes=("<b>",))
+    page = evil._repr_html_()
+    assert "<script>" not in page and "<b>&lt;script" in page and "<li>&lt;b&gt;" in page
