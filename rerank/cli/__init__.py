@@ -1,4 +1,4 @@
-"""The command line: ``rerank demo | fit | rank | score | export | solve | import | verify | doctor | convert``.
+"""The command line: ``rerank COMMAND``; ``rerank --help`` lists the commands.
 
 Results go to standard output, as text or with ``--json`` as one JSON object; progress and errors go to standard error.
 Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 no solution, 5 the certificate failed,
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import checking, demonstrate, fitting, programs, ranking, tables
+from rerank.cli import checking, demonstrate, evaluating, fitting, programs, ranking, tables
 from rerank.cli.common import guarded
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ for name, command in (
     ("fit", fitting.fit),
     ("rank", ranking.rank),
     ("score", ranking.score),
+    ("evaluate", evaluating.evaluate),
     ("export", programs.export),
     ("solve", programs.solve),
     ("import", programs.take),

@@ -12,7 +12,7 @@ over all orders of the tied items.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal
 
@@ -91,11 +91,7 @@ def evaluate(
 
     def mean(rule: Ties) -> float:
         def value(item: OneList) -> float | None:
-            offset, scale = shown(statistic, item.gains, item.missed)
-            if not scale > 0:
-                return None
-            codes = dense_codes(item.scores)[1]
-            return (_raw(statistic, coefficients(codes.size), item.gains, codes, rule) - offset) / scale
+            return value_of(statistic, coefficients, item, rule)
 
         return mean_over_lists(lists, value, empty)
 
@@ -117,6 +113,17 @@ def count_empty(
     kind = gain_of(statistic, gain, sample_weight)
     lists = split(y, np.zeros(np.shape(y)), qid, gain=kind, sample_weight=sample_weight)
     return sum(not shown(statistic, item.gains, item.missed)[1] > 0 for item in lists)
+
+
+def value_of(
+    statistic: RankStatistic, coefficients: Callable[[int], Floats], item: OneList, ties: Ties
+) -> float | None:
+    """Value of one list; None if it has none.  ``coefficients`` are those of the statistic, perhaps cached."""
+    offset, scale = shown(statistic, item.gains, item.missed)
+    if not scale > 0:
+        return None
+    codes = dense_codes(item.scores)[1]
+    return (_raw(statistic, coefficients(codes.size), item.gains, codes, ties) - offset) / scale
 
 
 def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:

@@ -1,0 +1,133 @@
+"""``rerank evaluate``: runs against judgements, by measure, by query, and run against run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rerank.cli.common import AsJson, answer, say
+from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rerank.ranks.runs import Difference, RunValues
+
+
+def evaluate(
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Runs (TREC), as FILE or NAME=FILE; the first one is the base.", show_default=False),
+    ],
+    qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.", show_default=False)],
+    measures: Annotated[
+        str, typer.Option(help="Measures with commas between: ndcg@10, ap, rr, precision@10, recall@100, rbp@0.8, ...")
+    ] = "ndcg@10,ap,rr,precision@10,recall@100",
+    gain: Annotated[
+        str, typer.Option(help="Gain of a grade in DCG: linear, as trec_eval has it, or exponential.")
+    ] = "linear",
+    level: Annotated[int, typer.Option(help="Least grade of a relevant document.")] = 1,
+    ties: Annotated[
+        str,
+        typer.Option(help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average."),
+    ] = "trec",
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of every query.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge runs: a value for each measure and run, and how far each run is ahead of the first one.
+
+    Every judged query counts, with 0 if a run has nothing for it; unjudged documents are irrelevant. The intervals
+    are Student's, 95 %, of the differences query by query.
+
+    Example: rerank evaluate bm25.run fused.run judgements.txt
+    """
+    from rerank.io.trec import read_qrels, read_run
+    from rerank.ranks.runs import differences, run_values
+
+    judgements = read_qrels(qrels)
+    wanted = [name.strip() for name in measures.split(",") if name.strip()]
+    if not wanted:
+        raise InputError("--measures is empty; name at least one, such as ndcg@10.")
+    found: dict[str, RunValues] = {}
+    for text in runs:
+        name, path = _named(text)
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; write NAME=FILE with two names.")
+        found[name] = run_values(
+            read_run(path), judgements, wanted,
+            gain=gain, level=level, ties=ties,  # type: ignore[arg-type]
+        )  # fmt: skip
+        _remark(name, found[name])
+    base, *others = found
+    ahead = {name: differences(found[name], found[base]) for name in others}
+    if as_json:
+        answer(_plain(found, ahead, base, per_query))
+        return
+    _print(found, ahead, base, per_query)
+
+
+def _named(text: str) -> tuple[str, Path]:
+    name, mark, path = text.partition("=")
+    if mark and not (name and path):
+        raise InputError(f"{text!r} is no run; write FILE or NAME=FILE.")
+    return (name, Path(path)) if mark else (Path(text).name, Path(text))
+
+
+def _remark(name: str, values: RunValues) -> None:
+    if values.n_missing:
+        say(f"{name} has nothing for {values.n_missing} of {len(values.queries)} judged queries, which count 0.")
+    if values.n_unjudged:
+        say(f"{name} has {values.n_unjudged} queries without a judgement, which do not count.")
+
+
+def _plain(
+    found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool
+) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "n_queries": len(found[base].queries),
+        "runs": {name: dict(zip(own.measures, own.means.tolist())) for name, own in found.items()},
+        "base": base,
+        "ahead": {
+            name: {
+                one.measure: {"mean": one.mean, "half_width": one.half, "wins": one.wins, "losses": one.losses}
+                for one in own
+            }
+            for name, own in ahead.items()
+        },
+    }
+    if per_query:
+        body["queries"] = {
+            name: {
+                query: dict(zip(own.measures, values)) for query, values in zip(own.queries, own.values.tolist())
+            }
+            for name, own in found.items()
+        }
+    return body
+
+
+def _print(found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    out, first = Console(), found[base]
+    if per_query:
+        typer.echo("\t".join(["run", "query", *first.measures]))
+        for name, own in found.items():
+            for query, values in zip(own.queries, own.values.tolist()):
+                typer.echo("\t".join([name, query, *(f"{value:.6f}" for value in values)]))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("measure", *found):
+        table.add_column(column, justify="left" if column == "measure" else "right")
+    for k, measure in enumerate(first.measures):
+        table.add_row(measure, *(f"{own.means[k]:.4f}" for own in found.values()))
+    out.print(table)
+    for name, apart in ahead.items():
+        out.print(f"{name} against {base}, mean over {len(first.queries)} queries:", highlight=False, markup=False)
+        for one in apart:
+            clear = " *" if abs(one.mean) > one.half else ""
+            out.print(
+                f"  {one.measure:14} {one.mean:+.4f} +- {one.half:.4f}, {one.wins} won, {one.losses} lost{clear}",
+                highlight=False,
+            )
+    if ahead:
+        out.print("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")

@@ -1,0 +1,57 @@
+"""``rerank evaluate``: what it prints, what its JSON holds, and what it refuses."""
+
+import json
+
+import pytest
+
+from tests.cli.test_cli import folder, run  # noqa: F401
+
+QRELS = "1 0 a 2\n1 0 b 1\n1 0 lost 1\n2 0 a 1\n3 0 a 0\n"
+BASE = "1 Q0 a 1 3.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n9 Q0 b 1 1 t\n"
+NEW = "1 Q0 a 1 5.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n2 Q0 a 1 3.0 t\n"
+
+
+@pytest.fixture
+def files(folder):  # noqa: F811
+    for name, text in (("q.txt", QRELS), ("a.run", BASE), ("b.run", NEW)):
+        with open(name, "w") as file:
+            file.write(text)
+
+
+def test_a_table_and_the_lead_over_the_first_run(files):
+    done = run("evaluate", "a.run", "new=b.run", "q.txt", "--measures", "rr,recall@2")
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0
+    assert [line.split() for line in lines[:3]] == [
+        ["measure", "a.run", "new"], ["rr", "0.1667", "0.6667"], ["recall@2", "0.1111", "0.4444"]
+    ]  # fmt: skip
+    assert "rr             +0.5000 +- 1.2421, 2 won, 0 lost" in done.stdout
+    assert "a.run has nothing for 2 of 3 judged queries, which count 0." in done.stderr
+    assert "a.run has 1 queries without a judgement, which do not count." in done.stderr
+
+
+def test_every_query_and_json(files):
+    done = run("evaluate", "a.run", "q.txt", "--measures", "rr", "--per-query")
+    assert "a.run\t1\t0.500000" in done.stdout and "a.run\t3\t0.000000" in done.stdout
+    body = json.loads(run("evaluate", "a.run", "b.run", "q.txt", "--json", "--per-query").stdout)
+    assert body["base"] == "a.run" and body["n_queries"] == 3
+    assert body["queries"]["b.run"]["2"]["ndcg@10"] == 1.0
+    ahead = body["ahead"]["b.run"]["ap"]
+    assert ahead["mean"] == pytest.approx(body["runs"]["b.run"]["ap"] - body["runs"]["a.run"]["ap"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("a.run", "a.run", "q.txt"), "Two runs are called 'a.run'; write NAME=FILE"),
+        (("=a.run", "q.txt"), "'=a.run' is no run"),
+        (("a.run", "q.txt", "--measures", "ndcg10"), "did you mean 'ndcg@10'"),
+        (("a.run", "q.txt", "--measures", ","), "--measures is empty"),
+        (("a.run", "q.txt", "--ties", "random"), "ties is 'random'"),
+        (("a.run", "q.txt", "--level", "0"), "level"),
+        (("q.txt", "q.txt"), "not 6"),
+    ],
+)
+def test_what_is_refused_in_one_sentence(files, given, said):
+    done = run("evaluate", *given, code=2)
+    assert said in " ".join(done.stderr.split()) and done.stdout == ""

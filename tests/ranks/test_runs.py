@@ -1,0 +1,89 @@
+"""Runs against judgements: trec_eval by way of ir_measures, the definition, and differences between runs."""
+
+import math
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+
+from rerank.errors import InputError
+from rerank.io.trec import Qrels, Run
+from rerank.ranks.runs import differences, run_values
+
+OURS = ["ndcg@3", "ndcg", "ap", "rr", "precision@2", "recall@3", "success@2"]
+THEIRS = [
+    ir_measures.nDCG @ 3, ir_measures.nDCG, ir_measures.AP, ir_measures.RR, ir_measures.P @ 2, ir_measures.R @ 3,
+    ir_measures.Success @ 2,
+]  # fmt: skip
+DOCUMENTS = ["a", "b", "B", "d10", "d9", "z"]
+# Scores that differ by less than single precision, and negative ones, are ties or not as in trec_eval.
+SCORES = st.sampled_from([-2.0, 0.0, 1.0, 1.0 + 1e-9, 1.0 + 1e-6, 3.5])
+
+
+def tables(run, qrels):
+    made = [(q, d, s) for q, own in run.items() for d, s in own.items()]
+    judged = [(q, d, g) for q, own in qrels.items() for d, g in own.items()]
+    text = [[np.array([row[k] for row in rows], dtype=object) for k in (0, 1)] for rows in (made, judged)]
+    scores = np.array([row[2] for row in made], dtype=np.float64)
+    return Run(*text[0], scores, "t"), Qrels(*text[1], np.array([row[2] for row in judged], dtype=np.int64))
+
+
+def lists(values):
+    return st.dictionaries(st.sampled_from(DOCUMENTS), values, min_size=1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
+    qrels=st.dictionaries(st.sampled_from(["1", "2", "3"]), lists(st.integers(-1, 3)), min_size=1),
+    level=st.integers(1, 2),
+)
+def test_every_query_agrees_with_trec_eval(run, qrels, level) -> None:
+    if not run.keys() & qrels.keys():
+        with pytest.raises(InputError, match="No query of the run is judged"):
+            run_values(*tables(run, qrels), OURS)
+        return
+    found = run_values(*tables(run, qrels), OURS, level=level)
+    measures = [m if "nDCG" in str(m) else m(rel=level) for m in THEIRS]
+    expected = {(one.query_id, one.measure): one.value for one in ir_measures.iter_calc(measures, qrels, run)}
+    for number, query in enumerate(found.queries):
+        for k, measure in enumerate(measures):
+            assert math.isclose(found.values[number, k], expected[query, measure], abs_tol=1e-9), (query, measure)
+    means = ir_measures.calc_aggregate(measures, qrels, run)
+    np.testing.assert_allclose(found.means, [means[m] for m in measures], atol=1e-9)
+    assert found.n_missing == len(qrels.keys() - run.keys()) and found.n_unjudged == len(run.keys() - qrels.keys())
+
+
+def test_exponential_gains_and_rank_biased_precision_by_hand() -> None:
+    run, qrels = tables({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 1, "c": 3, "lost": 2}})
+    dcg, ideal = 1 + 7 / 2, 7 + 3 / math.log2(3) + 1 / 2
+    found = run_values(run, qrels, ["ndcg", "rbp@0.5"], gain="exponential")
+    assert found.values[0].tolist() == pytest.approx([dcg / ideal, 0.5 + 0.125])
+
+
+def test_ties_by_document_or_against_the_relevant() -> None:
+    run, qrels = tables({"q": {"a": 1.0, "b": 1.0}}, {"q": {"b": 1}})
+    values = {
+        ties: run_values(run, qrels, ["rr"], ties=ties).means[0]
+        for ties in ("trec", "pessimistic", "optimistic", "average")
+    }
+    assert values == {"trec": 1.0, "pessimistic": 0.5, "optimistic": 1.0, "average": 0.75}
+
+
+def test_differences_are_those_of_the_paired_t_test() -> None:
+    rng = np.random.default_rng(0)
+    qrels = {str(q): {d: int(rng.integers(0, 3)) for d in DOCUMENTS} for q in range(12)}
+    first, second = (
+        run_values(*tables({q: {d: float(rng.normal()) for d in DOCUMENTS} for q in qrels}, qrels)) for _ in range(2)
+    )
+    for k, one in enumerate(differences(second, first)):
+        a, b = second.values[:, k], first.values[:, k]
+        assert one.mean == pytest.approx((a - b).mean()) and (one.wins, one.losses) == ((a > b).sum(), (a < b).sum())
+        if one.half:
+            low, high = ttest_rel(a, b).confidence_interval(0.95)
+            assert (one.mean - one.half, one.mean + one.half) == pytest.approx((low, high))
+    with pytest.raises(InputError, match="other measures"):
+        differences(first, run_values(*tables({"0": {"a": 1.0}}, qrels), ["ap"]))
