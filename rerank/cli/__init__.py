@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import checking, demonstrate, evaluating, fitting, programs, ranking, tables
+from rerank.cli import checking, demonstrate, evaluating, fitting, programs, ranking, reporting, tables
 from rerank.cli.common import guarded
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ for name, command in (
     ("fit", fitting.fit),
     ("rank", ranking.rank),
     ("score", ranking.score),
+    ("report", reporting.report),
     ("evaluate", evaluating.evaluate),
     ("export", programs.export),
     ("solve", programs.solve),

@@ -158,8 +158,12 @@ def read_data(
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
     weight: str | None = None, positive: str | None = None, delimiter: str | None = None, need_label: bool = False,
+    take_label: bool = False,
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
-    """A model and a table with its columns; a column not named here is that of the fit, if the file has it."""
+    """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
+
+    Labels are read where they are needed or, with ``take_label``, where the file has them.
+    """
     from rerank.io import read_table
     from rerank.io.reader import column_names
     from rerank.reranker.files import model_file
@@ -170,7 +174,7 @@ def read_for(
         given = {"label": label, "qid": qid, "id": id, "weight": weight}
         for role, name in given.items():
             fitted = doc.settings.get(f"{role}_column")
-            wanted = need_label or role in ("qid", "id")
+            wanted = need_label or take_label or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
         positive = positive or (doc.settings.get("positive_label") if given["label"] is not None else None)
