@@ -18,6 +18,7 @@ from benchmarks.trust.shortlists import fitted
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.errors import SolverError
 from rerank.search import run
+from rerank.search.rows import choice
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import Instance, draw
 from tests.oracles.comparisons import RULES, SLACK, Verdict, applicable, check_programs, check_search, stated
@@ -62,7 +63,7 @@ def searched_by_rows(seed: int) -> Case:
     """The search that long lists get; half of the problems are anchored."""
     instance = draw(seed, n_max=12)
     instance = with_score(instance) if seed % 2 else instance
-    with patch.object(run, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
+    with patch.object(choice, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
         verdict = _named(instance, check_search(instance.problem, time_limit=10.0), 10.0)
     return _case(str(instance), "rows", verdict)
 

@@ -169,9 +169,9 @@ def _solved(
     checkpoint: str | os.PathLike[str] | None,
     held: Held,
 ) -> SearchResult:
-    ready()
-    closed = interrupted = False
     points = node_limit == 0 and checkpoint is None
+    ready(problem, points, proof)
+    closed = interrupted = False
     with limited(time_limit):
         again = held.loop is not None
         held.come_back()

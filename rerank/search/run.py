@@ -19,7 +19,7 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import ROUNDS, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult, given_point
-from rerank.search.rows.choice import FEW_LISTS, by_rows, lines_by_rows, points_by_rows
+from rerank.search.rows.choice import FEW_LISTS, lines_by_rows, rows_alone
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.tables import RowTables, row_tables
@@ -63,7 +63,7 @@ class Run:
         self.exact: Exact | RowExact
         self.lines: LineSearch
         pairs = None
-        if proof or not (by_rows(problem, self.limited) or (points and points_by_rows(problem))):
+        if not rows_alone(problem, points, proof):
             needed = proof or problem.weighs_hits
             pairs = (affordable_pairs if needed else pairs_if_affordable)(problem, workers)
         row_lines = pairs is None or (not self.limited and lines_by_rows(problem))

@@ -10,22 +10,22 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank.errors.compiling import say, uncounted
+from rerank.errors.compiling import say, uncounted, watch
 from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
+from rerank.search.cached import cache_of, entries, is_compiled
 from rerank.search.circuits.demands import Demands
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.search import LineSearch
+from rerank.search.rows.choice import rows_alone
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
@@ -37,83 +37,11 @@ if TYPE_CHECKING:
     from rerank.search.rows.tables import RowTables
     from rerank.search.tables import Tables
 
-_asked = False
+_asked = _rows_asked = False
 LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}."
 
 
-def is_compiled() -> bool:
-    """Whether every kernel is compiled, in this process or in the cache on disk; takes a few milliseconds."""
-    from numba import config
-
-    entries = _entries()
-    if config.DISABLE_JIT or all(kernel.signatures for kernel in entries):
-        return True
-    cached = {(index.parent, index.name.partition("-")[0]) for index in _indices()}
-    return all((_cache_of(kernel), _name(kernel)) in cached for kernel in entries)
-
-
-def _entries() -> list[Any]:
-    """The kernels that are called from Python; compiling them compiles all others."""
-    from rerank.search.boxes.kernel import explore
-    from rerank.search.circuits.removal import removal
-    from rerank.search.lines.kernel import ends, sweep
-    from rerank.search.rows.kernel import explore as explore_rows
-    from rerank.search.rows.smooth import smoothed
-    from rerank.search.rows.sweep import best_of_line, value_of
-    from rerank.search.supports.groups import bound_by_groups
-    from rerank.search.supports.screening_kernel import screen
-
-    return [explore, removal, ends, sweep, screen, explore_rows, best_of_line, value_of, smoothed, bound_by_groups]
-
-
-def _indices() -> list[Path]:
-    """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
-    version = f"py{sys.version_info.major}{sys.version_info.minor}"
-    found = []
-    for module in set[ModuleType]().union(*(_called(sys.modules[f.py_func.__module__]) for f in _entries())):
-        # numba compares with a kernel's own file; a kernel also holds the code of those it calls, from other files.
-        changed = max(_changed(part) for part in _called(module))
-        own = next(f for f in _kernels(module) if f.py_func.__module__ == module.__name__)
-        for index in _cache_of(own).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
-            with suppress(OSError):
-                if index.stat().st_mtime >= changed:
-                    found.append(index)
-                else:
-                    index.unlink()
-    return found
-
-
-def _kernels(module: ModuleType) -> list[Any]:
-    """The kernels that a module defines or calls."""
-    return [f for f in vars(module).values() if hasattr(f, "py_func")]
-
-
-def _called(module: ModuleType) -> set[ModuleType]:
-    """The module and those whose kernels its own kernels call."""
-    homes = {f.py_func.__module__ for f in _kernels(module)} - {module.__name__}
-    return {module}.union(*(_called(sys.modules[home]) for home in homes))
-
-
-def _cache_of(kernel: Any) -> Path:
-    """The folder in which numba keeps a kernel: each folder of sources has its own."""
-    return Path(kernel.stats.cache_path)
-
-
-def _name(kernel: Any) -> str:
-    """How the names of a kernel's files in the cache begin."""
-    return f"{kernel.py_func.__module__.rpartition('.')[2]}.{kernel.py_func.__qualname__}"
-
-
-def _changed(module: ModuleType) -> float:
-    """When a source was changed; 0 for the future, since a wrong clock must not empty the cache each time."""
-    try:
-        when = Path(str(module.__file__)).stat().st_mtime
-    except OSError:
-        return 0.0
-    return when if when <= time.time() else 0.0
-
-
-def announce(verbose: bool = False) -> bool:
+def announce(verbose: bool = False, rows: bool = False) -> bool:
     """Say in one line that kernels are about to be compiled, if they are.
 
     The line goes to the log, and to standard error where that is a terminal or ``verbose`` asks for it.
@@ -123,9 +51,9 @@ def announce(verbose: bool = False) -> bool:
     bool
         Whether there was something to announce.
     """
-    if is_compiled():
+    if is_compiled(rows):
         return False
-    say(LINE.format(os.path.commonpath([_cache_of(kernel) for kernel in _entries()])), verbose)
+    say(LINE.format(os.path.commonpath([cache_of(kernel) for kernel in entries()])), verbose)
     return True
 
 
@@ -144,12 +72,13 @@ def compile_kernels(verbose: bool = False) -> float:
 
 
 @uncounted()
-def _compiled(verbose: bool) -> float:
+def _compiled(verbose: bool, rows: bool = False) -> float:
     global _asked
     began = time.perf_counter()
-    helper = _helper() if announce(verbose) else None
+    here, there = (_compile_row_boxes, _compile_row_lines) if rows else (_compile_pairs, _compile_rows)
+    helper = _helper(there) if announce(verbose, rows) else None
     try:
-        _compile_pairs()
+        here()
         while helper is not None and helper.poll() is None:
             _unless_asked()
             time.sleep(0.01)
@@ -158,8 +87,8 @@ def _compiled(verbose: bool) -> float:
             helper.kill()  # it has ended, but for an error here
             helper.wait()
     _unless_asked()
-    _compile_rows()  # from the helper's cache, or here if there was no helper
-    _asked = True
+    there()  # from the helper's cache, or here if there was no helper
+    _asked = _asked or not rows
     return time.perf_counter() - began
 
 
@@ -194,10 +123,18 @@ def _explored(t: Tables | RowTables) -> None:
 
 def _compile_rows() -> None:
     """The kernels for rows."""
+    _compile_row_boxes()
+    _compile_row_lines()
+
+
+def _compile_row_boxes() -> None:
     for problem in _small():
-        t = row_tables(problem, np.ones(2))
-        _explored(t)
-        lines = lines_on(t, Domain.of(problem))
+        _explored(row_tables(problem, np.ones(2)))
+
+
+def _compile_row_lines() -> None:
+    for problem in _small():
+        lines = lines_on(row_tables(problem, np.ones(2)), Domain.of(problem))
         lines.climb(np.ones(2), rounds=1)
         lines.finish(replace(lines.begun(np.ones(2), rounds=1), widths=[1.0]))
 
@@ -211,11 +148,11 @@ def _small() -> list[Problem]:
     return [problem_of(X, gains, parse(statistic)) for statistic in ("auc", "dcg")]
 
 
-def _helper() -> subprocess.Popen[bytes] | None:
+def _helper(part: Callable[[], None]) -> subprocess.Popen[bytes] | None:
     """A second process that compiles its part into the cache meanwhile; None if it cannot be started."""
     if not sys.executable or (os.cpu_count() or 1) < 2:
         return None
-    name = _compile_rows.__name__
+    name = part.__name__
     command = f"from {__name__} import {name}; {name}()"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:
@@ -230,12 +167,17 @@ def _helper() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def ready() -> None:
-    """Compile the kernels unless that was done, on this machine or in this process; time limits do not count it."""
-    global _asked
-    if _asked:
+def ready(problem: Problem | None = None, points: bool = False, proof: bool = False) -> None:
+    """Compile the kernels unless that was done, on this machine or in this process; time limits do not count it.
+
+    A search by rows alone compiles its own kernels, half of all; what else it may call is compiled when it is called.
+    """
+    global _asked, _rows_asked
+    rows = problem is not None and rows_alone(problem, points, proof)
+    if _asked or (rows and _rows_asked):
         return
-    _, interrupted = protected(lambda: is_compiled() or _compiled(False))
+    _, interrupted = protected(lambda: is_compiled(rows) or _compiled(False, rows))
     if interrupted:
         raise KeyboardInterrupt
-    _asked = True
+    watch()
+    _asked, _rows_asked = not rows, True

@@ -16,6 +16,7 @@ from rerank.problem import Problem, digest
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.search import line_search, run, solve, statistic_bound
 from rerank.search.domain import Domain
+from rerank.search.rows import choice
 from tests.cases.instances import draw
 from tests.cases.search import surface
 from tests.oracles.anchored import anchored, optimum
@@ -37,8 +38,8 @@ def test_value_and_bound_meet_the_enumerated_optimum(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_by_rows_too(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = replace(anchored(1000 + seed, n_max=8), C=0.0, max_features=None)
-    for name in ("by_rows", "lines_by_rows"):
-        monkeypatch.setattr(run, name, lambda problem, limited=False: True)
+    for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
+        monkeypatch.setattr(home, name, lambda problem, limited=False: True)
     assert check_search(problem, by_enumeration).failures == ()
 
 

@@ -17,6 +17,7 @@ from rerank.errors.compiling import compiling_time, uncounted, watch
 from rerank.errors.stops import limited
 from rerank.reranker.clock import Clock
 from rerank.search import warm
+from tests.cases.search import noisy_problem
 
 FIRST = """
 import json, sys, time
@@ -27,6 +28,7 @@ imported = time.process_time() - began
 lazy = not {"numba", "llvmlite", "scipy", "joblib", "pyomo", "highspy"} & set(sys.modules)
 from rerank.problem import problem_of
 from rerank.statistics import parse
+from tests.cases.search import noisy_problem
 import numpy as np
 rng = np.random.default_rng(0)
 problem = problem_of(rng.normal(size=(40, 3)), np.arange(40) % 3 == 0, parse("dcg@5"))
@@ -106,7 +108,7 @@ def test_compiling_is_announced_on_request_and_only_when_there_is_something_to_c
     warm.compile_kernels()
     assert warm.is_compiled() and not warm.announce(verbose=True)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(warm, "is_compiled", lambda: False)
+    monkeypatch.setattr(warm, "is_compiled", lambda rows=False: False)
     assert warm.announce() and capsys.readouterr().err == ""  # captured standard error is no terminal
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert warm.announce()
@@ -117,7 +119,7 @@ def test_compiling_is_announced_on_request_and_only_when_there_is_something_to_c
 def test_compiling_ahead_and_the_first_solve_announce_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(warm, "is_compiled", lambda: False)
+    monkeypatch.setattr(warm, "is_compiled", lambda rows=False: False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for begin in (warm.compile_kernels, warm.ready):
         monkeypatch.setattr(warm, "_asked", False)
@@ -138,13 +140,13 @@ def test_an_empty_cache_is_seen(tmp_path: Path) -> None:
 
 OLD = """
 import json, os, sys
-from rerank.search import warm
+from rerank.search import cached, warm
 version = f"py{sys.version_info.major}{sys.version_info.minor}"
 indices, found = [], []
-for kernel in warm._entries():
-    where = warm._cache_of(kernel)
+for kernel in cached.entries():
+    where = cached.cache_of(kernel)
     where.mkdir(parents=True, exist_ok=True)
-    indices.append(where / f"{warm._name(kernel)}-1.{version}.nbi")
+    indices.append(where / f"{cached.name_of(kernel)}-1.{version}.nbi")
     found.append(warm.is_compiled())
     indices[-1].write_bytes(b"")
 found.append(warm.is_compiled())
@@ -161,8 +163,8 @@ def test_a_cache_older_than_any_kernel_s_source_is_dropped(tmp_path: Path) -> No
 
 FRESH = """
 import contextlib, io, json, os, pathlib
-from rerank.search import compile_kernels, warm
-folders = {str(warm._cache_of(kernel)) for kernel in warm._entries()}
+from rerank.search import cached, compile_kernels, warm
+folders = {str(cached.cache_of(kernel)) for kernel in cached.entries()}
 said = io.StringIO()
 with contextlib.redirect_stderr(said):
     before = warm.is_compiled()
@@ -279,3 +281,24 @@ def test_without_a_compiler_the_kernels_run_as_python() -> None:
         check=True,
     )
     assert run.stdout == "True\n"
+
+
+def test_a_search_by_rows_alone_compiles_no_kernels_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(warm, "is_compiled", lambda rows=False: False)
+    monkeypatch.setattr(warm, "_helper", lambda part: None)
+    for name in ("_compile_pairs", "_compile_rows", "_compile_row_boxes", "_compile_row_lines"):
+        monkeypatch.setattr(warm, name, lambda name=name: called.append(name))
+    for name in ("_asked", "_rows_asked"):
+        monkeypatch.setattr(warm, name, False)
+    long, short = (noisy_problem(n, 3, "dcg@10", 0.3, 0) for n in (2000, 30))
+    warm.ready(long)
+    warm.ready(long)
+    assert called == ["_compile_row_boxes", "_compile_row_lines"]
+    warm.ready(long, proof=True)  # a proof is one by pairs, so all are compiled now
+    warm.ready(short)
+    warm.ready(long)
+    assert called[2:] == ["_compile_pairs", "_compile_rows"]
+    monkeypatch.setattr(warm, "_asked", False)
+    warm.ready(short)
+    assert called[4:] == ["_compile_pairs", "_compile_rows"]

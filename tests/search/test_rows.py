@@ -14,7 +14,7 @@ from rerank.problem import Problem
 from rerank.search import run, sizes, solve
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
-from rerank.search.rows import workspace
+from rerank.search.rows import choice, workspace
 from rerank.search.rows.choice import by_rows, lines_by_rows
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
@@ -31,8 +31,8 @@ SEEDS = st.integers(0, 10**6)
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search every problem by rows."""
-    for name in ("by_rows", "lines_by_rows"):
-        monkeypatch.setattr(run, name, lambda problem, limited=False: True)
+    for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
+        monkeypatch.setattr(home, name, lambda problem, limited=False: True)
 
 
 def unlimited(seed: int, **options: Any) -> Problem:
@@ -67,8 +67,8 @@ def test_rows_and_pairs_close_at_the_same_value(
 ) -> None:
     problem = noisy_problem(120, 3, statistic, 0.2, 1) if lists == 1 else drawn_lists(0, lists, 12, 3, statistic)
     mine = solve(problem, n_jobs=1)
-    for name in ("by_rows", "lines_by_rows"):
-        monkeypatch.setattr(run, name, lambda problem, limited=False: False)
+    for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
+        monkeypatch.setattr(home, name, lambda problem, limited=False: False)
     theirs = solve(problem, n_jobs=1)
     assert mine.closed and theirs.closed
     assert mine.value == pytest.approx(theirs.value, abs=1e-12) and mine.weights.any()
@@ -169,7 +169,7 @@ def test_rows_are_taken_where_there_are_many_pairs_and_few_places() -> None:
 def test_lines_by_rows_beside_boxes_by_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = drawn_lists(0, 12, 12, 3, "dcg@3")
     mine = solve(problem, n_jobs=1)
-    monkeypatch.setattr(run, "by_rows", lambda problem, limited=False: False)
+    monkeypatch.setattr(choice, "by_rows", lambda problem, supports=False: False)
     for proof in (False, True):
         beside = solve(problem, n_jobs=1, proof=proof)
         assert beside.closed and beside.value == pytest.approx(mine.value, abs=1e-12)

@@ -166,7 +166,8 @@ def _searched(
 ) -> tuple[Solution, SearchResult]:  # fmt: skip
     from rerank import search
 
-    search.ready()  # what it says comes before the live line
+    points = settings.node_limit == 0 and settings.checkpoint is None
+    search.ready(problem, points, settings.proof)  # what it says comes before the live line
     with clock.phase("search"), _shown(settings.verbose) as show:
         found = search.solve(
             problem,

@@ -36,6 +36,12 @@ def by_rows(problem: Problem, supports: bool = False) -> bool:
     return _long(problem) and (supports or number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS))
 
 
+def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> bool:
+    """Whether a search holds no pairs at all; ``points`` are good weights without a bound. A proof is one by pairs."""
+    supports = problem.max_features is not None or problem.C > 0
+    return not proof and (by_rows(problem, supports) or (points and points_by_rows(problem)))
+
+
 def points_by_rows(problem: Problem) -> bool:
     """Whether good weights are found by rows where no bound is asked for: lines by rows cost less."""
     return number_of_pairs(problem) > LINES_FROM_PAIRS and _few_places(problem)
