@@ -1,4 +1,4 @@
-"""Real tables shipped with the package, all from the UCI Machine Learning Repository under CC BY 4.0.
+"""Real tables shipped with the package, all from the UCI Machine Learning Repository under CC BY 4.0; made-up machines.
 
 >>> from rerank import datasets
 >>> table = datasets.load("haberman")
@@ -11,6 +11,9 @@ from importlib.resources import as_file, files
 
 from rerank.errors import InputError
 from rerank.io import Table, read_csv
+from rerank.io.machines import machines
+
+__all__ = ["Description", "describe", "load", "machines", "names"]
 
 LABEL = "target"
 
