@@ -35,6 +35,9 @@ def inspect_first(text):
     )
     (first, _), (exact, _) = numbers(r"(?:first stage|exact order): dcg@10 ([\d.]+), (\d+) failures", text)
     assert exact > first
+    ((gain, low, _),) = numbers(r"corrected score: .*, ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
+    assert gain > low > 0
+    assert re.findall(r"Chosen \(\*\)|The first stage is kept", text) == ["Chosen (*)", "The first stage is kept"]
 
 
 def programs_by_hand(text):

@@ -13,7 +13,7 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.result import Result
 from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
-ROWS, TOP = 4000, 60
+ROWS, TOP = 5000, 60
 STAT = f"precision@{TOP}"
 PLACES = 12
 SHOWN = {"hours": 1, "vibration": 1, "temperature": 0, "load": 0}
@@ -111,7 +111,8 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None) -> Demo:
         Seconds for each guarded fit.
     n_jobs : int or None
     """
-    return Demo(*(guarded(0, ways, time_limit, n_jobs) for ways in (2, 1)))
+    # What the guard leaves out needs no proof, and lists of this length none of the kernels for pairs of rows.
+    return Demo(guarded(0, 2, time_limit, n_jobs), guarded(0, 1, time_limit, n_jobs, node_limit=0))
 
 
 def guarded(
@@ -125,11 +126,12 @@ def guarded(
         As for :func:`rerank.io.machines.machines`.
     time_limit : float
     n_jobs, node_limit : int or None
+        As for :class:`rerank.Reranker`.
     """
     table = datasets.machines(ROWS, seed, ways)
     assert table.y is not None
     base = Reranker(STAT, first_stage="logistic", solver="search", n_jobs=n_jobs, node_limit=node_limit)
-    search = fit_table_by_folds(RerankerCV(base, time_limit=time_limit), table)
+    search = fit_table_by_folds(RerankerCV(base, rule="strict", time_limit=time_limit), table)
     est = search.best_estimator_
     hits = []
     for number in range(LISTS):

@@ -47,7 +47,8 @@ def fitted(case: Case) -> list[str]:
     """What the guarded fit tried on held-out rows, and what it chose."""
     lines = [
         f"Logistic regression, then RerankerCV for {STAT} (hits among the first {TOP}) on {case.n_rows:,} machines, "
-        f"of which {case.n_failed} failed: small corrections of three sensors, judged on held-out rows.",
+        f"of which {case.n_failed} failed: small corrections of three sensors, judged on held-out rows. The strict "
+        "rule asks for a lead of more than one standard error.",
         case.report,
     ]
     return lines if case.kept else [*lines, *case.result.notes]
