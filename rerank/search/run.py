@@ -56,7 +56,7 @@ class Run:
         self, problem: Problem, random_state: int = 0, proof: bool = False, workers: int = 1, points: bool = False
     ) -> None:
         d = problem.n_features
-        self.problem, self.random_state = problem, random_state
+        self.problem, self.random_state, self.points = problem, random_state, points
         self.began = time.perf_counter()
         self.domain = Domain.of(problem)
         self.tables: Tables | RowTables
@@ -129,7 +129,7 @@ class Run:
         if self.limited:
             most = d - len(self.domain.anchor)
             sizes = most if self.problem.max_features is None else self.problem.max_features
-            self.lines.deadline = time.perf_counter() + FORWARD_SHARE * current().left
+            self.lines.deadline = time.perf_counter() + (1.0 if self.points else FORWARD_SHARE) * current().left
             for _, w in forward(self.lines, sizes, lambda n: self.price * n):
                 self.offer(w)
             self.lines.deadline = np.inf
@@ -146,7 +146,7 @@ class Run:
         state, rounds = lines.state, ROUNDS
         if self.lines_first:
             # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
-            lines.deadline = time.perf_counter() + CLIMB_SHARE * stop.left
+            lines.deadline = time.perf_counter() + (1.0 if self.points else CLIMB_SHARE) * stop.left
         else:
             # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
             rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))

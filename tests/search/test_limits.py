@@ -11,10 +11,12 @@ import time
 import numpy as np
 import pytest
 
+from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.search import Progress, SearchResult, compile_kernels, solve
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
+from rerank.search.run import Run
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.oracle import objective_at
 
@@ -229,8 +231,6 @@ def test_value_without_pairs_is_never_above_the_value() -> None:
 
 
 def test_time_that_runs_out_among_the_vertices_leaves_the_box_open() -> None:
-    from rerank.errors.stops import limited
-
     problem = noisy_problem(20, 3, "auc", 0.35, 0)
     exact = Exact(problem, tables(problem), Domain.of(problem))
     box = (np.arange(3), np.array([1.0, 0.1, 0.2]), np.array([0.0, 1e-3, 1e-3]))
@@ -247,3 +247,22 @@ def test_without_boxes_the_first_points_are_all_and_prove_nothing() -> None:
     assert found.boxes == 0 and not found.closed and found.bound == problem.ideal
     assert (again.weights == found.weights).all() and found.value == objective_at(problem, found.weights)
     assert 0.8 * longer.value <= found.value <= longer.value and longer.bound < problem.ideal
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_without_boxes_the_first_points_have_all_the_time(most, monkeypatch) -> None:
+    problem = noisy_problem(100, 10, "precision@10", 0.1, 4, max_features=most)
+    left = []
+
+    def seen(lines, *rest, **options):
+        left.append(lines.deadline - time.perf_counter())
+        return (0.0, np.ones(10)) if most is None else []
+
+    for points in (True, False):
+        run = Run(problem, points=points)
+        run.lines_first = True
+        monkeypatch.setattr(type(run.lines), "finish", seen)
+        monkeypatch.setattr("rerank.search.run.forward", seen)
+        with limited(100.0):
+            run.begin(None, levels=False)
+    assert left[0] > 95 and left[1] < 60
