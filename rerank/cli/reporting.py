@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from rerank.cli.common import (
@@ -103,6 +102,8 @@ def _checked(doc: ModelDocument, table: Table, where: str) -> Report | None:
 
 def _places(est: Reranker, table: Table) -> tuple[Any, Any]:
     """Place of each row by the model, and by its first stage or None."""
+    import numpy as np
+
     from rerank.ranks.lists import rows_by_list
 
     first = est.first_stage_scores(table.X)
@@ -121,12 +122,12 @@ def _depth(est: Reranker) -> int | None:
 
 
 def _names(table: Table) -> Any:
-    return table.ids if table.ids is not None else np.array([f"row {k + 1}" for k in range(len(table))], dtype=object)
+    return [f"row {k + 1}" for k in range(len(table))] if table.ids is None else table.ids
 
 
 def _question(est: Reranker, table: Table) -> Section:
     result, depth = est.result_, _depth(est)
-    n_lists = 1 if table.qid is None else len(set(np.asarray(table.qid).tolist()))
+    n_lists = 1 if table.qid is None else len(set(table.qid.tolist()))
     lists = "" if n_lists == 1 else f" in {n_lists} lists"
     first = "" if depth is None else f" The first {depth} places{' of each list' if lists else ''} count."
     asked = f"Which of {len(table)} rows{lists} should be looked at first?{first}"
@@ -165,9 +166,8 @@ def _change(est: Reranker, table: Table) -> Section:
     places, before = _places(est, table)
     depth = _depth(est)
     if before is not None and depth is not None:
-        new = int(np.sum((places <= depth) & (before > depth)))
-        count = int(np.sum(places <= depth))
-        parts.append(text(f"Of the {count} rows in the first {depth} places, the first stage had {count - new} there."))
+        count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
+        parts.append(text(f"Of the {count} rows in the first {depth} places, the first stage had {both} there."))
     words = [note for note in est.result_.notes if note.startswith("Corrections")]
     parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
     weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]
@@ -177,7 +177,7 @@ def _change(est: Reranker, table: Table) -> Section:
 
 def _evidence(est: Reranker, table: Table, own: bool) -> Section:
     title, name = "How good it is on these rows", est.result_.statistic_name
-    if table.y is None or not np.any(table.y > 0):
+    if table.y is None or not (table.y > 0).any():
         return Section(title, [text("The table has no labels, so nothing is known about these rows.")])
     from rerank.cli.bootstrap import lead_of
 
