@@ -1,0 +1,42 @@
+"""The picture of each notebook in ``docs/images``: ``python docs/example_pictures.py [NAME ...]`` runs the notebooks.
+
+A picture is drawn anew by its notebook, made narrower and kept with few colours, so that it stays small.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from PIL import Image
+
+ROOT = Path(__file__).parent.parent
+CHOSEN = {"1_inspect_first": 0, "2_programs_by_hand": 0, "3_ties": 0, "4_why_proxies_fail": 0}
+"""Which of a notebook's pictures is shown."""
+
+WIDTH, COLOURS = 620, 32
+
+
+def draw(name: str) -> None:
+    """Run a notebook and keep its picture."""
+    notebook = nbformat.read(ROOT / "examples" / f"{name}.ipynb", as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    picture = Image.open(io.BytesIO(base64.b64decode(pictures[CHOSEN[name]]))).convert("RGB")
+    if picture.width > WIDTH:
+        picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+    target = ROOT / "docs" / "images" / f"example_{name}.png"
+    picture.quantize(COLOURS).save(target, optimize=True)
+    print(f"{target.name}: {target.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or CHOSEN:
+        draw(chosen)
