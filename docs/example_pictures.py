@@ -33,7 +33,7 @@ def draw(name: str) -> None:
     if picture.width > WIDTH:
         picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
     target = ROOT / "docs" / "images" / f"example_{name}.png"
-    picture.quantize(COLOURS).save(target, optimize=True)
+    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     print(f"{target.name}: {target.stat().st_size:,} bytes")
 
 

@@ -71,7 +71,7 @@ after = cut_line(guarded.decision_function, later, ends)
 ax.plot(ends, after, "-", color=plots.BLUE, lw=2, label="cut after the correction")
 ax.set(xlim=(-3.6, 3.8), ylim=(-3.2, 4.2), xlabel="wear (hours and vibration)", ylabel="heat (temperature and load)")
 ax.spines[["top", "right"]].set_visible(False)
-ax.legend(loc="lower right", frameon=False)
+ax.legend(loc="lower right", framealpha=1.0, edgecolor="white")
 plt.show()
 
 # %% [markdown]
