@@ -116,8 +116,9 @@ def run(time_limit: float = 40.0, n_jobs: int | None = None) -> Demo:
 
 
 def guarded(
-    seed: int, ways: int, time_limit: float = 40.0, n_jobs: int | None = None, node_limit: int | None = None
-) -> Case:
+    seed: int, ways: int, time_limit: float = 40.0, n_jobs: int | None = None, node_limit: int | None = None,
+    rule: str = "strict",
+) -> Case:  # fmt: skip
     """Fit on one made-up list and rank lists to come, which are the same for every seed.
 
     Parameters
@@ -127,11 +128,13 @@ def guarded(
     time_limit : float
     n_jobs, node_limit : int or None
         As for :class:`rerank.Reranker`.
+    rule : {"strict", "mean"}
+        As for :class:`rerank.RerankerCV`.
     """
     table = datasets.machines(ROWS, seed, ways)
     assert table.y is not None
     base = Reranker(STAT, first_stage="logistic", solver="search", n_jobs=n_jobs, node_limit=node_limit)
-    search = fit_table_by_folds(RerankerCV(base, rule="strict", time_limit=time_limit), table)
+    search = fit_table_by_folds(RerankerCV(base, rule=rule, time_limit=time_limit), table)
     est = search.best_estimator_
     hits = []
     for number in range(LISTS):

@@ -109,6 +109,10 @@ def score(
     weight: Weight = None,
     positive_label: Positive = None,
     delimiter: Delimiter = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate the model's ranking of labelled rows, and that of the first stage."""
@@ -123,6 +127,8 @@ def score(
     )  # fmt: skip
     est = restored(state_of(doc, where=str(model)))
     assert table.y is not None
+    if plot is not None:
+        _draw(plot, est, table, [model, data])
     value = est.score(
         table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains
     )
@@ -151,3 +157,26 @@ def score(
         typer.echo(f"{name} of the first stage alone  {first:.6g}")
     if empty:
         say(f"{empty} list(s) without anything to order are not counted.")
+
+
+def _draw(path: Path, est: Any, table: Any, read: list[Path]) -> None:
+    from contextlib import suppress
+    from io import BytesIO
+
+    from rerank.io.atomic import writing_bytes
+    from rerank.io.paths import check_outputs
+
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{path} names no kind of picture; write to a .png, .svg or .pdf file.")
+    if table.qid is not None:
+        raise InputError("--plot draws one list, and the table has several; leave it out, or give rows of one list.")
+    check_outputs(read, {"--plot": path})
+    with suppress(ImportError):
+        import matplotlib
+
+        matplotlib.use("Agg")
+    picture = BytesIO()
+    est.plot(table.X, table.y).figure.savefig(picture, format=path.suffix[1:], dpi=150)
+    with writing_bytes(path) as file:
+        file.write(picture.getvalue())
+    say(f"Drawn to {path}.")

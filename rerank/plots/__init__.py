@@ -13,6 +13,7 @@ from rerank.plots.lists import before_after, preferences, two_lists
 from rerank.plots.programs import bound_over_time, structure
 from rerank.plots.rows import plane
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
+from rerank.plots.weights import corrections
 
 __all__ = [
     "BLUE",
@@ -22,6 +23,7 @@ __all__ = [
     "PURPLE",
     "before_after",
     "bound_over_time",
+    "corrections",
     "cumulative_gain",
     "leads",
     "plane",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors import NotSupportedError
 from rerank.io.frames import frame_like, is_frame
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
@@ -92,6 +93,23 @@ class ExplainMixin(RankingMixin):
         if first is not None:
             curves["first stage"] = first
         return cumulative_gain(grades > 0, curves, top=getattr(parse(self.stat), "at", None), ax=ax)
+
+
+    def plot_corrections(self, ax: Any = None) -> Any:
+        """Correction of each column by a fit with a radius; returns the axes (:func:`rerank.plots.corrections`).
+
+        Raises
+        ------
+        NotSupportedError
+            For a free fit, and where the first stage is kept: nothing is corrected there.
+        """
+        from rerank.plots import corrections
+
+        state = self.state_
+        if not (state.anchored and state.reranks):
+            raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
+        names = [state.feature_names[j] for j in state.features]
+        return corrections(names, state.weights[1:], state.settings.radius, ax=ax)
 
 
 def _constant(state: FittedState) -> float:

@@ -137,3 +137,11 @@ def test_lists_are_drawn_anew_as_wholes(folder):  # noqa: F811
 )
 def test_what_is_refused(model, given, said):
     assert said in " ".join(run("report", model, *given, code=2).stderr.split())
+
+
+def test_score_draws_the_list(model):
+    said = run("score", model, "train.csv", "--plot", "gain.png").stderr
+    with open("gain.png", "rb") as file:
+        assert file.read(4) == b"\x89PNG" and "Drawn to gain.png." in said
+    refused = run("score", model, "train.csv", "--plot", "gain.txt", code=2).stderr
+    assert "names no kind of picture" in refused

@@ -7,7 +7,7 @@ import pytest
 from lightgbm import LGBMClassifier
 
 from rerank import Reranker
-from rerank.errors import InputError
+from rerank.errors import InputError, NotSupportedError
 
 pd = pytest.importorskip("pandas")
 
@@ -103,6 +103,24 @@ def test_the_picture_counts_as_the_statistic_does() -> None:
     axes.figure.canvas.draw()
     with pytest.raises(InputError, match="give one to 3"):
         __import__("rerank.plots").plots.cumulative_gain(y, {})
+
+
+def test_the_picture_of_corrections_has_a_bar_for_each_column() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, est = next(
+        (X, y, est) for X, y in map(drawn, range(20)) if (est := fitted("corrected, affine", X, y)).reranks_
+    )
+    axes = est.plot_corrections()
+    widths = {text.get_text(): bar.get_width() for text, bar in zip(axes.get_yticklabels(), axes.patches)}
+    stage = est.first_stage_scores(X)
+    changes = est.coef_ - np.linalg.lstsq(np.column_stack([X, np.ones(120)]), stage, rcond=None)[0][:4]
+    moved = {name: width * stage.std() for name, width in widths.items()}
+    assert {f"x{j}" for j in range(4)} == set(moved)
+    ratio = [changes[j] * X[:, j].std() / moved[f"x{j}"] for j in range(4) if abs(moved[f"x{j}"]) > 1e-9]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+    for name in ("free", "kept"):
+        with pytest.raises(NotSupportedError, match="corrects no score"):
+            fitted(name, X, y).plot_corrections()
 
 
 def test_a_result_reads_as_sentences_and_a_bar() -> None:
