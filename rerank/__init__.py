@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rerank.io import datasets as datasets
     from rerank.ranks import perturb as perturb
+    from rerank.reranker import fusion as fusion
     from rerank.reranker import metrics as metrics
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.loading import load
@@ -35,6 +36,7 @@ _ROOMS = {
 # Public modules whose file stands in a room: ``import rerank.metrics`` gives ``rerank.reranker.metrics``.
 _ELSEWHERE = {
     "datasets": "rerank.io.datasets",
+    "fusion": "rerank.reranker.fusion",
     "metrics": "rerank.reranker.metrics",
     "perturb": "rerank.ranks.perturb",
 }

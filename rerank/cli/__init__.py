@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import checking, demonstrate, evaluating, fitting, programs, ranking, reporting, tables
+from rerank.cli import checking, demonstrate, evaluating, fitting, fusing, programs, ranking, reporting, tables
 from rerank.cli.common import guarded
 
 app = typer.Typer(
@@ -51,6 +51,7 @@ for name, command in (
     ("score", ranking.score),
     ("report", reporting.report),
     ("evaluate", evaluating.evaluate),
+    ("fuse", fusing.fuse),
     ("export", programs.export),
     ("solve", programs.solve),
     ("import", programs.take),

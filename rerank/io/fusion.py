@@ -1,13 +1,96 @@
-"""Several runs as the features of one table: what score fusion learns from."""
+"""Several runs joined: a row for each document of a query that any run has, a column for each run."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.table import Table, words
+from rerank.io.table import Floats, Table, Words, words
 from rerank.io.trec import Qrels, Run
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """The documents of several runs.
+
+    Attributes
+    ----------
+    qid, docid : object arrays of str (n,)
+    scores : float64 array (n, runs)
+        NaN where a run does not have the document.
+    names : tuple of str
+    """
+
+    qid: Words
+    docid: Words
+    scores: Floats
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.qid.size)
+
+    def some(self, rows: NDArray[Any]) -> Joined:
+        """Some of the rows, by number or mask."""
+        return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names)
+
+
+def join(runs: Mapping[str, Run]) -> Joined:
+    """The union of the runs' documents, in order of first appearance.
+
+    Raises
+    ------
+    InputError
+        Without a run.
+    """
+    if not runs:
+        raise InputError("There is no run to join; pass at least one.")
+    rows: dict[tuple[str, str], int] = {}
+    places = []
+    for run in runs.values():
+        own = [rows.setdefault(pair, len(rows)) for pair in zip(run.qid.tolist(), run.docid.tolist())]
+        places.append(np.array(own, dtype=np.intp))
+    scores = np.full((len(rows), len(runs)), np.nan)
+    for column, (place, run) in enumerate(zip(places, runs.values())):
+        scores[place, column] = run.score
+    pairs = list(rows)
+    return Joined(words([q for q, _ in pairs]), words([d for _, d in pairs]), scores, tuple(runs))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Judgements beside joined runs.
+
+    Attributes
+    ----------
+    grades : float64 array (n,)
+        Grade of each row; not judged and negative grades count as 0.
+    judged : bool array (n,)
+        Whether the row's query stands in the judgements.
+    missed : mapping of str to tuple of float
+        Grades of the relevant documents that no row has, by query.
+    """
+
+    grades: Floats
+    judged: NDArray[np.bool_]
+    missed: Mapping[str, tuple[float, ...]]
+
+
+def judge(joined: Joined, qrels: Qrels) -> Judged:
+    """The grades of the rows, and those of the relevant documents that are no rows."""
+    left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
+    found = [left.pop(pair, 0) for pair in zip(joined.qid.tolist(), joined.docid.tolist())]
+    missed: dict[str, tuple[float, ...]] = {}
+    for (query, _), grade in left.items():
+        if grade > 0:
+            missed[query] = (*missed.get(query, ()), float(grade))
+    known = set(qrels.qid.tolist())
+    judged = np.array([query in known for query in joined.qid.tolist()], dtype=bool)
+    return Judged(np.maximum(np.array(found, dtype=np.float64), 0.0), judged, missed)
 
 
 def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = True) -> Table:
@@ -28,35 +111,35 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
         whose relevant documents were all missed stands there too, with or without rows. With False such
         documents are left out, which makes every value larger; `Table.notes` gives their number.
     """
-    if not runs:
-        raise InputError("There is no run to join; pass at least one.")
-    scores = {name: dict(zip(zip(run.qid, run.docid), run.score.tolist())) for name, run in runs.items()}
-    rows = dict.fromkeys(pair for table in scores.values() for pair in table)
-    grades: dict[Any, int] = {}
-    if qrels is not None:
-        grades = dict(zip(zip(qrels.qid, qrels.docid), qrels.grade.tolist()))
-    missed: dict[str, list[float]] = {}
-    for pair, grade in grades.items():
-        if grade > 0 and pair not in rows:
-            missed.setdefault(str(pair[0]), []).append(float(grade))
-    X = np.empty((len(rows), len(runs)))
-    for column, table in enumerate(scores.values()):
-        lowest: dict[Any, float] = {}
-        for (query, _), score in table.items():
-            lowest[query] = min(score, lowest.get(query, score))
-        X[:, column] = [table.get(pair, lowest.get(pair[0], 0.0)) for pair in rows]
+    joined = join(runs)
+    known = None if qrels is None else judge(joined, qrels)
+    missed = {} if known is None else known.missed
     return Table(
-        X=X,
-        y=None if qrels is None else np.array([float(max(grades.get(pair, 0), 0)) for pair in rows]),
-        qid=words([query for query, _ in rows]),
-        ids=words([document for _, document in rows]),
-        feature_names=tuple(runs),
-        ideal_gains={query: tuple(found) for query, found in missed.items()} if judged and missed else None,
-        notes=_notes(missed, {query for query, _ in rows}, judged),
+        X=_filled(joined),
+        y=None if known is None else known.grades,
+        qid=joined.qid,
+        ids=joined.docid,
+        feature_names=joined.names,
+        ideal_gains=missed if judged and missed else None,
+        notes=notes_on(missed, set(joined.qid.tolist()), judged),
     )
 
 
-def _notes(missed: Mapping[str, list[float]], queries: set[Any], judged: bool) -> tuple[str, ...]:
+def _filled(joined: Joined) -> Floats:
+    """The scores, the lowest of a run in the query where it lacks the document; 0 where it has none of the query."""
+    numbers: dict[str, int] = {}
+    query = np.array([numbers.setdefault(name, len(numbers)) for name in joined.qid.tolist()], dtype=np.intp)
+    X = joined.scores.copy()
+    for column in X.T:
+        there = ~np.isnan(column)
+        lowest = np.full(len(numbers), np.inf)
+        np.minimum.at(lowest, query[there], column[there])
+        lowest[np.isinf(lowest)] = 0.0
+        column[~there] = lowest[query[~there]]
+    return X
+
+
+def notes_on(missed: Mapping[str, tuple[float, ...]], queries: set[Any], judged: bool = True) -> tuple[str, ...]:
     """What is said about the relevant documents that no run has."""
     if not missed:
         return ()

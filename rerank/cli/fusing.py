@@ -1,0 +1,231 @@
+"""``rerank fuse``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rerank.cli.common import AsJson, answer, exit_code, refuse_idle, say
+from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rerank.io.fusion import Joined
+    from rerank.reranker.fusion.estimator import ScoreFusion
+    from rerank.reranker.fusion.model import FusionModel
+
+
+def fuse(
+    run: Annotated[
+        list[str],
+        typer.Option(
+            help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem.", show_default=False
+        ),
+    ],
+    qrels: Annotated[
+        Path | None, typer.Option(help="TREC judgements: fit to them.", show_default=False)
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="With --qrels the model to write (JSON), else the one to apply.", show_default=False),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).", show_default=False)] = None,
+    export: Annotated[
+        str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.", show_default=False)
+    ] = None,
+    stat: Annotated[
+        str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", show_default=False)
+    ] = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option(
+            help="none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
+            show_default=False,
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", show_default=False),
+    ] = None,
+    radius: Annotated[
+        str | None,
+        typer.Option(help="Largest correction: auto (default), a number, or free for any weights.", show_default=False),
+    ] = None,
+    cv: Annotated[
+        int | None,
+        typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.", show_default=False),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(help="For documents a run lacks: lowest (default), zero or impute.", show_default=False),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Documents of each run that count; all by default.", show_default=False)
+    ] = None,
+    k: Annotated[
+        float | None, typer.Option(help="Constant of rank and RRF: 60 by default.", show_default=False)
+    ] = None,
+    gain: Annotated[
+        str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.", show_default=False)
+    ] = None,
+    negative: Annotated[bool, typer.Option("--negative", help="Allow weights below 0.")] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for the fit: 60 by default.", show_default=False)
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Cores; -1 for all.", show_default=False)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of everything random: 0 by default.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fuse runs: fit weights to judgements, or apply a model; RRF and equal weights are the null hypotheses."""
+    from rerank.io.paths import check_outputs
+
+    runs = _runs(run)
+    outputs = {"--out": out, "--model": model if qrels is not None else None}
+    check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
+    given = {
+        "--stat": stat, "--normalise": normalise, "--prior": prior, "--radius": radius, "--cv": cv,
+        "--missing": missing, "--depth": depth, "--k": k, "--gain": gain, "--negative": negative or None,
+        "--time-limit": time_limit, "--jobs": jobs, "--seed": seed,
+    }  # fmt: skip
+    if qrels is None:
+        _apply(runs, model, out, export, given, as_json)
+        return
+    options = {
+        "stat": stat, "normalise": _names(normalise), "prior": _prior(prior), "radius": _radius(radius), "cv": cv,
+        "missing": missing, "depth": depth, "k": k, "gain": gain, "time_limit": time_limit, "n_jobs": jobs,
+        "random_state": seed,
+    }  # fmt: skip
+    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    chosen["radius"] = None if radius == "free" else chosen.get("radius", "auto")
+    if cv == 0:
+        chosen["cv"] = None
+    _fit(runs, qrels, model, out, export, chosen | {"positive": not negative}, as_json)
+
+
+def _fit(
+    runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, target: str | None,
+    options: dict[str, Any], as_json: bool,
+) -> None:  # fmt: skip
+    from rerank.io.atomic import together
+    from rerank.reranker.fusion.estimator import ScoreFusion
+    from rerank.reranker.fusion.exports import export
+    from rerank.reranker.fusion.files import save
+
+    est = ScoreFusion(**options, verbose=1)
+    limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
+    say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
+    est.fit(runs, qrels)
+    for note in est.notes_:
+        say(note)
+    found = est.model_
+    snippet = None if target is None else export(found, target)
+    joined = found.joined(runs) if out is not None else None
+    with together():
+        if model is not None:
+            save(found, model)
+        if out is not None and joined is not None:
+            _write(out, found, joined)
+    if as_json:
+        answer({**_described(found), **found.about, "nulls": est.nulls_, "model": model and str(model),
+                "out": out and str(out), "export": snippet})  # fmt: skip
+    else:
+        _print(est, snippet)
+    raise typer.Exit(exit_code(est.result_))
+
+
+def _apply(
+    runs: dict[str, Path], model: Path | None, out: Path | None, target: str | None, given: dict[str, Any],
+    as_json: bool,
+) -> None:  # fmt: skip
+    from rerank.reranker.fusion.exports import export
+    from rerank.reranker.fusion.files import load
+
+    if model is None:
+        raise InputError("There is neither --qrels to fit to nor a --model to apply; give one of them.")
+    refuse_idle(given, "it is about a fit, and without --qrels the model is applied as it is; leave it out")
+    if out is None and target is None:
+        raise InputError("There is nothing to write; add --out FUSED.run, or --export.")
+    found = load(model)
+    snippet = None if target is None else export(found, target)
+    joined = None
+    if out is not None:
+        joined = found.joined(runs)
+        _write(out, found, joined)
+        say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")
+    if as_json:
+        answer({**_described(found), "out": out and str(out), "export": snippet,
+                "n_rows": None if joined is None else len(joined)})  # fmt: skip
+    elif snippet is not None:
+        typer.echo(snippet)
+
+
+def _write(path: Path, model: FusionModel, joined: Joined) -> None:
+    from rerank.io import write_run
+
+    write_run(path, joined.qid, joined.docid, model.scores(joined))
+
+
+def _described(model: FusionModel) -> dict[str, Any]:
+    return {
+        "weights": dict(zip(model.names, model.weights.tolist())), "normalise": model.normaliser, "k": model.k,
+        "missing": model.missing, "depth": model.depth,
+    }  # fmt: skip
+
+
+def _print(est: ScoreFusion, snippet: str | None) -> None:
+    result = est.result_
+    if est.cv_results_ is not None:
+        typer.echo(est.report() + "\n")
+    width = max(map(len, est.weights_))
+    typer.echo(f"Weights of the scores normalised by {est.normaliser_}:")
+    for name, weight in est.weights_.items():
+        typer.echo(f"  {name:{width}}  {weight:.4f}")
+    for name, value in est.nulls_.items():
+        typer.echo(f"{est.stat} of the judged queries by {name}: {value:.6g}")
+    typer.echo(f"{est.stat} of the judged queries by these weights: {result.statistic:.6g}")
+    typer.echo(f"value {result.value:.6g}, bound {result.bound:.6g}, gap {result.gap:.6g}\n{result.message}")
+    if snippet is not None:
+        typer.echo("\n" + snippet)
+
+
+def _runs(given: list[str]) -> dict[str, Path]:
+    """Files by name, from NAME=FILE or FILE."""
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals:
+            name, path = Path(text).stem, text
+        if not name or not path:
+            raise InputError(f"--run is {text!r}; write it as NAME=FILE, such as bm25=a.run.")
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give each --run a name of its own: NAME=FILE.")
+        found[name] = Path(path)
+    return found
+
+
+def _names(text: str | None) -> str | list[str] | None:
+    if text is None or text == "auto":
+        return text
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _prior(text: str | None) -> str | dict[str, float] | None:
+    if text is None or "=" not in text:
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name.strip(): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        raise InputError(f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between.") from None
+
+
+def _radius(text: str | None) -> float | str | None:
+    if text in (None, "auto", "free"):
+        return "auto"
+    try:
+        return float(text)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(f"--radius is {text!r}; it must be auto, free or a number.") from None

@@ -1,0 +1,178 @@
+"""Runs and judgements as people hold them: TREC files, dictionaries, data frames; read, and given back.
+
+A dictionary is ``{query: {document: score}}``. A data frame has a column of queries (``qid``, ``q_id``, ``query_id``),
+of documents (``docno``, ``doc_id``, ``docid``) and of scores or grades, as ranx, PyTerrier and ir_measures name them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.frames import column, is_frame, names_of, numbers
+from rerank.io.table import Floats, Words, words
+from rerank.io.trec import Qrels, Run, read_qrels, read_run
+
+QUERY = ("qid", "q_id", "query_id")
+DOCUMENT = ("docno", "doc_id", "docid", "document_id")
+SCORE = ("score",)
+GRADE = ("label", "relevance", "grade", "rel", "score")
+
+
+def run_of(source: Any, name: str) -> Run:
+    """A run from a file, a dictionary, a data frame, or another run object that gives a dictionary.
+
+    Parameters
+    ----------
+    source : path, mapping, data frame, Run, or object with ``to_dict``
+    name : str
+        For errors.
+
+    Raises
+    ------
+    InputError
+        For anything else, missing columns, a document twice in a query, and scores that are no finite numbers.
+    """
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return read_run(source)
+    qid, docid, score = _triples(source, f"The run {name!r}", SCORE)
+    return Run(qid, docid, score, name)
+
+
+def qrels_of(source: Any) -> Qrels:
+    """Judgements from a file, a dictionary, a data frame, or another object that gives a dictionary.
+
+    Raises
+    ------
+    InputError
+        As for runs, and for a grade that is no whole number.
+    """
+    if isinstance(source, Qrels):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return read_qrels(source)
+    qid, docid, grade = _triples(source, "The table of judgements", GRADE)
+    broken = (grade != np.round(grade)) | (np.abs(grade) > 1000)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise InputError(
+            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to 1000; correct it."
+        )
+    return Qrels(qid, docid, grade.astype(np.int64))
+
+
+def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, float]]:
+    """``{query: {document: score}}``, best document of each query first; equal scores by id, descending."""
+    found: dict[str, dict[str, float]] = {query: {} for query in qid.tolist()}
+    order = best_first(docid, scores)
+    for query, document, score in zip(qid[order].tolist(), docid[order].tolist(), scores[order].tolist()):
+        found[query][document] = score
+    return found
+
+
+def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
+    """A data frame of the package and with the column names of ``like``, best document of each query first."""
+    place: dict[str, int] = {}
+    number = np.array([place.setdefault(query, len(place)) for query in qid.tolist()], dtype=np.intp)
+    order = best_first(docid, scores)
+    order = order[np.argsort(number[order], kind="stable")]
+    queries, documents = (_named(like, known) for known in (QUERY, DOCUMENT))
+    columns = {queries: qid[order].tolist(), documents: docid[order].tolist(), "score": scores[order]}
+    return _package_of(like)(columns)
+
+
+def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
+    """Rows by falling score; equal scores by document id, descending, as trec_eval has it."""
+    by_id = np.array(sorted(range(docid.size), key=docid.__getitem__, reverse=True), dtype=np.intp)
+    return by_id[np.argsort(-scores[by_id], kind="stable")]
+
+
+def _triples(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:
+    if not is_frame(source) and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
+        source = source.to_dict()
+    if is_frame(source):
+        found = _of_frame(source, what, values)
+    elif isinstance(source, Mapping):
+        found = _of_mapping(source, what)
+    else:
+        raise InputError(
+            f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, or a data "
+            "frame."
+        )
+    qid, docid, score = found
+    bad = ~np.isfinite(score)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"{what} has no finite number for document {docid[row]!r} of query {qid[row]!r}; give one.")
+    if not score.size:
+        raise InputError(f"{what} is empty; give at least one document.")
+    if len(set(zip(qid.tolist(), docid.tolist()))) < qid.size:
+        pair, _ = Counter(zip(qid.tolist(), docid.tolist())).most_common(1)[0]
+        raise InputError(f"{what} has document {pair[1]!r} of query {pair[0]!r} twice; keep one of them.")
+    return found
+
+
+def _of_mapping(source: Mapping[Any, Any], what: str) -> tuple[Words, Words, Floats]:
+    qid: list[str] = []
+    docid: list[str] = []
+    score: list[Any] = []
+    for query, own in source.items():
+        if not isinstance(own, Mapping):
+            raise InputError(
+                f"{what} has a {type(own).__name__} for query {query!r}; give {{query: {{document: score}}}}."
+            )
+        qid += [_id(query, what)] * len(own)
+        docid += [_id(document, what) for document in own]
+        score += own.values()
+    try:
+        return words(qid), words(docid), np.array(score, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} holds a score that is no number; give finite numbers.") from None
+
+
+def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:
+    columns = []
+    for kind, known in (("queries", QUERY), ("documents", DOCUMENT), ("scores", values)):
+        name = _named(source, known)
+        if not name:
+            raise InputError(
+                f"{what} has no column of {kind}; name one of its columns {' or '.join(map(repr, known))}."
+            )
+        columns.append(column(source, names_of(source).index(name)))
+    score = numbers(columns[2])
+    if score is None:
+        raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
+    ids = ([_id(one, what) for one in each.to_numpy().tolist()] for each in columns[:2])
+    return words(next(ids)), words(next(ids)), score
+
+
+def _named(frame: Any, known: tuple[str, ...]) -> str:
+    """The first of the known names that the frame has, or nothing."""
+    return next((name for name in known if name in names_of(frame)), "")
+
+
+def _id(value: Any, what: str) -> str:
+    """An id as text: texts are kept as they are, whole numbers are spelled."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(f"{what} has the id {value!r}; ids must be texts or whole numbers.")
+
+
+def _package_of(frame: Any) -> Any:
+    """What makes a frame of the same package from columns."""
+    package = type(frame).__module__.partition(".")[0]
+    if package == "pyarrow":
+        import pyarrow
+
+        return pyarrow.table
+    return type(frame)

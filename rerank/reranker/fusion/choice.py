@@ -1,0 +1,148 @@
+"""Normaliser and radius chosen on held-out queries, with a null as the first stage that has to be led."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.reranker.clock import Clock
+from rerank.reranker.data import Data
+from rerank.reranker.estimator import Reranker
+from rerank.reranker.fusion.nulls import Null
+from rerank.reranker.selection.folds import Split, splits_of
+from rerank.reranker.selection.grid import choose
+from rerank.reranker.selection.held_out import Ranked, held_out
+from rerank.reranker.selection.judge import Judged, judged
+from rerank.statistics import RankStatistic
+
+Floats = NDArray[np.float64]
+
+FOLDS_SHARE = 0.75
+"""Share of the time for the folds; the rest is for the fit on all queries."""
+
+MANY_QUERIES = 200
+"""From so many queries on the folds are dealt once, not twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """A normaliser, the weights that are corrected, and by how much at most."""
+
+    normaliser: str
+    prior: Floats
+    radius: float | None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """In words, for tables."""
+        return {"normalise": self.normaliser, "radius": self.radius}
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The option that is best on held-out queries, and whether it leads the null.
+
+    Attributes
+    ----------
+    option : Option
+    number : int or None
+        Of the option; None if the null is kept.
+    judged : Judged or None
+        None without folds.
+    note : str
+    """
+
+    option: Option
+    number: int | None
+    judged: Judged | None = None
+    note: str = ""
+
+
+def reranker_of(option: Option, settings: Mapping[str, Any]) -> Reranker:
+    """What fits an option: corrections of the prior's score, or free weights."""
+    given = dict(settings)
+    if option.radius is not None:
+        given["prior"] = option.prior
+    return Reranker(first_stage=None, radius=option.radius, solver="search", **given)
+
+
+def chosen_by_folds(
+    tables: Mapping[str, Data], options: Sequence[Option], null: Null, null_scores: Floats, statistic: RankStatistic,
+    settings: Mapping[str, Any], rule: Mapping[str, Any], clock: Clock, n_jobs: int | None, verbose: int,
+) -> Chosen:  # fmt: skip
+    """The option to keep, or the null.
+
+    Parameters
+    ----------
+    tables : mapping of normaliser to Data
+        The same rows, lists and grades, normalised.
+    options : sequence of Option
+    null : Null
+        What has to be led.
+    null_scores : float64 array (n,)
+        Its scores of the rows.
+    statistic : RankStatistic
+    settings : mapping
+        Further parameters of the reranker.
+    rule : mapping
+        ``cv``, ``rule``, ``safeguard`` and ``random_state``.
+    clock : Clock
+    n_jobs : int or None
+    verbose : int
+    """
+    first = next(iter(tables.values()))
+    relevant = of_mixed_lists(first)
+    assert first.qid is not None
+    there = np.unique(first.qid[relevant]).size
+    if there < 2:
+        note = f"Only {there} judged queries have documents to order, so nothing is held out, and {null.name} is kept."
+        return Chosen(options[0], None, note=note)
+    repeats = 1 if there >= MANY_QUERIES else 2
+    cv = min(rule["cv"], there)
+    splits = splits_of(first.X, relevant, first.qid, cv, repeats, rule["random_state"])
+    ranked = _ranked(tables, options, splits, settings, clock, n_jobs, verbose)
+    against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
+               for split, row in zip(splits, ranked)]  # fmt: skip
+    found = judged(first, splits, against, statistic, statistic)
+    radii = [math.inf if option.radius is None else option.radius for option in options]
+    best = choose(found, radii, rule["rule"], rule["safeguard"])
+    return Chosen(options[best.best], None if best.first_stage_kept else best.best, found)
+
+
+def _ranked(
+    tables: Mapping[str, Data], options: Sequence[Option], splits: Sequence[Split], settings: Mapping[str, Any],
+    clock: Clock, n_jobs: int | None, verbose: int,
+) -> list[list[Ranked]]:  # fmt: skip
+    """For each fold what each option makes of the held-out queries; the normalisers share the time evenly."""
+    by_option: dict[int, list[Ranked]] = {}
+    folds_end = clock.remaining * (1 - FOLDS_SHARE)
+    for done, (name, data) in enumerate(tables.items()):
+        own = [number for number, option in enumerate(options) if option.normaliser == name]
+        left = (clock.remaining - folds_end) / (len(tables) - done)
+        # held_out leaves a quarter of its time to a fit on all rows, which here comes once for all normalisers.
+        part = Clock(None if math.isinf(left) else max(0.0, left) * 4 / 3)
+        for radius_is_free in (False, True):
+            same = [n for n in own if (options[n].radius is None) == radius_is_free]
+            if not same:
+                continue
+            base = reranker_of(options[same[0]], settings)
+            candidates = [{"radius": options[n].radius} for n in same]
+            found = held_out(base, candidates, splits, data, None, part, n_jobs, verbose)
+            for place, number in enumerate(same):
+                by_option[number] = [row[place] for row in found]
+    folds = min(len(rows) for rows in by_option.values())
+    return [[by_option[number][fold] for number in range(len(options))] for fold in range(folds)]
+
+
+def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
+    """Relevant rows of the lists that also have others, so that their order matters."""
+    assert data.qid is not None
+    relevant = data.gains > 0
+    count = np.bincount(data.qid)
+    mixed = np.bincount(data.qid, relevant) < count
+    return relevant & mixed[data.qid]

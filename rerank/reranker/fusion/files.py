@@ -1,0 +1,122 @@
+"""A fusion model as one JSON file: read whole and checked, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InputError
+from rerank.io.atomic import writing
+from rerank.io.bounded import parsed_json, read_bytes
+from rerank.reranker.fusion.model import FusionModel
+from rerank.reranker.fusion.normalise import MISSING, NORMALISERS
+
+FORMAT = "exact-rerank fusion"
+SCHEMA = 1
+MOST_BYTES = 2**24
+FIELDS = ("format", "schema", "runs", "normalise", "k", "missing", "depth", "about", "digest")
+
+
+def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
+    """Write the model. Weights are plain numbers of the normalised scores; every bit is kept.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "runs": dict(zip(model.names, model.weights.tolist())),
+        "normalise": model.normaliser,
+        "k": model.k,
+        "missing": model.missing,
+        "depth": model.depth,
+        "about": _plain(model.about),
+    }
+    text = json.dumps(body | {"digest": _digest(body)}, indent=1, allow_nan=False)
+    with writing(path) as file:
+        file.write(text + "\n")
+
+
+def load(path: str | os.PathLike[str]) -> FusionModel:
+    """Read a model that :func:`save` wrote.
+
+    Raises
+    ------
+    InputError
+        One sentence, for anything else: another format, a damaged or changed file, values that cannot be.
+    """
+    try:
+        body = parsed_json(read_bytes(path, MOST_BYTES), object_pairs_hook=_unique, parse_constant=_no_constant)
+        if not isinstance(body, dict) or body.get("format") != FORMAT:
+            raise ValueError(f'"format" is not {FORMAT!r}')
+        if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
+            raise ValueError(f"its schema is not {SCHEMA}")
+        if set(body) != set(FIELDS):
+            raise ValueError(f"it must have the entries {', '.join(FIELDS)}")
+        if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
+            raise ValueError("the digest does not match the content")
+        return _checked(body)
+    except InputError:
+        raise
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise InputError(
+            f"{path} holds no fusion model that can be used ({str(error)[:120]}); pass a file written by save or by "
+            "rerank fuse --model."
+        ) from None
+
+
+def _checked(body: Mapping[str, Any]) -> FusionModel:
+    runs, depth = body["runs"], body["depth"]
+    if not isinstance(runs, dict) or not runs or not all(runs) or not all(map(_real, runs.values())):
+        raise ValueError("'runs' must hold a finite weight for each run")
+    if body["normalise"] not in NORMALISERS or body["missing"] not in MISSING:
+        raise ValueError("'normalise' or 'missing' is no rule that is known")
+    if not _real(body["k"]) or body["k"] < 0:
+        raise ValueError("'k' must be a number, 0 or more")
+    if depth is not None and (type(depth) is not int or depth < 1):
+        raise ValueError("'depth' must be null or a whole number, at least 1")
+    if not isinstance(body["about"], dict):
+        raise ValueError("'about' must be an object")
+    weights = np.array([float(weight) for weight in runs.values()])
+    return FusionModel(tuple(runs), weights, body["normalise"], float(body["k"]), body["missing"], depth, body["about"])
+
+
+def _real(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= 1e300 and math.isfinite(value)
+
+
+def _plain(value: Any) -> Any:
+    """The value in types that JSON has; what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    canonical = json.dumps(body, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name appears twice in one object")
+    return found
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")

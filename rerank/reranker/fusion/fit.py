@@ -1,0 +1,208 @@
+"""A fit of score fusion: nulls, folds, one fit on all judged queries, and the model that ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InputError, unknown
+from rerank.io.options import one_of, real, whole
+from rerank.problem.scaling import affine
+from rerank.reranker.clock import Clock
+from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of
+from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
+from rerank.reranker.fusion.model import FusionModel
+from rerank.reranker.fusion.normalise import MISSING, NORMALISERS
+from rerank.reranker.fusion.nulls import Null, kept_null, prior_weights, values_by_list
+from rerank.reranker.result import Result
+from rerank.reranker.selection.grid import RULES, check_safeguard, first_stage_kept
+from rerank.statistics import parse
+
+RADII = (0.1, 0.3, 1.0)
+"""Radii that are tried by default, in deviations of the prior."""
+
+AUTO = ("minmax", "z", "rank")
+"""Normalisers that are tried by default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit found."""
+
+    model: FusionModel
+    result: Result
+    null: Null
+    nulls: tuple[Null, ...]
+    null_kept: bool
+    cv_results: dict[str, Any] | None
+    notes: tuple[str, ...]
+
+
+def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitted:
+    """Fit with the parameters of :class:`rerank.fusion.ScoreFusion`.
+
+    Raises
+    ------
+    InputError
+        For parameters, runs or judgements that cannot be used.
+    """
+    clock = Clock(options["time_limit"])
+    _check(options)
+    normalisers, radii = _normalisers(options), _radii(options)
+    found = judged_runs(runs, qrels, options["depth"])
+    names = found.joined.names
+    prior = prior_weights(options["prior"], names)
+    plain = FusionModel(names, prior, "none", float(options["k"]), options["missing"], options["depth"])
+    settings = {
+        "stat": options["stat"], "gain": options["gain"], "positive": bool(options["positive"]),
+        "node_limit": options["node_limit"], "n_jobs": options["n_jobs"], "random_state": options["random_state"],
+    }  # fmt: skip
+    if bool(options["positive"]) and (prior < 0).any():
+        raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
+    nulls, tables = _nulls(found, plain, options["prior"], normalisers, settings)
+    null = kept_null(nulls)
+    tried = [Option(name, prior, radius) for name in normalisers for radius in radii]
+    choice = Chosen(tried[0], 0)
+    if options["cv"] is not None:
+        fits = {**settings, **_margin(options, tried[0].radius)}
+        scores = affine(tables[null.normaliser].X, null.weights)
+        rule = {name: options[name] for name in ("cv", "rule", "safeguard", "random_state")}
+        own = {name: tables[name] for name in normalisers}
+        choice = chosen_by_folds(
+            own, tried, null, scores, parse(options["stat"]), fits, rule, clock, options["n_jobs"], options["verbose"]
+        )
+    kept = choice.number is None
+    option = replace(choice.option, normaliser=null.normaliser, prior=null.weights) if kept else choice.option
+    if kept and option.radius is None:
+        option = replace(option, radius=RADII[-1])
+    model, result = _final(found, plain, option, {**settings, **_margin(options, option.radius)}, kept, clock, options)
+    result = _in_words(result, null, kept)
+    notes = tuple(note for note in (*found.notes, choice.note) if note)
+    about = _about(options, result, null, kept, option, notes)
+    return Fitted(replace(model, about=about), result, null, tuple(nulls), kept, _cv_results(tried, choice), notes)
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    one_of("missing", options["missing"], MISSING)
+    one_of("rule", options["rule"], RULES)
+    check_safeguard(options["safeguard"])
+    real("k", options["k"], 0.0)
+    if options["depth"] is not None:
+        whole("depth", options["depth"])
+    if options["cv"] is not None:
+        whole("cv", options["cv"], 2)
+
+
+def _normalisers(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The normalisers to try."""
+    given, prior = options["normalise"], options["prior"]
+    auto = isinstance(given, str) and given == "auto"
+    names = AUTO if auto else (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in NORMALISERS:
+            raise unknown("normaliser", name, NORMALISERS)
+    if not names:
+        raise InputError(f"normalise is empty; give 'auto' or some of {', '.join(NORMALISERS)}.")
+    if isinstance(prior, str) and prior == "rrf":
+        if not auto and names != ("rank",):
+            raise InputError(
+                f"prior is 'rrf', which is equal weights of reciprocal ranks, and normalise is {given!r}; use "
+                "normalise='rank', or prior='equal'."
+            )
+        return ("rank",)
+    if isinstance(prior, Mapping) and (auto or len(names) > 1):
+        raise InputError("prior holds weights of normalised scores, so normalise must name their one normaliser.")
+    return tuple(dict.fromkeys(names))
+
+
+def _radii(options: Mapping[str, Any]) -> tuple[float | None, ...]:
+    given = options["radius"]
+    if given is None:
+        return (None,)
+    if isinstance(given, str):
+        if given != "auto":
+            raise InputError(f"radius is {given!r}; it must be 'auto', None or a number.")
+        return RADII if options["cv"] is not None else (RADII[1],)
+    return (real("radius", given, 0.0),)
+
+
+def _margin(options: Mapping[str, Any], radius: float | None) -> dict[str, Any]:
+    if options["margin"] is None:
+        return {}
+    return {"epsilon" if radius is None else "margin": options["margin"]}
+
+
+def _nulls(
+    found: JudgedRuns, plain: FusionModel, prior: Any, normalisers: Sequence[str], settings: Mapping[str, Any]
+) -> tuple[list[Null], dict[str, Any]]:
+    """RRF first, then equal weights of each normaliser; a user's own weights alone. And the tables that they need."""
+    tables = {
+        name: found.data(replace(plain, normaliser=name), settings) for name in dict.fromkeys((*normalisers, "rank"))
+    }
+    statistic = parse(settings["stat"])
+
+    def null(title: str, name: str) -> Null:
+        scores = affine(tables[name].X, plain.weights)
+        return Null(title, name, plain.weights, values_by_list(tables[name], statistic, scores))
+
+    if isinstance(prior, Mapping):
+        return [null("the given weights", normalisers[0])], tables
+    others = [name for name in normalisers if name != "rank"]
+    return [null("RRF", "rank"), *(null(f"equal weights ({name})", name) for name in others)], tables
+
+
+def _final(
+    found: JudgedRuns, plain: FusionModel, option: Option, settings: Mapping[str, Any], kept: bool, clock: Clock,
+    options: Mapping[str, Any],
+) -> tuple[FusionModel, Result]:  # fmt: skip
+    """The fit on all judged queries, or the null with what the fit about it says."""
+    model = replace(plain, normaliser=option.normaliser)
+    est: Reranker = reranker_of(option, settings)
+    est.set_params(time_limit=clock.least(None, 1), verbose=int(options["verbose"] > 0))
+    fit_table(est, found.table(model))
+    state = first_stage_kept(est.state_) if kept else est.state_
+    weights = option.prior if kept or not np.any(state.coef) else state.coef
+    weights = weights / np.abs(weights).sum()
+    return replace(model, weights=weights), state.result
+
+
+def _in_words(result: Result, null: Null, kept: bool) -> Result:
+    """The result with the words of fusion."""
+    name = result.fitted_name
+    if kept:
+        message = f"{null.name} is kept: held-out queries do not speak for fitted weights."
+    elif result.status == "feasible":
+        message = (
+            f"Stopped with a gap of {result.gap:.6g} in {name}: weights with a larger value may exist within the "
+            "limits, larger by at most this gap; more time_limit may close it."
+        )
+    else:
+        message = result.message.replace("first stage", "prior").replace("the shortlist", "these documents")
+    return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))
+
+
+def _about(
+    options: Mapping[str, Any], result: Result, null: Null, kept: bool, option: Option, notes: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "stat": parse(options["stat"]).name, "gain": options["gain"], "radius": option.radius,
+        "null": null.name, "null_statistic": null.mean, "null_kept": kept,
+        "statistic": result.statistic, "value": result.value, "bound": result.bound, "gap": result.gap,
+        "status": result.status, "message": result.message, "queries": result.n_lists, "notes": list(notes),
+    }  # fmt: skip
+
+
+def _cv_results(options: Sequence[Option], choice: Chosen) -> dict[str, Any] | None:
+    found = choice.judged
+    if found is None:
+        return None
+    return {
+        "params": np.array([option.parameters for option in options], dtype=object),
+        "scores": found.scores, "mean_score": found.scores.mean(axis=1), "null": found.alone,
+        "leads": found.leads, "mean_lead": found.leads.mean(axis=1), "lead_error": found.errors,
+        "chosen": choice.number,
+    }  # fmt: skip

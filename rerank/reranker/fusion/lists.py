@@ -1,0 +1,89 @@
+"""Judged queries of runs as training data: one table for each normaliser, with the same rows, lists and grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InputError
+from rerank.io import Table
+from rerank.io.fusion import Joined, Judged, join, judge, notes_on
+from rerank.io.runs import qrels_of, run_of
+from rerank.ranks.lists import number_lists
+from rerank.reranker.data import Data, data_of
+from rerank.reranker.estimator import Reranker
+from rerank.reranker.fusion.model import FusionModel, within_depth
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRuns:
+    """The documents of the judged queries, and what is said about the others.
+
+    Attributes
+    ----------
+    joined : Joined
+    judged : Judged
+    notes : tuple of str
+    """
+
+    joined: Joined
+    judged: Judged
+    notes: tuple[str, ...]
+
+    @property
+    def missed(self) -> dict[str, tuple[float, ...]] | None:
+        """Grades of relevant documents that no run has, for the queries that have rows."""
+        here = set(self.joined.qid.tolist())
+        return {query: grades for query, grades in self.judged.missed.items() if query in here} or None
+
+    def table(self, model: FusionModel) -> Table:
+        """The rows as a model normalises them."""
+        X = model.normalised(self.joined.scores, number_lists(self.joined.qid)[1])
+        return Table(X, self.judged.grades, self.joined.qid, self.joined.docid, self.joined.names,
+                     ideal_gains=self.missed)  # fmt: skip
+
+    def data(self, model: FusionModel, settings: Mapping[str, Any]) -> Data:
+        """The same, checked."""
+        table, est = self.table(model), Reranker(**settings)
+        assert table.y is not None
+        options = est.get_params(deep=False)
+        return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
+
+
+def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, names: Sequence[str] = ()) -> JudgedRuns:
+    """Runs and judgements joined, with the rows of the judged queries.
+
+    Raises
+    ------
+    InputError
+        If there are no runs, if no query is in both, or if no run has a relevant document.
+    """
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError("runs must be a mapping from a name to a run, with at least one; such as {'bm25': 'a.run'}.")
+    for name in runs:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"A run is called {name!r}; give every run a name that is text.")
+    read = {name: run_of(runs[name], name) for name in (names or runs)}
+    grades = qrels_of(qrels)
+    joined = within_depth(join(read), depth)
+    known = judge(joined, grades)
+    if not known.judged.any():
+        raise InputError(
+            f"No judged query is in the runs: these have {joined.qid[0]!r}, the judgements {grades.qid[0]!r}; give "
+            "runs and judgements of the same queries, with the same ids."
+        )
+    notes = notes_on(known.missed, set(joined.qid.tolist()))
+    left = len(set(joined.qid[~known.judged].tolist()))
+    if left:
+        notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")
+    kept = np.flatnonzero(known.judged)
+    judged = replace(known, grades=known.grades[kept], judged=known.judged[kept])
+    if not judged.grades.any():
+        raise InputError(
+            "No run has a relevant document of a judged query, so there is nothing to learn; check that the document "
+            "ids of runs and judgements are the same."
+        )
+    return JudgedRuns(joined.some(kept), judged, notes)

@@ -1,0 +1,190 @@
+"""A fitted fusion as plain numbers: names of the runs, one normaliser, one weight for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InputError, nearest
+from rerank.io.frames import is_frame
+from rerank.io.fusion import Joined, join
+from rerank.io.runs import as_dict, as_frame, run_of
+from rerank.ranks.lists import number_lists
+from rerank.reranker.fusion.normalise import K, cut, normalised
+
+Floats = NDArray[np.float64]
+
+PLACES = 40
+"""Binary places of a fused score, counted from the largest of its query."""
+
+
+@dataclass(frozen=True, eq=False)
+class FusionModel:
+    """Fuses runs: the weighted sum of their normalised scores.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the runs.
+    weights : float64 array (runs,)
+        Weight of each run's normalised score.
+    normaliser : {"none", "minmax", "z", "rank", "sigmoid"}
+    k : float
+        Constant of "rank".
+    missing : {"lowest", "zero", "impute"}
+        What a document gets that a run does not have; see :func:`rerank.reranker.fusion.normalise.normalised`.
+    depth : int or None
+        Documents of each run that are looked at, and those that share the score at the cut; None for all.
+    about : mapping
+        What the fit said, in JSON's types.
+
+    Notes
+    -----
+    Scores are rounded to 40 binary places, counted from the largest of the query, so that rounding does not break ties.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    normaliser: str
+    k: float = K
+    missing: str = "lowest"
+    depth: int | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def normalised(self, scores: Floats, qid: NDArray[np.intp]) -> Floats:
+        """Normalised scores (n, runs) of scores (n, runs), NaN where missing; ``qid`` numbers the lists from 0."""
+        made = np.empty_like(scores)
+        for rows, block in blocks(scores, qid, self.depth):
+            made[rows] = normalised(block, self.normaliser, self.k, self.missing).transpose(1, 2, 0)
+        return made
+
+    def fuse_arrays(self, scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
+        """Fused scores, larger is better; the fast path.
+
+        Parameters
+        ----------
+        scores : float array (n, runs)
+            A row for each document, a column for each run in the order of ``names``, NaN where a run does not have it.
+        qid : array (n,), optional
+            Query of each row, in any order; one query without it.
+
+        Returns
+        -------
+        float64 array (n,)
+            NaN for a document that no run has within ``depth``.
+
+        Raises
+        ------
+        InputError
+            For another number of columns, or scores that are infinite.
+        """
+        table = np.asarray(scores, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.names):
+            raise InputError(
+                f"scores has shape {table.shape}; give a row for each document and a column for each of the "
+                f"{len(self.names)} runs: {', '.join(self.names)}."
+            )
+        if np.isinf(table).any():
+            raise InputError("scores holds inf; give finite numbers, and NaN where a run does not have the document.")
+        if qid is None:
+            block = np.ascontiguousarray(table.T)[:, None, :]
+            return self._fused(block if self.depth is None else cut(block, self.depth))[0]
+        found = np.empty(table.shape[0])
+        for rows, block in blocks(table, number_lists(qid)[1], self.depth):
+            found[rows] = self._fused(block)
+        return found
+
+    def _fused(self, block: Floats) -> Floats:
+        """Scores (queries, documents) of a block (runs, queries, documents)."""
+        values = normalised(block, self.normaliser, self.k, self.missing)
+        total = values[0] * self.weights[0]
+        for weight, own in zip(self.weights[1:].tolist(), values[1:]):
+            total += weight * own
+        size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)
+        step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))
+        total = np.rint(total / step) * step
+        if self.depth is not None or np.isnan(block).any():
+            total[np.isnan(block).all(axis=0)] = np.nan
+        return total
+
+    def joined(self, runs: Mapping[str, Any]) -> Joined:
+        """The documents of runs given by name, in the order of ``names``, without those beyond the depth."""
+        return within_depth(join(named_runs(runs, self.names)), self.depth)
+
+    def fuse(self, runs: Mapping[str, Any]) -> Any:
+        """The fused run.
+
+        Parameters
+        ----------
+        runs : mapping of str to path, dict, data frame or Run
+            A run under each of ``names``; see :mod:`rerank.io.runs`.
+
+        Returns
+        -------
+        data frame or dict
+            A frame as the first run's if all runs are data frames, else ``{query: {document: score}}``. Best document
+            first, equal scores by document id, descending.
+
+        Raises
+        ------
+        InputError
+            For an unknown or missing run, and for runs that cannot be read.
+        """
+        joined = self.joined(runs)
+        scores = self.scores(joined)
+        given = list(runs.values())
+        if all(is_frame(run) for run in given):
+            return as_frame(joined.qid, joined.docid, scores, given[0])
+        return as_dict(joined.qid, joined.docid, scores)
+
+    def scores(self, joined: Joined) -> Floats:
+        """Fused score of each row."""
+        return self.fuse_arrays(joined.scores, joined.qid)
+
+
+def named_runs(runs: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The runs read, in the order of ``names``.
+
+    Raises
+    ------
+    InputError
+        For a name that is not among them, and one without a run.
+    """
+    if not isinstance(runs, Mapping):
+        raise InputError(f"runs is a {type(runs).__name__}; give a mapping from names to runs.")
+    known = ", ".join(names)
+    for name in runs:
+        if name not in names:
+            raise InputError(
+                f"There is no run {name!r} in the model; did you mean {nearest(str(name), names)!r}? It has {known}."
+            )
+    for name in names:
+        if name not in runs:
+            raise InputError(f"The run {name!r} is missing; the model fuses {known}, and needs each of them.")
+    return {name: run_of(runs[name], name) for name in names}
+
+
+def within_depth(joined: Joined, depth: int | None) -> Joined:
+    """The documents that some run has within the depth, and their scores there."""
+    if depth is None:
+        return joined
+    scores = np.empty_like(joined.scores)
+    for rows, block in blocks(joined.scores, number_lists(joined.qid)[1], depth):
+        scores[rows] = block.transpose(1, 2, 0)
+    return replace(joined, scores=scores).some(np.flatnonzero(~np.isnan(scores).all(axis=1)))
+
+
+def blocks(
+    scores: Floats, qid: NDArray[np.intp], depth: int | None = None
+) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+    """Rows (queries, documents) and scores (runs, queries, documents) of all lists of one length, cut at the depth."""
+    across = np.ascontiguousarray(scores.T)
+    order, lengths = np.argsort(qid, kind="stable"), np.bincount(qid)
+    starts = np.cumsum(lengths) - lengths
+    for length in np.unique(lengths[lengths > 0]).tolist():
+        rows = order[starts[lengths == length][:, None] + np.arange(length)]
+        yield rows, across[:, rows] if depth is None else cut(across[:, rows], depth)

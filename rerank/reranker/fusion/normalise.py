@@ -1,0 +1,135 @@
+"""Scores of a run made comparable with those of other runs, query by query.
+
+Arrays have three axes, ``(runs, queries, documents)``. A missing document is NaN.
+
+========  ====================================================  ==============================
+name      value of a document that the run has                   scores all equal in the query
+========  ====================================================  ==============================
+none      its score                                              the score
+minmax    (score - lowest) / (highest - lowest)                  0.5
+z         (score - mean) / standard deviation                    0
+rank      1 / (k + rank)                                         1 / (k + 1)
+sigmoid   1 / (1 + exp(-score))                                  the same for all
+========  ====================================================  ==============================
+
+Lowest, mean and so on are those of the documents that the run has for the query. Documents with equal scores have
+equal ranks: one more than the number of documents with higher scores. The deviation is that of the whole list (divided
+by the number of documents).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NORMALISERS = ("none", "minmax", "z", "rank", "sigmoid")
+MISSING = ("lowest", "zero", "impute")
+K = 60.0
+"""The constant of reciprocal rank fusion [CormackClarkeButtcher2009]."""
+
+CONSTANT = 0.5
+"""Min-max value where all scores of a run are equal: retrieved is better than missing, and worse than best."""
+
+
+def normalised(scores: Floats, normaliser: str, k: float = K, missing: str = "lowest") -> Floats:
+    """Comparable scores, without NaN.
+
+    Parameters
+    ----------
+    scores : float64 array (runs, queries, documents)
+        NaN where a run does not have the document, else finite.
+    normaliser : {"none", "minmax", "z", "rank", "sigmoid"}
+    k : float
+        For "rank".
+    missing : {"lowest", "zero", "impute"}
+        What a missing document gets, on the normalised scale. "lowest" is the lowest value that the run gives in the
+        query; after "minmax" and "rank" it is 0, the value of the worst score and of an infinite rank. "zero" is 0.
+        "impute" is the mean of the values that the run gives in the query. A run without a document for the query
+        gives 0 to all, by every rule.
+    """
+    absent = np.isnan(scores)
+    if not absent.any():
+        return _values(scores, normaliser, k, False)
+    values = _values(scores, normaliser, k, True)
+    if missing == "zero" or (missing == "lowest" and normaliser in ("minmax", "rank")):
+        return np.where(absent, 0.0, values)
+    return np.where(absent, _fill(values, absent, missing), values)
+
+
+def _fill(values: Floats, absent: NDArray[np.bool_], missing: str) -> Floats:
+    if missing == "lowest":
+        found: Floats = np.fmin.reduce(values, axis=-1, keepdims=True)
+    else:
+        count = np.sum(~absent, axis=-1, keepdims=True)
+        # Halved before they are summed in parts: scores that are not normalised may be as large as numbers get.
+        share = np.where(absent, 0.0, values) / np.maximum(count, 1)
+        found = share.sum(axis=-1, keepdims=True)
+    return np.where(absent.all(axis=-1, keepdims=True), 0.0, found)
+
+
+def _values(scores: Floats, normaliser: str, k: float, gaps: bool) -> Floats:
+    if normaliser == "none":
+        return scores
+    if normaliser == "rank":
+        return 1.0 / (k + ranks(scores))
+    if normaliser == "sigmoid":
+        # Both forms are exact to rounding, and neither overflows on its side.
+        small = np.exp(-np.abs(scores))
+        return np.where(scores >= 0, 1.0, small) / (1.0 + small)
+    unit = _minmax(scores, gaps)
+    return unit if normaliser == "minmax" else _z(unit, gaps)
+
+
+def _minmax(scores: Floats, gaps: bool) -> Floats:
+    if gaps:
+        low, high = (
+            reduce(scores, axis=-1, keepdims=True) for reduce in (np.fmin.reduce, np.fmax.reduce)
+        )
+    else:
+        low, high = scores.min(axis=-1, keepdims=True), scores.max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        span = high - low
+    if np.isinf(span).any():  # numbers near the largest there are
+        return _minmax(scores / 4.0, gaps)
+    equal = span == 0
+    if not equal.any():
+        return (scores - low) / span
+    return np.where(equal, CONSTANT + (scores - low), (scores - low) / np.where(equal, 1.0, span))
+
+
+def _z(unit: Floats, gaps: bool) -> Floats:
+    """Standard scores of min-max values, which are those of the scores, and cannot overflow."""
+    if gaps:
+        there = ~np.isnan(unit)
+        count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
+        centred = unit - np.where(there, unit, 0.0).sum(axis=-1, keepdims=True) / count
+        spread = np.sqrt(np.square(np.where(there, centred, 0.0)).sum(axis=-1, keepdims=True) / count)
+    else:
+        centred = unit - unit.mean(axis=-1, keepdims=True)
+        spread = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
+    # Values 0 and 1 are both among those that are not all equal, so their deviation is far from rounding.
+    tiny = spread * unit.shape[-1] < 0.25
+    return np.where(tiny, centred * 0.0, centred / np.where(tiny, 1.0, spread))
+
+
+def ranks(scores: Floats) -> Floats:
+    """Rank of each document in its list, 1 for the highest score, equal ranks for equal scores; NaN where missing."""
+    order = np.argsort(-scores, axis=-1)  # NaN comes last
+    ordered = np.take_along_axis(scores, order, axis=-1)
+    place = np.arange(scores.shape[-1])
+    first = np.ones(scores.shape, dtype=bool)
+    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    own = np.maximum.accumulate(np.where(first, place, 0), axis=-1) + 1.0
+    found = np.empty_like(scores)
+    np.put_along_axis(found, order, own, axis=-1)
+    found[np.isnan(scores)] = np.nan
+    return found
+
+
+def cut(scores: Floats, depth: int) -> Floats:
+    """The scores of the first ``depth`` documents of each list, and of those that share the score at the cut."""
+    if scores.shape[-1] <= depth:
+        return scores
+    return np.where(ranks(scores) <= depth, scores, np.nan)

@@ -1,0 +1,110 @@
+"""The null hypotheses: fusions that learn nothing, and which of them is kept where held-out queries speak for no other.
+
+RRF uses ranks alone, so no scale and no outlier of a score can spoil it. It is the null that is kept, unless equal
+weights of normalised scores lead it on the judged queries by more than one standard error of the difference. Nothing
+is fitted in either, so all judged queries count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError, unknown
+from rerank.ranks import evaluate
+from rerank.ranks.lists import rows_by_list
+from rerank.reranker.data import Data
+from rerank.statistics import RankStatistic
+
+Floats = NDArray[np.float64]
+
+CLEAR = 1.0
+"""Standard errors by which equal weights must lead RRF."""
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """A fusion that learns nothing from the judgements.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    normaliser : str
+    weights : float64 array (runs,)
+        They sum to 1 in size.
+    values : float64 array (lists,)
+        Statistic of each judged query, NaN for one with nothing to order.
+    """
+
+    name: str
+    normaliser: str
+    weights: Floats
+    values: Floats
+
+    @property
+    def mean(self) -> float:
+        """Mean statistic of the judged queries."""
+        return float(np.nanmean(self.values))
+
+
+def prior_weights(prior: object, names: Sequence[str]) -> Floats:
+    """Weights of a prior in the order of the names, which sum to 1 in size.
+
+    Raises
+    ------
+    InputError
+        For a prior that is neither "equal", "rrf" nor a weight for each run.
+    """
+    if isinstance(prior, str) and prior in ("equal", "rrf"):
+        return np.full(len(names), 1.0 / len(names))
+    if not isinstance(prior, Mapping):
+        raise InputError(f"prior is {prior!r}; it must be 'equal', 'rrf', or a mapping from each run to its weight.")
+    for name in prior:
+        if name not in names:
+            raise unknown("run in prior", name, names)
+    try:
+        weights = np.array([float(prior.get(name, 0.0)) for name in names])
+    except (TypeError, ValueError):
+        raise InputError("prior holds a weight that is no number; give one number for each run.") from None
+    size = float(np.abs(weights).sum())
+    if not (math.isfinite(size) and size > 0):
+        raise InputError("prior holds no weight other than 0, or one that is not finite; give numbers.")
+    return weights / size
+
+
+def values_by_list(data: Data, statistic: RankStatistic, scores: Floats) -> Floats:
+    """The statistic of each list, by the list's number; NaN where nothing can be ordered."""
+    assert data.qid is not None
+    found = np.full(int(data.qid.max()) + 1, math.nan)
+    for number, rows in rows_by_list(data.qid, data.y.size):
+        gains, missed = data.gains[rows], data.missed_by(number)
+        if gains.any() or missed.size:
+            beside = {0: missed.tolist()} if missed.size else None
+            value = evaluate(
+                statistic, gains > 0, scores[rows], gain="linear", sample_weight=gains, ideal_gains=beside, empty=0
+            )
+            found[number] = value
+    return found
+
+
+def kept_null(nulls: Sequence[Null]) -> Null:
+    """The first null, or the one with the largest mean among those that clearly lead it.
+
+    A lead is clear if its mean over the judged queries exceeds ``CLEAR`` standard errors.
+    """
+    first, *others = nulls
+    best, lead = first, 0.0
+    for other in others:
+        leads = other.values - first.values
+        leads = leads[~np.isnan(leads)]
+        if leads.size < 2:
+            continue
+        error = float(leads.std(ddof=1)) / math.sqrt(leads.size)
+        if leads.mean() > max(lead, CLEAR * error):
+            best, lead = other, float(leads.mean())
+    return best

@@ -1,0 +1,108 @@
+"""``rerank fuse``: fit, apply, export, and what it refuses."""
+
+import json
+
+import pytest
+from rerank.fusion import load
+from typer.testing import CliRunner
+
+from rerank.cli import app
+from rerank.io import read_run, write_run
+from tests.fusion import naive
+
+RUN = CliRunner()
+
+
+def write(folder, runs, qrels):
+    for name, run in runs.items():
+        rows = [(query, doc, score) for query, own in run.items() for doc, score in own.items()]
+        write_run(folder / f"{name}.run", *zip(*rows))
+    lines = [f"{query} 0 {doc} {grade}" for query, own in qrels.items() for doc, grade in own.items()]
+    (folder / "q.txt").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    write(folder, *naive.made(6, (1.5, 0.3), seed=1))
+    return folder
+
+
+def fuse(folder, *options, runs=("bm25=r0", "dense=r1")):
+    given = [part for run in runs for part in ("--run", f"{run.replace('=', f'={folder}/')}.run")]
+    return RUN.invoke(app, ["fuse", *given, *options])
+
+
+def fitted(folder, tmp_path, *options):
+    return fuse(folder, "--qrels", f"{folder}/q.txt", "--model", f"{tmp_path}/m.json", "--time-limit", "10", *options)
+
+
+def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs(folder, tmp_path):
+    done = fitted(folder, tmp_path, "--cv", "2", "--radius", "0.3", "--normalise", "minmax,rank", "--out",
+                  f"{tmp_path}/fused.run", "--json")  # fmt: skip
+    assert done.exit_code in (0, 3), done.output
+    found = json.loads(done.stdout)
+    assert set(found["weights"]) == {"bm25", "dense"} and found["bound"] >= found["value"]
+    assert found["queries"] == 6 and "RRF" in found["nulls"] and "Fusing 2 runs for ndcg@10" in done.stderr
+    model = load(tmp_path / "m.json")
+    runs = {"bm25": folder / "r0.run", "dense": folder / "r1.run"}
+    wanted = model.fuse(runs)
+    written = read_run(tmp_path / "fused.run")
+    assert list(zip(written.qid, written.docid)) == [(query, doc) for query, own in wanted.items() for doc in own]
+    assert written.score.tolist() == [score for own in wanted.values() for score in own.values()]
+    again = fuse(folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/again.run")
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "again.run").read_bytes() == (tmp_path / "fused.run").read_bytes()
+
+
+def test_a_report_and_a_snippet_for_people(folder, tmp_path):
+    done = fitted(folder, tmp_path, "--cv", "0", "--radius", "free", "--normalise", "minmax", "--export", "formula")
+    assert done.exit_code == 0, done.output
+    assert "Proved optimal" in done.stdout and "fused = " in done.stdout and "minmax(bm25)" in done.stdout
+    only = fuse(folder, "--model", f"{tmp_path}/m.json", "--export", "elasticsearch")
+    assert only.exit_code == 0 and set(json.loads(only.stdout)["retriever"]) == {"linear"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "{m}", "--out", "{t}/o.run", "--cv", "5"], "--cv is given"),
+        (["--model", "{m}"], "nothing to write"),
+        (["--out", "{t}/o.run"], "neither --qrels to fit to nor a --model"),
+        (["--model", "{t}/absent.json", "--out", "{t}/o.run"], "Cannot read"),
+        (["--qrels", "{f}/q.txt", "--radius", "wide"], "--radius is 'wide'"),
+        (["--qrels", "{f}/q.txt", "--prior", "bm25=x"], "--prior is 'bm25=x'"),
+        (["--qrels", "{f}/q.txt", "--normalise", "zz"], "Unknown normaliser"),
+        (["--qrels", "{f}/q.txt", "--out", "{f}/r0.run"], "r0.run"),
+        (["--qrels", "{f}/q.txt", "--cv", "0", "--normalise", "z", "--export", "vespa"], "Vespa cannot express"),
+    ],
+)
+def test_errors_are_one_sentence_and_write_nothing(folder, tmp_path, options, message):
+    fitted(folder, tmp_path, "--cv", "0", "--radius", "0", "--normalise", "z")
+    before = (folder / "r0.run").read_bytes(), sorted(path.name for path in tmp_path.iterdir())
+    named = {"m": f"{tmp_path}/m.json", "t": str(tmp_path), "f": str(folder)}
+    done = fuse(folder, *(option.format(**named) for option in options))
+    said = [line for line in done.stderr.splitlines() if line.startswith("rerank: ")]
+    assert done.exit_code == 2 and len(said) == 1 and message in said[0], done.output
+    assert before == ((folder / "r0.run").read_bytes(), sorted(path.name for path in tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        (("bm25=r0", "other=r1"), "no run 'other' in the model"),
+        (("bm25=r0",), "run 'dense' is missing"),
+        (("bm25=r0", "bm25=r1"), "Two runs are called 'bm25'"),
+        (("bm25=r0", "dense=r7"), "Cannot read"),
+    ],
+)
+def test_runs_have_the_names_of_the_model(folder, tmp_path, runs, message):
+    fitted(folder, tmp_path, "--cv", "0", "--radius", "0", "--normalise", "z")
+    done = fuse(folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/o.run", runs=runs)
+    assert done.exit_code == 2 and message in done.stderr, done.output
+
+
+def test_runs_of_other_queries_than_the_judgements_are_refused(folder, tmp_path):
+    (tmp_path / "q.txt").write_text("elsewhere 0 d1 1\n")
+    done = fuse(folder, "--qrels", f"{tmp_path}/q.txt")
+    assert done.exit_code == 2 and "No judged query is in the runs" in done.stderr

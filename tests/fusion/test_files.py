@@ -1,0 +1,178 @@
+"""Models as files, and what search engines are told: round trips, forgeries, and the arithmetic of each snippet."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from rerank.fusion import FusionModel, export, load, save
+
+from rerank.errors import InputError, NotSupportedError
+from rerank.reranker.fusion.exports import MEANINGS, TARGETS
+from tests.fusion import naive
+
+WEIGHTS = np.array([0.625, 0.1234567890123, 1e-7])
+NAMES = ("bm25", "dense", "clicks_2")
+
+
+def model(normaliser="minmax", **options):
+    return FusionModel(NAMES, WEIGHTS, normaliser, **options)
+
+
+def test_a_model_comes_back_with_every_bit(tmp_path):
+    for normaliser in naive.NORMALISERS:
+        given = model(normaliser, k=7.5, missing="impute", depth=9, about={"stat": "ndcg@10", "gap": math.inf})
+        save(given, tmp_path / "m.json")
+        found = load(tmp_path / "m.json")
+        assert found.names == given.names and found.weights.tolist() == given.weights.tolist()
+        assert (found.normaliser, found.k, found.missing, found.depth) == (normaliser, 7.5, "impute", 9)
+        assert found.about == {"stat": "ndcg@10", "gap": None}
+    assert json.loads((tmp_path / "m.json").read_text())["runs"] == dict(zip(NAMES, WEIGHTS.tolist()))
+
+
+def change(body, **entries):
+    return json.dumps(body | entries)
+
+
+def test_what_is_no_model_is_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "m.json"
+    save(model(), path)
+    text = path.read_text()
+    body = json.loads(text)
+    forged = [
+        change(body, runs=body["runs"] | {"bm25": 0.7}), change(body, normalise="z"), change(body, schema=2),
+        change(body, schema=True), change(body, format="exact-rerank model"), change(body, more=1), "[]", "{", "",
+        "null", json.dumps({name: value for name, value in body.items() if name != "k"}), text.replace("0.625", "NaN"),
+        text.replace('"k"', '"k": 1, "k"'), "[" * 100_000,
+    ]  # fmt: skip
+    for broken in forged:
+        path.write_text(broken)
+        with pytest.raises(InputError, match="holds no fusion model that can be used") as refused:
+            load(path)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(InputError, match="Cannot read"):
+        load(tmp_path / "absent.json")
+
+
+def test_values_that_cannot_be_are_refused_with_a_right_digest_too(tmp_path):
+    from rerank.reranker.fusion import files
+
+    save(model(), tmp_path / "m.json")
+    body = json.loads((tmp_path / "m.json").read_text())
+    del body["digest"]
+    wrong = [{"runs": {}}, {"runs": {"a": "1"}}, {"runs": {"a": True}}, {"runs": {"": 1.0}}, {"normalise": "l2"},
+             {"missing": "mean"}, {"k": -1}, {"k": "60"}, {"depth": 0}, {"depth": 1.5}, {"about": []}]  # fmt: skip
+    for entries in wrong:
+        other = body | entries
+        (tmp_path / "m.json").write_text(json.dumps(other | {"digest": files._digest(other)}))
+        with pytest.raises(InputError, match="holds no fusion model"):
+            load(tmp_path / "m.json")
+
+
+# ---- arithmetic of the snippets, each with an interpreter of its own
+
+COMPLETE = {name: {"q": dict(zip("abcde", scores))} for name, scores in zip(
+    NAMES, ([7.0, 3.5, 3.0, 1.0, 0.5], [0.2, 0.9, 0.1, 0.4, 0.3], [1.0, 2.0, 5.0, 4.0, 3.0]))}  # fmt: skip
+LACKS = {("e", "bm25"), ("d", "dense"), ("a", "clicks_2")}
+PARTIAL = {name: {"q": {doc: score for doc, score in run["q"].items() if (doc, name) not in LACKS}}
+           for name, run in COMPLETE.items()}  # fmt: skip
+
+
+def agree(found, wanted):
+    assert found.keys() == wanted.keys()
+    assert [found[doc] for doc in wanted] == pytest.approx(list(wanted.values()), rel=1e-9, abs=1e-12)
+
+
+def as_elasticsearch(body, runs):
+    """A search of the linear or rrf retriever: missing documents add nothing."""
+    kind, parts = next(iter(body["retriever"].items()))
+    found = {}
+    for part in parts["retrievers"]:
+        own = runs[part["retriever"]["standard"]["_name"]]["q"]
+        for doc, score in own.items():
+            if kind == "rrf":
+                worth = 1 / (parts["rank_constant"] + 1 + sum(other > score for other in own.values()))
+            else:
+                low, high = min(own.values()), max(own.values())
+                worth = {"minmax": (score - low) / (high - low), "none": score}[part["normalizer"]]
+            found[doc] = found.get(doc, 0.0) + part["weight"] * worth
+    return found
+
+
+@pytest.mark.parametrize(("normaliser", "missing"), [("minmax", "lowest"), ("rank", "zero"), ("none", "zero")])
+def test_elasticsearch_fuses_alike(normaliser, missing):
+    given = model(normaliser, missing=missing, k=20.0, depth=50)
+    body = json.loads(export(given, "elasticsearch"))
+    assert next(iter(body["retriever"].values()))["rank_window_size"] == 50
+    agree(as_elasticsearch(body, PARTIAL), given.fuse(PARTIAL)["q"])
+
+
+def as_vespa(text, runs, doc):
+    """The global-phase expression, with the functions that Vespa documents."""
+    expression = re.search(r"expression: (.*)", text)[1]
+
+    def normalize_linear(own):
+        return naive.value("minmax", list(own.values()), own[doc])
+
+    def reciprocal_rank(own, k=60.0):
+        return naive.value("rank", list(own.values()), own[doc], k)
+
+    def sigmoid(own):
+        return naive.value("sigmoid", [0.0], own[doc])
+
+    wrapped = "(" in expression
+    scores = {f"score_{name}": run["q"] if wrapped else run["q"][doc] for name, run in runs.items()}
+    known = {"normalize_linear": normalize_linear, "reciprocal_rank": reciprocal_rank, "sigmoid": sigmoid}
+    return eval(expression, {"__builtins__": {}}, known | scores)
+
+
+@pytest.mark.parametrize("normaliser", ["none", "minmax", "rank", "sigmoid"])
+def test_vespa_fuses_alike(normaliser):
+    given = FusionModel(NAMES, np.array([0.625, -0.25, 0.125]), normaliser, k=20.0)
+    text = export(given, "vespa")
+    agree({doc: as_vespa(text, COMPLETE, doc) for doc in "abcde"}, given.fuse(COMPLETE)["q"])
+    assert "+ -" not in text and "rerank-count: 100" in text
+
+
+@pytest.mark.parametrize("normaliser", naive.NORMALISERS)
+def test_the_formula_fuses_alike(normaliser):
+    given = model(normaliser, k=20.0)
+    text = export(given, "formula")
+    expression = re.match(r"fused = (.*)", text)[1]
+    found = {}
+    for doc in "abcde":
+        if normaliser == "none":
+            known = {name: run["q"][doc] for name, run in COMPLETE.items()}
+        else:
+            known = {name: name for name in NAMES}
+            known[normaliser] = lambda name, d=doc: naive.value(
+                normaliser, list(COMPLETE[name]["q"].values()), COMPLETE[name]["q"][d], 20.0)  # fmt: skip
+        found[doc] = eval(expression, {"__builtins__": {}}, known)
+    agree(found, given.fuse(COMPLETE)["q"])
+    assert set(MEANINGS) == set(naive.NORMALISERS)
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "message"),
+    [
+        ("elasticsearch", model("z"), "cannot express the normaliser 'z'"),
+        ("elasticsearch", model("sigmoid"), "cannot express the normaliser 'sigmoid'"),
+        ("elasticsearch", model("minmax", missing="impute"), "missing='impute'"),
+        ("elasticsearch", model("none"), "missing='lowest'"),
+        ("elasticsearch", model("rank", k=0.5), "k = 0.5"),
+        ("elasticsearch", FusionModel(("a", "b"), np.array([1.5, -0.5]), "minmax"), "weights below 0"),
+        ("vespa", model("z"), "cannot express the normaliser 'z'"),
+        ("vespa", FusionModel(("a b",), np.array([1.0]), "minmax"), "the name 'a b'"),
+    ],
+)
+def test_what_a_target_cannot_express_is_refused_in_one_sentence(target, given, message):
+    with pytest.raises(NotSupportedError, match=re.escape(message)) as refused:
+        export(given, target)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_target_is_named():
+    with pytest.raises(InputError, match="did you mean 'elasticsearch'"):
+        export(model(), "elastic")
+    assert TARGETS == ("elasticsearch", "vespa", "formula")

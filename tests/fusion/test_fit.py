@@ -1,0 +1,218 @@
+"""Fits of score fusion against enumeration, nulls, the guard, and what may leak."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from rerank.fusion import ScoreFusion
+
+from rerank.errors import InputError
+from rerank.reranker.fusion.nulls import Null, kept_null
+from tests.fusion import naive
+
+QUICK = {"time_limit": 20.0, "random_state": 0}
+
+
+def equal(runs):
+    return {name: 1 / len(runs) for name in runs}
+
+
+def directions(runs, normaliser, rule="lowest"):
+    """Weights of two runs, not negative, one for each order of the documents: a point between any two crossings."""
+    parts = [naive.fused(runs, dict.fromkeys(runs, 0.0) | {name: 1.0}, normaliser, rule) for name in runs]
+    angles = {0.0, math.pi / 2}
+    for query in parts[0]:
+        for one, other in itertools.combinations(parts[0][query], 2):
+            x, y = (part[query][one] - part[query][other] for part in parts)
+            if x * y < 0:
+                angles.add(math.atan2(abs(x), abs(y)))
+    ends = sorted(angles)
+    between = [(a + b) / 2 for a, b in itertools.pairwise(ends) if b - a > 1e-9]
+    return [dict(zip(runs, (math.cos(t), math.sin(t)))) for t in (0.0, math.pi / 2, *between)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("normaliser", ["minmax", "z", "rank"])
+def test_free_weights_of_two_runs_are_the_best_of_all(seed, normaliser):
+    runs, qrels = naive.made(3, (0.8, 0.6), seed=seed, length=12, kept=8)
+    found = ScoreFusion(normalise=normaliser, radius=None, cv=None, **QUICK).fit(runs, qrels)
+    best = max(
+        naive.mean_ndcg(naive.fused(runs, weights, normaliser), qrels) for weights in directions(runs, normaliser)
+    )
+    assert found.result_.proved and found.result_.value == pytest.approx(best, abs=1e-9)
+    assert found.result_.bound >= best - 1e-9
+    assert naive.mean_ndcg(found.fuse(runs), qrels) == pytest.approx(best, abs=1e-9)
+    assert found.score(runs, qrels) == pytest.approx(found.result_.statistic, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_weights_within_the_radius_beat_the_bound(seed):
+    runs, qrels = naive.made(4, (1.2, 0.2), seed=seed, length=14, kept=9)
+    found = ScoreFusion(normalise="minmax", radius=0.3, cv=None, **QUICK).fit(runs, qrels)
+    parts = [naive.fused(runs, dict.fromkeys(runs, 0.0) | {name: 1.0}, "minmax") for name in runs]
+    columns = np.array([[part[q][doc] for part in parts] for q in parts[0] for doc in parts[0][q]])
+    prior = columns.mean(axis=1).std()  # equal weights are 1/2 each
+    reach = 0.3 * prior / columns.std(axis=0)
+    for steps in itertools.product(np.linspace(-1, 1, 9), repeat=2):
+        weights = dict(zip(runs, np.maximum(0.5 + np.array(steps) * reach, 0.0)))
+        value = naive.mean_ndcg(naive.fused(runs, weights, "minmax"), qrels)
+        assert value <= found.result_.bound + 1e-9
+    got = np.array(list(found.weights_.values()))
+    ratio = got / got.sum()
+    lowest = (0.5 - reach[0]) / (0.5 - reach[0] + 0.5 + reach[1])
+    highest = (0.5 + reach[0]) / (0.5 + reach[0] + max(0.5 - reach[1], 0))
+    assert lowest - 1e-9 <= ratio[0] <= highest + 1e-9
+
+
+def test_the_fused_run_is_the_order_of_the_formula():
+    runs, qrels = naive.made(4, (1.0, 0.5, 0.2), seed=5)
+    fused = ScoreFusion(cv=None, normalise="minmax", node_limit=0, **QUICK).fit(runs, qrels)
+    found = fused.fuse(runs)
+    wanted = naive.fused(runs, fused.weights_, "minmax")
+    for query, ranked in found.items():
+        assert list(ranked) == sorted(wanted[query], key=lambda doc: (round(wanted[query][doc], 9), doc), reverse=True)
+    assert sum(fused.weights_.values()) == pytest.approx(1.0) and min(fused.weights_.values()) >= 0
+
+
+def test_documents_that_no_run_has_count_in_the_ideal_and_nowhere_else():
+    runs, qrels = naive.made(6, (1.0, 0.4), seed=2)
+    options = {"normalise": "minmax", "radius": 0.3, "cv": None, "node_limit": 0, **QUICK}
+    before = ScoreFusion(**options).fit(runs, qrels)
+    more = {query: grades | {f"missed{i}": 2 for i in range(8)} for query, grades in qrels.items()}
+    after = ScoreFusion(**options).fit(runs, more)
+    fused = after.fuse(runs)
+    assert not any(doc.startswith("missed") for own in fused.values() for doc in own)
+    assert after.result_.statistic < before.result_.statistic
+    assert after.result_.statistic == pytest.approx(naive.mean_ndcg(fused, more), abs=1e-9)
+    assert after.result_.n_lists == 6 and after.result_.shortlist.n_rows == before.result_.shortlist.n_rows
+    assert any("48 relevant documents are in no run" in note or "relevant documents are in no run" in note
+               for note in after.notes_)  # fmt: skip
+
+
+def test_documents_beyond_the_depth_are_no_candidates():
+    runs, qrels = naive.made(5, (1.0, 0.4), seed=3)
+    found = ScoreFusion(depth=4, cv=None, normalise="rank", node_limit=0, **QUICK).fit(runs, qrels)
+    fused = found.fuse(runs)
+    wanted = naive.fused(runs, found.weights_, "rank", depth=4)
+    assert {query: set(own) for query, own in fused.items()} == {query: set(own) for query, own in wanted.items()}
+    assert found.result_.statistic == pytest.approx(naive.mean_ndcg(fused, qrels), abs=1e-9)
+
+
+def test_folds_choose_a_weighting_that_is_clearly_better():
+    runs, qrels = naive.made(24, (2.0, 0.0), seed=1, kept=25)
+    found = ScoreFusion(cv=3, node_limit=0, **QUICK).fit(runs, qrels)
+    assert not found.null_kept_ and found.weights_["r0"] > 2 * found.weights_["r1"]
+    later, judged = naive.made(60, (2.0, 0.0), seed=2, kept=25)
+    null = naive.mean_ndcg(naive.fused(later, equal(later), "rank"), judged)
+    assert found.score(later, judged) > null + 0.05
+    assert found.cv_results_["scores"].shape == (9, 6) and "Chosen (*)" in found.report()
+    assert set(found.nulls_) == {"RRF", "equal weights (minmax)", "equal weights (z)"}
+
+
+def test_the_null_is_kept_where_no_fit_leads():
+    runs, qrels = naive.made(8, (1.0, 1.0), seed=7)
+    found = ScoreFusion(cv=4, safeguard=math.inf, node_limit=0, **QUICK).fit(runs, qrels)
+    assert found.null_kept_ and found.result_.status == "first_stage_kept"
+    assert list(found.weights_.values()) == [0.5, 0.5]
+    name = "rank" if found.null_ == "RRF" else found.normaliser_
+    wanted = naive.fused(runs, equal(runs), name)
+    assert found.result_.statistic == pytest.approx(naive.mean_ndcg(wanted, qrels), abs=1e-9)
+    assert found.result_.statistic == pytest.approx(found.nulls_[found.null_], abs=1e-9)
+    assert "held-out queries do not speak for fitted weights" in found.result_.message
+
+
+def test_nulls_are_worth_what_the_definition_says():
+    runs, qrels = naive.made(5, (1.0, 0.3), seed=4)
+    found = ScoreFusion(cv=2, radius=0.1, node_limit=0, **QUICK).fit(runs, qrels)
+    for title, name in (("RRF", "rank"), ("equal weights (minmax)", "minmax"), ("equal weights (z)", "z")):
+        wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), name), qrels)
+        assert found.nulls_[title] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_rrf_is_kept_unless_another_null_leads_by_a_standard_error():
+    def null(name, values):
+        return Null(name, "rank", np.ones(1), np.array(values))
+
+    rrf = null("RRF", [0.5, 0.5, 0.5, math.nan])
+    noisy = null("noisy", [1.5, 0.0, 0.2, math.nan])  # leads by .067, its error is .47
+    clear = null("clear", [0.6, 0.7, 0.65, math.nan])
+    clearer = null("clearer", [0.7, 0.8, 0.75, math.nan])
+    assert kept_null([rrf, noisy]) is rrf and kept_null([rrf]) is rrf
+    assert kept_null([rrf, noisy, clear]) is clear and kept_null([rrf, clearer, clear]) is clearer
+    assert kept_null([null("RRF", [0.1]), null("one", [0.9])]).name == "RRF"
+
+
+def test_one_judged_query_keeps_rrf():
+    runs, qrels = naive.made(1, (2.0, 0.0), seed=0)
+    found = ScoreFusion(node_limit=0, **QUICK).fit(runs, qrels)
+    assert found.null_kept_ and found.null_ == "RRF" and found.cv_results_ is None
+    assert any("nothing is held out" in note for note in found.notes_)
+
+
+def test_your_own_weights_are_prior_and_null():
+    runs, qrels = naive.made(6, (1.0, 0.5), seed=0)
+    given = {"r0": 3.0, "r1": 1.0}
+    found = ScoreFusion(prior=given, normalise="minmax", radius=0.0, cv=None, **QUICK).fit(runs, qrels)
+    assert list(found.weights_.values()) == pytest.approx([0.75, 0.25]) and list(found.nulls_) == ["the given weights"]
+    wanted = naive.mean_ndcg(naive.fused(runs, {"r0": 0.75, "r1": 0.25}, "minmax"), qrels)
+    assert found.result_.statistic == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_radius_of_zero_with_rrf_is_rrf():
+    runs, qrels = naive.made(5, (1.0, 0.2), seed=0)
+    found = ScoreFusion(prior="rrf", radius=0.0, cv=None, **QUICK).fit(runs, qrels)
+    wanted = naive.fused(runs, equal(runs), "rank")
+    for query, ranked in found.fuse(runs).items():
+        assert [ranked[doc] for doc in ranked] == pytest.approx([wanted[query][doc] for doc in ranked], rel=1e-9)
+
+
+@pytest.mark.parametrize("stat", ["ap", "rr", "recall@5", "success@3", "rbp@0.8"])
+def test_other_statistics_are_fitted(stat):
+    runs, qrels = naive.made(4, (1.0, 0.2), seed=0)
+    found = ScoreFusion(stat, cv=2, radius=0.3, normalise="minmax", node_limit=0, **QUICK).fit(runs, qrels)
+    assert found.result_.bound >= found.result_.value and found.score(runs, qrels) == pytest.approx(
+        found.result_.statistic, abs=1e-12
+    )
+
+
+RUNS, QRELS = naive.made(3, (1.0, 0.5), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"normalise": "min-max"}, "did you mean 'minmax'"),
+        ({"normalise": []}, "normalise is empty"),
+        ({"prior": "rrf", "normalise": "z"}, "equal weights of reciprocal ranks"),
+        ({"prior": {"r0": 1.0}}, "must name their one normaliser"),
+        ({"prior": {"r9": 1.0}, "normalise": "z"}, "Unknown run in prior 'r9'"),
+        ({"prior": {"r0": -1.0, "r1": 2.0}, "normalise": "z"}, "below 0"),
+        ({"prior": {"r0": 0.0}, "normalise": "z"}, "no weight other than 0"),
+        ({"prior": 3}, "prior is 3"),
+        ({"radius": -1.0}, "radius"),
+        ({"radius": "big"}, "radius is 'big'"),
+        ({"missing": "mean"}, "missing"),
+        ({"cv": 1}, "cv"),
+        ({"depth": 0}, "depth"),
+        ({"rule": "median"}, "rule"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused_in_one_sentence(options, message):
+    with pytest.raises(InputError, match=message) as refused:
+        ScoreFusion(**options).fit(RUNS, QRELS)
+    assert "\n" not in str(refused.value)
+
+
+def test_judgements_that_do_not_fit_are_refused_in_one_sentence():
+    with pytest.raises(InputError, match="No judged query is in the runs"):
+        ScoreFusion().fit(RUNS, {"other": {"d0": 1}})
+    with pytest.raises(InputError, match="No run has a relevant document"):
+        ScoreFusion().fit(RUNS, {"q0": {"elsewhere": 1}})
+    with pytest.raises(InputError, match="mapping from a name to a run"):
+        ScoreFusion().fit([RUNS["r0"]], QRELS)
+    found = ScoreFusion(cv=None, radius=0.0).fit(RUNS, QRELS)
+    with pytest.raises(InputError, match="no run 'r2' in the model"):
+        found.fuse({**RUNS, "r2": RUNS["r0"]})
+    with pytest.raises(InputError, match="run 'r1' is missing"):
+        found.fuse({"r0": RUNS["r0"]})

@@ -1,0 +1,125 @@
+"""Normalisers, missing documents, depth and the arrays path against definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.reranker.fusion.model import FusionModel
+from rerank.reranker.fusion.normalise import normalised, ranks
+from tests.fusion import naive
+
+SCORE = st.one_of(st.integers(-3, 3).map(float), st.floats(-60, 60))
+LISTS = st.lists(st.lists(st.one_of(st.none(), SCORE), min_size=2, max_size=2), min_size=1, max_size=8)
+
+
+def table(rows):
+    return np.array([[np.nan if one is None else one for one in row] for row in rows])
+
+
+def close(found, wanted):
+    return np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def expected(column, name, rule, k=60.0):
+    there = [one for one in column if one is not None]
+    return [naive.filled(name, rule, there, k) if one is None else naive.value(name, there, one, k) for one in column]
+
+
+@given(LISTS, st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING), st.sampled_from((60.0, 1.0, 0.5)))
+@settings(max_examples=200, deadline=None)
+def test_a_normaliser_is_its_definition(rows, name, rule, k):
+    scores = table(rows)
+    found = normalised(scores.T[:, None, :], name, k, rule)
+    for place, column in enumerate(zip(*rows)):
+        spread = [one for one in column if one is not None]
+        if name in ("minmax", "z") and spread and 0 < max(spread) - min(spread) < 1e-6:
+            return  # differences of rounding are all there is
+        assert close(found[place, 0], expected(column, name, rule, k))
+
+
+@given(st.lists(LISTS, min_size=1, max_size=4), st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING),
+       st.sampled_from((None, 1, 3)))  # fmt: skip
+@settings(max_examples=150, deadline=None)
+def test_queries_do_not_see_each_other(lists, name, rule, depth):
+    model = FusionModel(("a", "b"), np.array([0.7, 0.3]), name, missing=rule, depth=depth)
+    rows = np.concatenate([table(rows) for rows in lists])
+    qid = np.repeat(np.arange(len(lists)), [len(rows) for rows in lists])
+    shuffled = np.random.default_rng(0).permutation(len(rows))
+    found = np.empty(len(rows))
+    found[shuffled] = model.fuse_arrays(rows[shuffled], qid[shuffled])
+    alone = np.concatenate([model.fuse_arrays(table(rows)) for rows in lists])
+    assert np.array_equal(found, alone, equal_nan=True)
+
+
+@given(LISTS, st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING), st.sampled_from((None, 1, 2, 4)))
+@settings(max_examples=150, deadline=None)
+def test_arrays_and_dictionaries_fuse_alike_and_as_defined(rows, name, rule, depth):
+    rows = [row for row in rows if any(one is not None for one in row)]
+    columns = {"a": [row[0] for row in rows], "b": [row[1] for row in rows]}
+    runs = {run: {"q": {f"d{i}": s for i, s in enumerate(own) if s is not None}} for run, own in columns.items()}
+    if not rows or not all(own["q"] for own in runs.values()):
+        return
+    for own in runs.values():
+        scores = list(own["q"].values())
+        if 0 < max(scores) - min(scores) < 1e-6:
+            return
+    model = FusionModel(("a", "b"), np.array([0.6, -0.4]), name, missing=rule, depth=depth)
+    found = model.fuse(runs)["q"]
+    wanted = naive.fused(runs, {"a": 0.6, "b": -0.4}, name, rule, depth)["q"]
+    assert found.keys() == wanted.keys()
+    assert close([found[doc] for doc in wanted], list(wanted.values()))
+    arrays = dict(zip((f"d{i}" for i in range(len(rows))), model.fuse_arrays(table(rows)).tolist()))
+    assert {doc: score for doc, score in arrays.items() if score == score} == found
+
+
+@pytest.mark.parametrize("name", naive.NORMALISERS)
+def test_constant_single_negative_and_huge_scores_are_finite(name):
+    cases = [[[2.0, 2.0, 2.0]], [[-5.0]], [[-1e308, 0.0, 1e308]], [[-1e-320, 0.0, 5e-324]], [[np.nan, np.nan]]]
+    for case in cases:
+        assert np.isfinite(normalised(np.array(case)[None], name)).all()
+
+
+def test_what_constant_scores_and_empty_runs_get():
+    constant = np.array([[[3.0, 3.0, np.nan]]])
+    assert normalised(constant, "minmax")[0, 0].tolist() == [0.5, 0.5, 0.0]
+    assert normalised(constant, "z")[0, 0].tolist() == [0.0, 0.0, 0.0]
+    assert normalised(constant, "rank")[0, 0].tolist() == [1 / 61, 1 / 61, 0.0]
+    for name in naive.NORMALISERS:
+        for rule in naive.MISSING:
+            assert normalised(np.full((1, 1, 3), np.nan), name, missing=rule)[0, 0].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_min_max_of_the_largest_numbers_keeps_its_order():
+    assert normalised(np.array([[[-1e308, 0.0, 1.5e308]]]), "minmax")[0, 0].tolist() == pytest.approx([0, 0.4, 1])
+
+
+@given(st.lists(st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float)), min_size=1, max_size=12))
+def test_ranks_count_the_documents_above(scores):
+    found = ranks(np.array(scores))
+    for score, rank in zip(scores, found):
+        assert np.isnan(rank) if score != score else rank == 1 + sum(other > score for other in scores)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_equal_ranks_in_another_order_give_equal_scores(seed):
+    """RRF of the same ranks in three runs, permuted: sums that differ by rounding must not break the tie."""
+    rng = np.random.default_rng(seed)
+    first = rng.choice(30, size=3, replace=False)
+    scores = np.array([first, first[[1, 2, 0]], first[[2, 0, 1]]], dtype=float)
+    full = np.full((30, 3), np.nan)
+    full[:3] = -scores
+    for column in range(3):
+        full[3:, column] = -np.array([r for r in range(30) if r not in set(scores[:, column])], dtype=float)
+    found = FusionModel(("a", "b", "c"), np.full(3, 1 / 3), "rank").fuse_arrays(full)
+    assert found[0] == found[1] == found[2]
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    model = FusionModel(("a", "b"), np.array([0.5, 0.5]), "minmax")
+    with pytest.raises(InputError, match="each of the 2 runs: a, b"):
+        model.fuse_arrays(np.zeros((3, 3)))
+    with pytest.raises(InputError, match="inf"):
+        model.fuse_arrays(np.array([[np.inf, 0.0]]))
