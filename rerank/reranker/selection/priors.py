@@ -53,11 +53,15 @@ def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, n
         If nothing can be learned from them.
     """
     rows = split.train
+    ideal = data.ideal_gains
+    if ideal and data.qid is not None:  # grades of lists that are all held out belong to no row here
+        here = set(data.qid[rows].tolist())
+        ideal = {number: grades for number, grades in ideal.items() if number in here} or None
     with naming(f"the training rows of {name}"):
         learn, weights = checked(
             data.rows.some(rows), data.y[rows], None if data.qid is None else data.qid[rows],
             None if sample_weight is None else sample_weight[rows],
-            None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=data.ideal_gains,
+            None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=ideal,
         )  # fmt: skip
     return Part(learn, weights, name)
 
