@@ -175,7 +175,7 @@ def test_missed_items_of_one_list_alone_do_not_stop_the_folds_that_hold_it_out()
     rng = np.random.default_rng(0)
     X, y, qid = rng.normal(size=(40, 2)), np.tile([1, 0, 0, 0], 10), np.repeat([f"q{i}" for i in range(4)], 10)
     X[:, 0] += 2 * y
-    base = Reranker("ndcg@3", first_stage=None, solver="search", time_limit=5)
+    base = Reranker("ndcg@10", first_stage=None, solver="search", time_limit=5)
     search = RerankerCV(base, grid={"radius": [0.1]}, cv=4, n_repeats=1)
     with_missed = search.fit(X, y, qid=qid, ideal_gains={"q2": [1, 1]}).cv_results_["first_stage"].copy()
     without = search.fit(X, y, qid=qid).cv_results_["first_stage"]
