@@ -116,15 +116,20 @@ def _z(unit: Floats, gaps: bool) -> Floats:
 
 def ranks(scores: Floats) -> Floats:
     """Rank of each document in its list, 1 for the highest score, equal ranks for equal scores; NaN where missing."""
+    length = scores.shape[-1]
     order = np.argsort(-scores, axis=-1)  # NaN comes last
-    ordered = np.take_along_axis(scores, order, axis=-1)
-    place = np.arange(scores.shape[-1])
-    first = np.ones(scores.shape, dtype=bool)
-    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    own = np.maximum.accumulate(np.where(first, place, 0), axis=-1) + 1.0
-    found = np.empty_like(scores)
-    np.put_along_axis(found, order, own, axis=-1)
-    found[np.isnan(scores)] = np.nan
+    order += (np.arange(scores.size // max(length, 1)) * length).reshape(*scores.shape[:-1], 1)
+    ordered = scores.take(order)
+    own = np.broadcast_to(np.arange(1.0, length + 1.0), scores.shape)
+    same = ordered[..., 1:] == ordered[..., :-1]
+    if same.any():
+        first = np.where(same, 1.0, own[..., 1:])
+        own = np.maximum.accumulate(np.concatenate([own[..., :1], first], axis=-1), axis=-1)
+    found = np.empty(scores.size)
+    found[order] = own
+    found = found.reshape(scores.shape)
+    if np.isnan(ordered[..., -1:]).any():
+        found[np.isnan(scores)] = np.nan
     return found
 
 
