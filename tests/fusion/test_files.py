@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -176,3 +178,21 @@ def test_an_unknown_target_is_named():
     with pytest.raises(InputError, match="did you mean 'elasticsearch'"):
         export(model(), "elastic")
     assert TARGETS == ("elasticsearch", "vespa", "formula")
+
+
+def test_the_public_name_is_the_package():
+    import importlib
+
+    assert importlib.import_module("rerank.fusion") is importlib.import_module("rerank.reranker.fusion")
+
+
+def test_a_model_ranks_without_anything_heavy(tmp_path):
+    save(model(), tmp_path / "m.json")
+    code = (
+        "import sys, rerank.fusion as fusion; "
+        f"print(fusion.load({str(tmp_path / 'm.json')!r}).fuse({PARTIAL!r}) != {{}}, "
+        "*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = set(done.stdout.split())
+    assert "True" in said and not said & {"sklearn", "scipy", "numba", "pandas", "pyomo", "highspy"}

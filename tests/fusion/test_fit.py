@@ -143,6 +143,22 @@ def test_rrf_is_kept_unless_another_null_leads_by_a_standard_error():
     assert kept_null([null("RRF", [0.1]), null("one", [0.9])]).name == "RRF"
 
 
+def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):
+    from rerank.reranker.fusion import choice
+
+    whole, calls = choice.held_out, []
+
+    def cut_short(*given):
+        calls.append(given)
+        return whole(*given)[:3]
+
+    monkeypatch.setattr(choice, "held_out", cut_short)
+    runs, qrels = naive.made(6, (2.0, 0.0), seed=0)
+    found = ScoreFusion(cv=2, node_limit=0, **QUICK).fit(runs, qrels)
+    assert len(calls) == 1 and found.cv_results_["scores"].shape == (3, 3)
+    assert {option["normalise"] for option in found.cv_results_["params"]} == {"minmax"}
+
+
 def test_one_judged_query_keeps_rrf():
     runs, qrels = naive.made(1, (2.0, 0.0), seed=0)
     found = ScoreFusion(node_limit=0, **QUICK).fit(runs, qrels)

@@ -123,3 +123,9 @@ def test_arrays_that_do_not_fit_are_refused():
         model.fuse_arrays(np.zeros((3, 3)))
     with pytest.raises(InputError, match="inf"):
         model.fuse_arrays(np.array([[np.inf, 0.0]]))
+
+
+def test_no_documents_and_sums_that_overflow():
+    assert FusionModel(("a", "b"), np.array([0.5, 0.5]), "rank").fuse_arrays(np.empty((0, 2))).size == 0
+    with pytest.raises(InputError, match="too large to be added up"):
+        FusionModel(("a", "b"), np.array([0.9, 0.9]), "none").fuse_arrays(np.full((2, 2), 1.5e308))

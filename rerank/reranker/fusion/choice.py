@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,7 +52,8 @@ class Chosen:
     ----------
     option : Option
     number : int or None
-        Of the option; None if the null is kept.
+        Of the option among those that were tried; None if the null is kept.
+    tried : tuple of Option
     judged : Judged or None
         None without folds.
     note : str
@@ -59,6 +61,7 @@ class Chosen:
 
     option: Option
     number: int | None
+    tried: tuple[Option, ...] = ()
     judged: Judged | None = None
     note: str = ""
 
@@ -105,38 +108,42 @@ def chosen_by_folds(
     repeats = 1 if there >= MANY_QUERIES else 2
     cv = min(rule["cv"], there)
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, rule["random_state"])
-    ranked = _ranked(tables, options, splits, settings, clock, n_jobs, verbose)
+    tried, ranked = _ranked(tables, options, splits, settings, clock, n_jobs, verbose)
     against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
                for split, row in zip(splits, ranked)]  # fmt: skip
     found = judged(first, splits, against, statistic, statistic)
-    radii = [math.inf if option.radius is None else option.radius for option in options]
+    radii = [math.inf if option.radius is None else option.radius for option in tried]
     best = choose(found, radii, rule["rule"], rule["safeguard"])
-    return Chosen(options[best.best], None if best.first_stage_kept else best.best, found)
+    return Chosen(tried[best.best], None if best.first_stage_kept else best.best, tuple(tried), found)
 
 
 def _ranked(
     tables: Mapping[str, Data], options: Sequence[Option], splits: Sequence[Split], settings: Mapping[str, Any],
     clock: Clock, n_jobs: int | None, verbose: int,
-) -> list[list[Ranked]]:  # fmt: skip
-    """For each fold what each option makes of the held-out queries; the normalisers share the time evenly."""
-    by_option: dict[int, list[Ranked]] = {}
+) -> tuple[list[Option], list[list[Ranked]]]:  # fmt: skip
+    """The options that were tried, and for each fold what each of them makes of the held-out queries.
+
+    The normalisers share the time evenly. After an interrupt no other normaliser is begun.
+    """
+    tried: list[Option] = []
+    ranked: list[list[Ranked]] = []  # by option and fold
     folds_end = clock.remaining * (1 - FOLDS_SHARE)
     for done, (name, data) in enumerate(tables.items()):
-        own = [number for number, option in enumerate(options) if option.normaliser == name]
+        own = [option for option in options if option.normaliser == name]
+        if verbose:
+            print(f"normaliser {name}, {done + 1} of {len(tables)}", file=sys.stderr, flush=True)
         left = (clock.remaining - folds_end) / (len(tables) - done)
         # held_out leaves a quarter of its time to a fit on all rows, which here comes once for all normalisers.
         part = Clock(None if math.isinf(left) else max(0.0, left) * 4 / 3)
-        for radius_is_free in (False, True):
-            same = [n for n in own if (options[n].radius is None) == radius_is_free]
-            if not same:
-                continue
-            base = reranker_of(options[same[0]], settings)
-            candidates = [{"radius": options[n].radius} for n in same]
-            found = held_out(base, candidates, splits, data, None, part, n_jobs, verbose)
-            for place, number in enumerate(same):
-                by_option[number] = [row[place] for row in found]
-    folds = min(len(rows) for rows in by_option.values())
-    return [[by_option[number][fold] for number in range(len(options))] for fold in range(folds)]
+        base = reranker_of(own[0], settings)
+        candidates = [{"radius": option.radius} for option in own]
+        found = held_out(base, candidates, splits, data, None, part, n_jobs, verbose)
+        tried += own
+        ranked += [[row[place] for row in found] for place in range(len(own))]
+        if len(found) < len(splits):
+            break
+    folds = min(len(rows) for rows in ranked)
+    return tried, [[rows[fold] for rows in ranked] for fold in range(folds)]
 
 
 def of_mixed_lists(data: Data) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     result = _in_words(result, null, kept)
     notes = tuple(note for note in (*found.notes, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
-    return Fitted(replace(model, about=about), result, null, tuple(nulls), kept, _cv_results(tried, choice), notes)
+    return Fitted(replace(model, about=about), result, null, tuple(nulls), kept, _cv_results(choice), notes)
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -196,12 +196,12 @@ def _about(
     }  # fmt: skip
 
 
-def _cv_results(options: Sequence[Option], choice: Chosen) -> dict[str, Any] | None:
+def _cv_results(choice: Chosen) -> dict[str, Any] | None:
     found = choice.judged
     if found is None:
         return None
     return {
-        "params": np.array([option.parameters for option in options], dtype=object),
+        "params": np.array([option.parameters for option in choice.tried], dtype=object),
         "scores": found.scores, "mean_score": found.scores.mean(axis=1), "null": found.alone,
         "leads": found.leads, "mean_lead": found.leads.mean(axis=1), "lead_error": found.errors,
         "chosen": choice.number,

@@ -88,6 +88,8 @@ class FusionModel:
                 f"scores has shape {table.shape}; give a row for each document and a column for each of the "
                 f"{len(self.names)} runs: {', '.join(self.names)}."
             )
+        if not table.shape[0]:
+            return np.empty(0)
         if np.isinf(table).any():
             raise InputError("scores holds inf; give finite numbers, and NaN where a run does not have the document.")
         if qid is None:
@@ -102,9 +104,12 @@ class FusionModel:
         """Scores (queries, documents) of a block (runs, queries, documents)."""
         values = normalised(block, self.normaliser, self.k, self.missing)
         total = values[0] * self.weights[0]
-        for weight, own in zip(self.weights[1:].tolist(), values[1:]):
-            total += weight * own
+        with np.errstate(over="ignore", invalid="ignore"):
+            for weight, own in zip(self.weights[1:].tolist(), values[1:]):
+                total += weight * own
         size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)
+        if not np.isfinite(size).all():
+            raise InputError("The scores are too large to be added up; divide them, or fit with another normaliser.")
         step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))
         total = np.rint(total / step) * step
         if self.depth is not None or np.isnan(block).any():

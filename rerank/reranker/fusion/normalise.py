@@ -125,9 +125,8 @@ def ranks(scores: Floats) -> Floats:
     if same.any():
         first = np.where(same, 1.0, own[..., 1:])
         own = np.maximum.accumulate(np.concatenate([own[..., :1], first], axis=-1), axis=-1)
-    found = np.empty(scores.size)
-    found[order] = own
-    found = found.reshape(scores.shape)
+    found = np.empty_like(scores, order="C")
+    found.reshape(-1)[order] = own
     if np.isnan(ordered[..., -1:]).any():
         found[np.isnan(scores)] = np.nan
     return found
