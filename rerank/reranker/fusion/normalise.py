@@ -19,6 +19,8 @@ by the number of documents).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,25 +53,30 @@ def normalised(scores: Floats, normaliser: str, k: float = K, missing: str = "lo
     """
     absent = np.isnan(scores)
     if not absent.any():
-        return _values(scores, normaliser, k, False)
-    values = _values(scores, normaliser, k, True)
+        return _values(scores, normaliser, k, None)
+    values = _values(scores, normaliser, k, absent)
     if missing == "zero" or (missing == "lowest" and normaliser in ("minmax", "rank")):
         return np.where(absent, 0.0, values)
     return np.where(absent, _fill(values, absent, missing), values)
 
 
 def _fill(values: Floats, absent: NDArray[np.bool_], missing: str) -> Floats:
+    """What missing documents get, by list."""
     if missing == "lowest":
-        found: Floats = np.fmin.reduce(values, axis=-1, keepdims=True)
+        found: Floats = np.where(absent, np.inf, values).min(axis=-1, keepdims=True)
     else:
-        count = np.sum(~absent, axis=-1, keepdims=True)
-        # Halved before they are summed in parts: scores that are not normalised may be as large as numbers get.
-        share = np.where(absent, 0.0, values) / np.maximum(count, 1)
-        found = share.sum(axis=-1, keepdims=True)
+        # Divided before they are summed: scores that are not normalised may be as large as numbers get.
+        found = (np.where(absent, 0.0, values) / _count(absent)).sum(axis=-1, keepdims=True)
     return np.where(absent.all(axis=-1, keepdims=True), 0.0, found)
 
 
-def _values(scores: Floats, normaliser: str, k: float, gaps: bool) -> Floats:
+def _count(absent: NDArray[np.bool_]) -> Floats:
+    """Number of documents that a run has, at least 1, by list."""
+    return np.maximum(absent.shape[-1] - absent.sum(axis=-1, keepdims=True), 1).astype(np.float64)
+
+
+def _values(scores: Floats, normaliser: str, k: float, absent: NDArray[np.bool_] | None) -> Floats:
+    """Normalised scores; the entries of missing documents mean nothing."""
     if normaliser == "none":
         return scores
     if normaliser == "rank":
@@ -78,46 +85,45 @@ def _values(scores: Floats, normaliser: str, k: float, gaps: bool) -> Floats:
         # Both forms are exact to rounding, and neither overflows on its side.
         small = np.exp(-np.abs(scores))
         return np.where(scores >= 0, 1.0, small) / (1.0 + small)
-    unit = _minmax(scores, gaps)
-    return unit if normaliser == "minmax" else _z(unit, gaps)
+    unit = _minmax(scores, absent)
+    return unit if normaliser == "minmax" else _z(unit, absent)
 
 
-def _minmax(scores: Floats, gaps: bool) -> Floats:
-    if gaps:
-        low, high = (
-            reduce(scores, axis=-1, keepdims=True) for reduce in (np.fmin.reduce, np.fmax.reduce)
-        )
-    else:
+def _minmax(scores: Floats, absent: NDArray[np.bool_] | None) -> Floats:
+    if absent is None:
         low, high = scores.min(axis=-1, keepdims=True), scores.max(axis=-1, keepdims=True)
+    else:
+        low, high = np.fmin.reduce(scores, axis=-1, keepdims=True), np.fmax.reduce(scores, axis=-1, keepdims=True)
     with np.errstate(over="ignore"):
-        span = high - low
+        span = high - low  # NaN where the run has nothing
     if np.isinf(span).any():  # numbers near the largest there are
-        return _minmax(scores / 4.0, gaps)
+        return _minmax(scores / 4.0, absent)
     equal = span == 0
     if not equal.any():
         return (scores - low) / span
-    return np.where(equal, CONSTANT + (scores - low), (scores - low) / np.where(equal, 1.0, span))
+    return np.where(equal, CONSTANT, (scores - low) / np.where(equal, 1.0, span))
 
 
-def _z(unit: Floats, gaps: bool) -> Floats:
+def _z(unit: Floats, absent: NDArray[np.bool_] | None) -> Floats:
     """Standard scores of min-max values, which are those of the scores, and cannot overflow."""
-    if gaps:
-        there = ~np.isnan(unit)
-        count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
-        centred = unit - np.where(there, unit, 0.0).sum(axis=-1, keepdims=True) / count
-        spread = np.sqrt(np.square(np.where(there, centred, 0.0)).sum(axis=-1, keepdims=True) / count)
-    else:
+    if absent is None:
         centred = unit - unit.mean(axis=-1, keepdims=True)
-        spread = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
+        count: Any = unit.shape[-1]
+    else:
+        count, there = _count(absent), np.where(absent, 0.0, unit)
+        centred = np.where(absent, 0.0, there - there.sum(axis=-1, keepdims=True) / count)
+    spread = np.sqrt(np.einsum("...i,...i->...", centred, centred)[..., None] / count)
     # Values 0 and 1 are both among those that are not all equal, so their deviation is far from rounding.
     tiny = spread * unit.shape[-1] < 0.25
-    return np.where(tiny, centred * 0.0, centred / np.where(tiny, 1.0, spread))
+    return np.where(tiny, 0.0, centred / np.where(tiny, 1.0, spread))
 
 
 def ranks(scores: Floats) -> Floats:
     """Rank of each document in its list, 1 for the highest score, equal ranks for equal scores; NaN where missing."""
     length = scores.shape[-1]
-    order = np.argsort(-scores, axis=-1)  # NaN comes last
+    absent = np.isnan(scores)
+    gaps = bool(absent.any())
+    order = np.argsort(np.where(absent, np.inf, -scores) if gaps else -scores, axis=-1)
     order += (np.arange(scores.size // max(length, 1)) * length).reshape(*scores.shape[:-1], 1)
     ordered = scores.take(order)
     own = np.broadcast_to(np.arange(1.0, length + 1.0), scores.shape)
@@ -127,9 +133,7 @@ def ranks(scores: Floats) -> Floats:
         own = np.maximum.accumulate(np.concatenate([own[..., :1], first], axis=-1), axis=-1)
     found = np.empty_like(scores, order="C")
     found.reshape(-1)[order] = own
-    if np.isnan(ordered[..., -1:]).any():
-        found[np.isnan(scores)] = np.nan
-    return found
+    return np.where(absent, np.nan, found) if gaps else found
 
 
 def cut(scores: Floats, depth: int) -> Floats:
