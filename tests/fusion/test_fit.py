@@ -107,7 +107,7 @@ def test_folds_choose_a_weighting_that_is_clearly_better():
     null = naive.mean_ndcg(naive.fused(later, equal(later), "rank"), judged)
     assert found.score(later, judged) > null + 0.05
     assert found.cv_results_["scores"].shape == (9, 6) and "Chosen (*)" in found.report()
-    assert set(found.nulls_) == {"RRF", "equal weights (minmax)", "equal weights (z)"}
+    assert set(found.nulls_) == {"RRF", "equal weighting (minmax)", "equal weighting (z)"}
 
 
 def test_the_null_is_kept_where_no_fit_leads():
@@ -125,7 +125,7 @@ def test_the_null_is_kept_where_no_fit_leads():
 def test_nulls_are_worth_what_the_definition_says():
     runs, qrels = naive.made(5, (1.0, 0.3), seed=4)
     found = ScoreFusion(cv=2, radius=0.1, node_limit=0, **QUICK).fit(runs, qrels)
-    for title, name in (("RRF", "rank"), ("equal weights (minmax)", "minmax"), ("equal weights (z)", "z")):
+    for title, name in (("RRF", "rank"), ("equal weighting (minmax)", "minmax"), ("equal weighting (z)", "z")):
         wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), name), qrels)
         assert found.nulls_[title] == pytest.approx(wanted, abs=1e-9)
 
@@ -163,16 +163,36 @@ def test_one_judged_query_keeps_rrf():
     runs, qrels = naive.made(1, (2.0, 0.0), seed=0)
     found = ScoreFusion(node_limit=0, **QUICK).fit(runs, qrels)
     assert found.null_kept_ and found.null_ == "RRF" and found.cv_results_ is None
-    assert any("nothing is held out" in note for note in found.notes_)
+    assert any("nothing can be held out" in note for note in found.notes_)
 
 
 def test_your_own_weights_are_prior_and_null():
     runs, qrels = naive.made(6, (1.0, 0.5), seed=0)
     given = {"r0": 3.0, "r1": 1.0}
     found = ScoreFusion(prior=given, normalise="minmax", radius=0.0, cv=None, **QUICK).fit(runs, qrels)
-    assert list(found.weights_.values()) == pytest.approx([0.75, 0.25]) and list(found.nulls_) == ["the given weights"]
+    assert list(found.weights_.values()) == pytest.approx([0.75, 0.25])
+    assert list(found.nulls_) == ["the given weighting"]
     wanted = naive.mean_ndcg(naive.fused(runs, {"r0": 0.75, "r1": 0.25}, "minmax"), qrels)
     assert found.result_.statistic == pytest.approx(wanted, abs=1e-9)
+
+
+def test_one_run_and_runs_that_say_nothing_are_answered_without_a_warning(recwarn):
+    runs, qrels = naive.made(4, (1.0, 0.5), seed=1)
+    alone = ScoreFusion(node_limit=0, **QUICK).fit({"a": runs["r0"]}, qrels)
+    assert alone.weights_ == {"a": 1.0} and alone.fuse({"a": runs["r0"]}).keys() == qrels.keys()
+    same = {query: dict.fromkeys(grades, 1.0) for query, grades in qrels.items()}
+    for cv in (None, 2):
+        found = ScoreFusion(cv=cv, node_limit=0, **QUICK).fit({"a": same, "b": same}, qrels)
+        assert found.weights_ == {"a": 0.5, "b": 0.5} and found.result_.status == "nothing_to_reorder"
+    beside = ScoreFusion(cv=None, node_limit=0, **QUICK).fit({"a": runs["r0"], "b": same}, qrels)
+    assert beside.weights_ == {"a": 0.5, "b": 0.5}  # the weight of a run that changes nothing stays the prior's
+    assert not recwarn.list
+
+
+def test_without_time_there_is_an_answer():
+    runs, qrels = naive.made(4, (1.0, 0.5), seed=1)
+    found = ScoreFusion(time_limit=0.0).fit(runs, qrels)
+    assert found.result_.bound >= found.result_.value and sum(found.weights_.values()) == pytest.approx(1.0)
 
 
 def test_a_radius_of_zero_with_rrf_is_rrf():

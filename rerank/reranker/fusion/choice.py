@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,7 +105,8 @@ def chosen_by_folds(
     assert first.qid is not None
     there = np.unique(first.qid[relevant]).size
     if there < 2:
-        note = f"Only {there} judged queries have documents to order, so nothing is held out, and {null.name} is kept."
+        what = f"Only {there} judged queries have documents to order, so nothing can be held out"
+        note = f"{what}, and {null.name} is kept."
         return Chosen(options[0], None, note=note)
     repeats = 1 if there >= MANY_QUERIES else 2
     cv = min(rule["cv"], there)
@@ -137,13 +140,22 @@ def _ranked(
         part = Clock(None if math.isinf(left) else max(0.0, left) * 4 / 3)
         base = reranker_of(own[0], settings)
         candidates = [{"radius": option.radius} for option in own]
-        found = held_out(base, candidates, splits, data, None, part, n_jobs, verbose)
+        with untold():
+            found = held_out(base, candidates, splits, data, None, part, n_jobs, verbose)
         tried += own
         ranked += [[row[place] for row in found] for place in range(len(own))]
         if len(found) < len(splits):
             break
     folds = min(len(rows) for rows in ranked)
     return tried, [[rows[fold] for rows in ranked] for fold in range(folds)]
+
+
+@contextmanager
+def untold() -> Iterator[None]:
+    """Leave out a reranker's warning that no order matters: it speaks of a shortlist, and the result says it too."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(No order of the shortlist|The shortlist holds no)")
+        yield
 
 
 def of_mixed_lists(data: Data) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from rerank.reranker.fusion.fit import Fitted, fit
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.selection.told import report
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -195,5 +196,5 @@ class ScoreFusion(BaseEstimator):
         if found is None:
             return "\n".join(self.notes_) or "There were no folds."
         chosen = None if self.null_kept_ else int(found["chosen"])
-        text = report({**found, "first_stage": found["null"]}, str(self.stat), str(self.stat), chosen)
-        return text.replace("The first stage", self.null_).replace("first stage", self.null_)
+        name = parse(self.stat).name
+        return report({**found, "first_stage": found["null"]}, name, name, chosen, self.null_)

@@ -13,7 +13,7 @@ from rerank.io.options import one_of, real, whole
 from rerank.problem.scaling import affine
 from rerank.reranker.clock import Clock
 from rerank.reranker.estimator import Reranker, fit_table
-from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of
+from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS
@@ -80,7 +80,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     if kept and option.radius is None:
         option = replace(option, radius=RADII[-1])
     model, result = _final(found, plain, option, {**settings, **_margin(options, option.radius)}, kept, clock, options)
-    result = _in_words(result, null, kept)
+    result = _in_words(result, null, choice)
     notes = tuple(note for note in (*found.notes, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
     return Fitted(replace(model, about=about), result, null, tuple(nulls), kept, _cv_results(choice), notes)
@@ -150,9 +150,9 @@ def _nulls(
         return Null(title, name, plain.weights, values_by_list(tables[name], statistic, scores))
 
     if isinstance(prior, Mapping):
-        return [null("the given weights", normalisers[0])], tables
+        return [null("the given weighting", normalisers[0])], tables
     others = [name for name in normalisers if name != "rank"]
-    return [null("RRF", "rank"), *(null(f"equal weights ({name})", name) for name in others)], tables
+    return [null("RRF", "rank"), *(null(f"equal weighting ({name})", name) for name in others)], tables
 
 
 def _final(
@@ -163,25 +163,31 @@ def _final(
     model = replace(plain, normaliser=option.normaliser)
     est: Reranker = reranker_of(option, settings)
     est.set_params(time_limit=clock.least(None, 1), verbose=int(options["verbose"] > 0))
-    fit_table(est, found.table(model))
+    with untold():
+        fit_table(est, found.table(model))
     state = first_stage_kept(est.state_) if kept else est.state_
     weights = option.prior if kept or not np.any(state.coef) else state.coef
     weights = weights / np.abs(weights).sum()
     return replace(model, weights=weights), state.result
 
 
-def _in_words(result: Result, null: Null, kept: bool) -> Result:
+MESSAGES = {
+    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries.",
+    "feasible": "Stopped with a gap of {gap:.6g} in {name}: weights with a larger value may exist within the limits, "
+    "larger by at most this gap; more time_limit may close it.",
+    "first_stage_kept": "The prior is kept: no weights that were found have a larger {name} on the judged queries.",
+    "already_ideal": "The prior is kept: no weights within the limits have a larger {name} on the judged queries.",
+    "nothing_to_find": "The prior is kept: the documents of the judged queries hold nothing to find.",
+    "nothing_to_reorder": "The prior is kept: no weights change the {name} of the judged queries.",
+}
+
+
+def _in_words(result: Result, null: Null, choice: Chosen) -> Result:
     """The result with the words of fusion."""
-    name = result.fitted_name
-    if kept:
-        message = f"{null.name} is kept: held-out queries do not speak for fitted weights."
-    elif result.status == "feasible":
-        message = (
-            f"Stopped with a gap of {result.gap:.6g} in {name}: weights with a larger value may exist within the "
-            "limits, larger by at most this gap; more time_limit may close it."
-        )
-    else:
-        message = result.message.replace("first stage", "prior").replace("the shortlist", "these documents")
+    message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+    if choice.number is None:
+        name = null.name[:1].upper() + null.name[1:]
+        message = choice.note or f"{name} is kept: held-out queries do not speak for fitted weights."
     return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))
 
 
