@@ -12,7 +12,17 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import checking, demonstrate, evaluating, fitting, fusing, programs, ranking, reporting, tables
+from rerank.cli import (
+    checking,
+    demonstrate,
+    evaluating,
+    fitting,
+    fusing,
+    programs,
+    ranking,
+    reporting,
+    tables,
+)
 from rerank.cli.common import guarded
 
 app = typer.Typer(
