@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def fuse(
     run: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem.", show_default=False
         ),
-    ],
+    ] = None,
     qrels: Annotated[
         Path | None, typer.Option(help="TREC judgements: fit to them.", show_default=False)
     ] = None,
@@ -82,7 +82,9 @@ def fuse(
     """Fuse runs: fit weights to judgements, or apply a model; RRF and equal weights are the null hypotheses."""
     from rerank.io.paths import check_outputs
 
-    runs = _runs(run)
+    runs = _runs(run or [])
+    if not runs and (qrels is not None or out is not None):
+        raise InputError("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run.")
     outputs = {"--out": out, "--model": model if qrels is not None else None}
     check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
     given = {

@@ -59,7 +59,7 @@ def test_a_report_and_a_snippet_for_people(folder, tmp_path):
     done = fitted(folder, tmp_path, "--cv", "0", "--radius", "free", "--normalise", "minmax", "--export", "formula")
     assert done.exit_code == 0, done.output
     assert "Proved optimal" in done.stdout and "fused = " in done.stdout and "minmax(bm25)" in done.stdout
-    only = fuse(folder, "--model", f"{tmp_path}/m.json", "--export", "elasticsearch")
+    only = fuse(folder, "--model", f"{tmp_path}/m.json", "--export", "elasticsearch", runs=())
     assert only.exit_code == 0 and set(json.loads(only.stdout)["retriever"]) == {"linear"}
 
 
@@ -92,6 +92,7 @@ def test_errors_are_one_sentence_and_write_nothing(folder, tmp_path, options, me
     [
         (("bm25=r0", "other=r1"), "no run 'other' in the model"),
         (("bm25=r0",), "run 'dense' is missing"),
+        ((), "There is no run"),
         (("bm25=r0", "bm25=r1"), "Two runs are called 'bm25'"),
         (("bm25=r0", "dense=r7"), "Cannot read"),
     ],

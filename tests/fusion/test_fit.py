@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from rerank.fusion import ScoreFusion
 
@@ -193,6 +194,30 @@ def test_without_time_there_is_an_answer():
     runs, qrels = naive.made(4, (1.0, 0.5), seed=1)
     found = ScoreFusion(time_limit=0.0).fit(runs, qrels)
     assert found.result_.bound >= found.result_.value and sum(found.weights_.values()) == pytest.approx(1.0)
+
+
+def test_data_frames_in_a_data_frame_out():
+    runs, qrels = naive.made(4, (1.0, 0.4), seed=6)
+
+    def frame(run, value):
+        rows = [(query, doc, score) for query, own in run.items() for doc, score in own.items()]
+        return pd.DataFrame(rows, columns=["qid", "docno", value])
+
+    frames = {name: frame(run, "score") for name, run in runs.items()}
+    options = {"cv": 2, "radius": 0.3, "normalise": "minmax", "node_limit": 0, **QUICK}
+    by_frames = ScoreFusion(**options).fit(frames, frame(qrels, "label"))
+    by_dicts = ScoreFusion(**options).fit(runs, qrels)
+    assert by_frames.weights_ == by_dicts.weights_ and by_frames.null_ == by_dicts.null_
+    fused, wanted = by_frames.fuse(frames), by_dicts.fuse(runs)
+    assert list(fused.columns) == ["qid", "docno", "score"]
+    rows = [(query, doc, score) for query, own in wanted.items() for doc, score in own.items()]
+    assert list(fused.itertuples(index=False, name=None)) == rows
+    assert set(as_kept(fused)) == set(wanted)
+
+
+def as_kept(fused):
+    """Queries of a fused frame whose scores fall."""
+    return [query for query, own in fused.groupby("qid") if own["score"].is_monotonic_decreasing]
 
 
 def test_a_radius_of_zero_with_rrf_is_rrf():
