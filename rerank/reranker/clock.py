@@ -46,6 +46,11 @@ class Clock:
         """Seconds left, at least 0; infinite without a limit."""
         return max(0.0, self._limit - (working_time() - self._set_out))
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return math.isfinite(self._limit)
+
     def set_out(self) -> None:
         """Count the limit from now on."""
         self._set_out = working_time()

@@ -107,6 +107,7 @@ def test_folds_choose_a_weighting_that_is_clearly_better():
     later, judged = naive.made(60, (2.0, 0.0), seed=2, kept=25)
     null = naive.mean_ndcg(naive.fused(later, equal(later), "rank"), judged)
     assert found.score(later, judged) > null + 0.05
+    assert not any("more time_limit" in note for note in found.notes_)
     assert found.cv_results_["scores"].shape == (9, 6) and "Chosen (*)" in found.report()
     assert set(found.nulls_) == {"RRF", "equal weighting (minmax)", "equal weighting (z)"}
 
@@ -190,9 +191,27 @@ def test_one_run_and_runs_that_say_nothing_are_answered_without_a_warning(recwar
     assert not recwarn.list
 
 
-def test_without_time_there_is_an_answer():
+def test_folds_learn_from_so_many_queries_and_hold_out_all(monkeypatch):
+    from rerank.reranker.fusion import choice
+
+    whole, seen = choice.held_out, []
+
+    def watched(base, candidates, splits, data, *rest):
+        seen.extend((np.unique(data.qid[split.train]).size, split.test.tolist()) for split in splits)
+        return whole(base, candidates, splits, data, *rest)
+
+    monkeypatch.setattr(choice, "MANY_QUERIES", 4)
+    monkeypatch.setattr(choice, "held_out", watched)
+    runs, qrels = naive.made(9, (1.5, 0.2), seed=0)
+    found = ScoreFusion(cv=3, normalise="minmax", radius=0.3, node_limit=0, **QUICK).fit(runs, qrels)
+    assert [queries for queries, _ in seen] == [4, 4, 4]
+    assert sorted(row for _, test in seen for row in test) == list(range(found.result_.shortlist.n_rows))
+
+
+def test_without_time_there_is_an_answer_and_a_note():
     runs, qrels = naive.made(4, (1.0, 0.5), seed=1)
     found = ScoreFusion(time_limit=0.0).fit(runs, qrels)
+    assert any("more time_limit" in note for note in found.notes_)
     assert found.result_.bound >= found.result_.value and sum(found.weights_.values()) == pytest.approx(1.0)
 
 

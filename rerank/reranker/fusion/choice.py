@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
@@ -29,7 +30,13 @@ FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all queries."""
 
 MANY_QUERIES = 200
-"""From so many queries on the folds are dealt once, not twice."""
+"""From so many queries on the folds are dealt once, not twice, and no fold learns from more: to compare normalisers and
+radii they are enough, and all queries are held out once."""
+
+UNMOVED = (
+    "Most fits on folds ended where they began, at the prior; with more time_limit held-out queries may speak for "
+    "other weights."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +118,15 @@ def chosen_by_folds(
     repeats = 1 if there >= MANY_QUERIES else 2
     cv = min(rule["cv"], there)
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, rule["random_state"])
+    splits = [fewer_queries(split, first.qid, relevant, rule["random_state"]) for split in splits]
     tried, ranked = _ranked(tables, options, splits, settings, clock, n_jobs, verbose)
     against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
                for split, row in zip(splits, ranked)]  # fmt: skip
     found = judged(first, splits, against, statistic, statistic)
+    note = UNMOVED if clock.limited and mostly_unmoved(ranked) else ""
     radii = [math.inf if option.radius is None else option.radius for option in tried]
     best = choose(found, radii, rule["rule"], rule["safeguard"])
-    return Chosen(tried[best.best], None if best.first_stage_kept else best.best, tuple(tried), found)
+    return Chosen(tried[best.best], None if best.first_stage_kept else best.best, tuple(tried), found, note)
 
 
 def _ranked(
@@ -156,6 +165,27 @@ def untold() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"(No order of the shortlist|The shortlist holds no)")
         yield
+
+
+def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool_], random_state: Any) -> Split:
+    """The split with at most ``MANY_QUERIES`` training queries, drawn from those whose order matters."""
+    telling = np.unique(qid[split.train[relevant[split.train]]])
+    if telling.size <= MANY_QUERIES:
+        return split
+    rng = check_random_state(0 if random_state is None else random_state)
+    kept = rng.choice(telling, MANY_QUERIES, replace=False)
+    return replace(split, train=split.train[np.isin(qid[split.train], kept)])
+
+
+def mostly_unmoved(ranked: Sequence[Sequence[Ranked]]) -> bool:
+    """Whether most fits score held-out rows as their prior does, but for shift and scale."""
+    found = []
+    for row in ranked:
+        for one in row:
+            spreads = one.own.std(), one.alone.std()  # NaN for free weights, which have no prior
+            same = all(spread > 0 for spread in spreads) and np.corrcoef(one.own, one.alone)[0, 1] > 1 - 1e-9
+            found.append(bool(same))
+    return 2 * sum(found) > len(found)
 
 
 def of_mixed_lists(data: Data) -> NDArray[np.bool_]:

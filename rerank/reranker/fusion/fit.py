@@ -187,7 +187,9 @@ def _in_words(result: Result, null: Null, choice: Chosen) -> Result:
     message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
     if choice.number is None:
         name = null.name[:1].upper() + null.name[1:]
-        message = choice.note or f"{name} is kept: held-out queries do not speak for fitted weights."
+        message = f"{name} is kept: held-out queries do not speak for fitted weights."
+        if choice.judged is None:
+            message = choice.note
     return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))
 
 
