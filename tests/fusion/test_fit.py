@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -296,3 +297,11 @@ def test_judgements_that_do_not_fit_are_refused_in_one_sentence():
         found.fuse({**RUNS, "r2": RUNS["r0"]})
     with pytest.raises(InputError, match="run 'r1' is missing"):
         found.fuse({"r0": RUNS["r0"]})
+
+
+@pytest.mark.parametrize(("stat", "theirs"), [("ndcg@10", "nDCG@10"), ("ap", "AP"), ("recall@5", "R@5"), ("rr", "RR")])
+def test_the_statistic_is_that_of_the_evaluators_of_the_field(stat, theirs, tmp_path):
+    runs, qrels = naive.made(5, (1.0, 0.5), seed=8, kept=12)
+    found = ScoreFusion(stat, gain="linear", cv=None, normalise="z", node_limit=0, **QUICK).fit(runs, qrels)
+    value = ir_measures.calc_aggregate([ir_measures.parse_measure(theirs)], qrels, found.fuse(runs))
+    assert list(value.values()) == [pytest.approx(found.result_.statistic, abs=1e-9)]
