@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rerank.cli.common import AsJson, answer, exit_code, refuse_idle, say
+from rerank.cli.fusing_options import expressed, names_of, prior_of, radius_of, runs_of
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def fuse(
     """Fuse runs: fit weights to judgements, or apply a model; RRF and equal weights are the null hypotheses."""
     from rerank.io.paths import check_outputs
 
-    runs = _runs(run or [])
+    runs = runs_of(run or [])
     if not runs and (qrels is not None or out is not None):
         raise InputError("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run.")
     outputs = {"--out": out, "--model": model if qrels is not None else None}
@@ -96,7 +97,7 @@ def fuse(
         _apply(runs, model, out, export, given, as_json)
         return
     options = {
-        "stat": stat, "normalise": _names(normalise), "prior": _prior(prior), "radius": _radius(radius), "cv": cv,
+        "stat": stat, "normalise": names_of(normalise), "prior": prior_of(prior), "radius": radius_of(radius), "cv": cv,
         "missing": missing, "depth": depth, "k": k, "gain": gain, "time_limit": time_limit, "n_jobs": jobs,
         "random_state": seed,
     }  # fmt: skip
@@ -116,6 +117,8 @@ def _fit(
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import save
 
+    if target is not None:
+        options = options | expressed(target, tuple(runs), options)
     est = ScoreFusion(**options, verbose=1)
     limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
     say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
@@ -191,43 +194,3 @@ def _print(est: ScoreFusion, snippet: str | None) -> None:
     typer.echo(f"value {result.value:.6g}, bound {result.bound:.6g}, gap {result.gap:.6g}\n{result.message}")
     if snippet is not None:
         typer.echo("\n" + snippet)
-
-
-def _runs(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE or FILE."""
-    found: dict[str, Path] = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals:
-            name, path = Path(text).stem, text
-        if not name or not path:
-            raise InputError(f"--run is {text!r}; write it as NAME=FILE, such as bm25=a.run.")
-        if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each --run a name of its own: NAME=FILE.")
-        found[name] = Path(path)
-    return found
-
-
-def _names(text: str | None) -> str | list[str] | None:
-    if text is None or text == "auto":
-        return text
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _prior(text: str | None) -> str | dict[str, float] | None:
-    if text is None or "=" not in text:
-        return text
-    try:
-        pairs = [part.partition("=") for part in text.split(",")]
-        return {name.strip(): float(weight) for name, _, weight in pairs}
-    except ValueError:
-        raise InputError(f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between.") from None
-
-
-def _radius(text: str | None) -> float | str | None:
-    if text in (None, "auto", "free"):
-        return "auto"
-    try:
-        return float(text)  # type: ignore[arg-type]
-    except ValueError:
-        raise InputError(f"--radius is {text!r}; it must be auto, free or a number.") from None

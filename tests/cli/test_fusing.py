@@ -63,6 +63,14 @@ def test_a_report_and_a_snippet_for_people(folder, tmp_path):
     assert only.exit_code == 0 and set(json.loads(only.stdout)["retriever"]) == {"linear"}
 
 
+def test_a_fit_for_a_target_chooses_what_it_can_express(folder, tmp_path):
+    done = fitted(folder, tmp_path, "--cv", "2", "--radius", "0.1", "--export", "vespa", "--json")
+    assert done.exit_code in (0, 3), done.output
+    found = json.loads(done.stdout)
+    assert found["normalise"] in ("minmax", "rank") and "score_bm25" in found["export"]
+    assert set(found["nulls"]) == {"RRF", "equal weighting (minmax)"} and "normaliser z" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -74,7 +82,10 @@ def test_a_report_and_a_snippet_for_people(folder, tmp_path):
         (["--qrels", "{f}/q.txt", "--prior", "bm25=x"], "--prior is 'bm25=x'"),
         (["--qrels", "{f}/q.txt", "--normalise", "zz"], "Unknown normaliser"),
         (["--qrels", "{f}/q.txt", "--out", "{f}/r0.run"], "r0.run"),
-        (["--qrels", "{f}/q.txt", "--cv", "0", "--normalise", "z", "--export", "vespa"], "Vespa cannot express"),
+        (["--qrels", "{f}/q.txt", "--normalise", "minmax,z", "--export", "vespa"], "Vespa cannot express"),
+        (["--qrels", "{f}/q.txt", "--negative", "--export", "elasticsearch"], "weights below 0"),
+        (["--qrels", "{f}/q.txt", "--k", "0.5", "--export", "elasticsearch"], "k = 0.5"),
+        (["--qrels", "{f}/q.txt", "--export", "solr"], "Unknown target 'solr'"),
     ],
 )
 def test_errors_are_one_sentence_and_write_nothing(folder, tmp_path, options, message):

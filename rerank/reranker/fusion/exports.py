@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rerank.errors import NotSupportedError, unknown
@@ -55,6 +57,28 @@ def export(model: FusionModel, target: str) -> str:
     if target == "formula":
         return formula(model)
     raise unknown("target", target, TARGETS)
+
+
+def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> tuple[str, ...]:
+    """Those of the normalisers with which a target can express such a model.
+
+    Raises
+    ------
+    InputError
+        For an unknown target.
+    NotSupportedError
+        If there is none.
+    """
+    found, why = [], None
+    for name in normalisers:
+        try:
+            export(replace(model, normaliser=name), target)
+            found.append(name)
+        except NotSupportedError as error:
+            why = why or error
+    if why is not None and not found:
+        raise why
+    return tuple(found)
 
 
 def elasticsearch(model: FusionModel) -> dict[str, Any]:

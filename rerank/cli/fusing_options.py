@@ -1,0 +1,81 @@
+"""The options of ``rerank fuse``, from text to what a fit takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rerank.errors import InputError
+
+
+def runs_of(given: list[str]) -> dict[str, Path]:
+    """Files by name, from NAME=FILE or FILE."""
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals:
+            name, path = Path(text).stem, text
+        if not name or not path:
+            raise InputError(f"--run is {text!r}; write it as NAME=FILE, such as bm25=a.run.")
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give each --run a name of its own: NAME=FILE.")
+        found[name] = Path(path)
+    return found
+
+
+def names_of(text: str | None) -> str | list[str] | None:
+    """Normalisers with commas between, or "auto"."""
+    if text is None or text == "auto":
+        return text
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def prior_of(text: str | None) -> str | dict[str, float] | None:
+    """A prior by name, or NAME=WEIGHT with commas between."""
+    if text is None or "=" not in text:
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name.strip(): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        raise InputError(f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between.") from None
+
+
+def radius_of(text: str | None) -> float | str | None:
+    """A number, or "auto", which stands for "free" too."""
+    if text in (None, "auto", "free"):
+        return "auto"
+    try:
+        return float(text)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(f"--radius is {text!r}; it must be auto, free or a number.") from None
+
+
+def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """The normalisers that a fit may choose so that a target can express it.
+
+    Raises
+    ------
+    InputError
+        For an unknown target, and a fit that it cannot express; before the time of the fit is spent.
+    """
+    import numpy as np
+
+    from rerank.reranker.fusion.exports import expressible
+    from rerank.reranker.fusion.fit import AUTO
+    from rerank.reranker.fusion.model import FusionModel
+
+    weights = np.full(len(names), 1.0 if options["positive"] else -1.0)
+    plain = FusionModel(
+        names, weights, "rank", options.get("k", 60.0), options.get("missing", "lowest"), options.get("depth")
+    )
+    given = options.get("normalise", "auto")
+    if not isinstance(options.get("prior"), dict):
+        expressible(target, ["rank"], plain)  # RRF may be kept
+    if options.get("prior") == "rrf":
+        return {}
+    if given == "auto":
+        return {"normalise": expressible(target, AUTO, plain)}
+    for name in given:
+        expressible(target, [name], plain)
+    return {}
