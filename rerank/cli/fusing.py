@@ -134,7 +134,8 @@ def _fit(
         if out is not None and joined is not None:
             _write(out, found, joined)
     if as_json:
-        answer({**_described(found), **found.about, "nulls": est.nulls_, "model": model and str(model),
+        answer({**_described(found), **found.about, "nulls": est.nulls_, "alone": est.runs_,
+                "model": model and str(model),
                 "out": out and str(out), "export": snippet})  # fmt: skip
     else:
         _print(est, snippet)
@@ -188,7 +189,7 @@ def _print(est: ScoreFusion, snippet: str | None) -> None:
     typer.echo(f"Weights of the scores normalised by {est.normaliser_}:")
     for name, weight in est.weights_.items():
         typer.echo(f"  {name:{width}}  {weight:.4f}")
-    for name, value in est.nulls_.items():
+    for name, value in (*est.runs_.items(), *est.nulls_.items()):
         typer.echo(f"{est.stat} of the judged queries by {name}: {value:.6g}")
     typer.echo(f"{est.stat} of the judged queries by these weights: {result.statistic:.6g}")
     typer.echo(f"value {result.value:.6g}, bound {result.bound:.6g}, gap {result.gap:.6g}\n{result.message}")

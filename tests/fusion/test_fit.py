@@ -131,6 +131,10 @@ def test_nulls_are_worth_what_the_definition_says():
     for title, name in (("RRF", "rank"), ("equal weighting (minmax)", "minmax"), ("equal weighting (z)", "z")):
         wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), name), qrels)
         assert found.nulls_[title] == pytest.approx(wanted, abs=1e-9)
+    for name in runs:
+        weights = dict.fromkeys(runs, 0.0) | {name: 1.0}
+        wanted = naive.mean_ndcg(naive.fused(runs, weights, "rank", "zero"), qrels)
+        assert found.runs_[name] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_rrf_is_kept_unless_another_null_leads_by_a_standard_error():

@@ -82,6 +82,8 @@ class ScoreFusion(BaseEstimator):
         the prior. The bound holds for the normaliser and the radius of this fit, and not where a null is kept.
     nulls_ : dict of str to float
         Mean statistic of each null on the judged queries.
+    runs_ : dict of str to float
+        The same of each run alone, documents that it does not have last.
     cv_results_ : dict or None
         ``params``, ``scores`` (options, folds), ``null`` (folds,), ``mean_score``, ``mean_lead`` and ``lead_error``
         (options,); None without folds.
@@ -154,6 +156,7 @@ class ScoreFusion(BaseEstimator):
         self.normaliser_ = found.model.normaliser
         self.null_, self.null_kept_ = found.null.name, found.null_kept
         self.nulls_ = {null.name: null.mean for null in found.nulls}
+        self.runs_ = found.alone
         self.cv_results_ = found.cv_results
         return self
 

@@ -31,9 +31,10 @@ AUTO = ("minmax", "z", "rank")
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit found."""
+    """What a fit found; ``alone`` is the statistic of each run by itself, its missing documents last."""
 
     model: FusionModel
+    alone: dict[str, float]
     result: Result
     null: Null
     nulls: tuple[Null, ...]
@@ -83,7 +84,9 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     result = _in_words(result, null, choice)
     notes = tuple(note for note in (*found.notes, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
-    return Fitted(replace(model, about=about), result, null, tuple(nulls), kept, _cv_results(choice), notes)
+    ranks, statistic = tables["rank"], parse(options["stat"])
+    alone = {name: ranks.evaluate(statistic, own) for name, own in zip(names, ranks.X.T)}
+    return Fitted(replace(model, about=about), alone, result, null, tuple(nulls), kept, _cv_results(choice), notes)
 
 
 def _check(options: Mapping[str, Any]) -> None:
