@@ -213,6 +213,14 @@ def test_folds_learn_from_so_many_queries_and_hold_out_all(monkeypatch):
     assert sorted(row for _, test in seen for row in test) == list(range(found.result_.shortlist.n_rows))
 
 
+def test_without_a_limit_the_fits_on_folds_have_all_the_time_they_need():
+    runs, qrels = naive.made(6, (2.0, 0.0), seed=1)
+    options = {"cv": 2, "normalise": ("minmax", "z"), "radius": 0.3, "node_limit": 0}
+    free, limited = (ScoreFusion(time_limit=limit, **options).fit(runs, qrels) for limit in (None, 60.0))
+    assert np.array_equal(free.cv_results_["scores"], limited.cv_results_["scores"])
+    assert np.abs(free.cv_results_["leads"]).min() > 0 and free.weights_ == limited.weights_
+
+
 def test_without_time_there_is_an_answer_and_a_note():
     runs, qrels = naive.made(4, (1.0, 0.5), seed=1)
     found = ScoreFusion(time_limit=0.0).fit(runs, qrels)

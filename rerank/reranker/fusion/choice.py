@@ -139,14 +139,14 @@ def _ranked(
     """
     tried: list[Option] = []
     ranked: list[list[Ranked]] = []  # by option and fold
-    folds_end = clock.remaining * (1 - FOLDS_SHARE)
+    folds_end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
     for done, (name, data) in enumerate(tables.items()):
         own = [option for option in options if option.normaliser == name]
         if verbose:
             print(f"normaliser {name}, {done + 1} of {len(tables)}", file=sys.stderr, flush=True)
         left = (clock.remaining - folds_end) / (len(tables) - done)
         # held_out leaves a quarter of its time to a fit on all rows, which here comes once for all normalisers.
-        part = Clock(None if math.isinf(left) else max(0.0, left) * 4 / 3)
+        part = Clock(max(0.0, left) * 4 / 3 if clock.limited else None)
         base = reranker_of(own[0], settings)
         candidates = [{"radius": option.radius} for option in own]
         with untold():

@@ -69,7 +69,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     tried = [Option(name, prior, radius) for name in normalisers for radius in radii]
     choice = Chosen(tried[0], 0)
     if options["cv"] is not None:
-        fits = {**settings, **_margin(options, tried[0].radius)}
+        fits = {**settings, **_margin(options, tried[0].radius), "n_jobs": None}  # folds share the cores
         scores = affine(tables[null.normaliser].X, null.weights)
         rule = {name: options[name] for name in ("cv", "rule", "safeguard", "random_state")}
         own = {name: tables[name] for name in normalisers}
