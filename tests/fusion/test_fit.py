@@ -277,6 +277,7 @@ RUNS, QRELS = naive.made(3, (1.0, 0.5), seed=0)
     [
         ({"normalise": "min-max"}, "did you mean 'minmax'"),
         ({"normalise": []}, "normalise is empty"),
+        ({"normalise": 3}, "normalise is 3"),
         ({"prior": "rrf", "normalise": "z"}, "equal weights of reciprocal ranks"),
         ({"prior": {"r0": 1.0}}, "must name their one normaliser"),
         ({"prior": {"r9": 1.0}, "normalise": "z"}, "Unknown run in prior 'r9'"),

@@ -104,6 +104,8 @@ def _normalisers(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The normalisers to try."""
     given, prior = options["normalise"], options["prior"]
     auto = isinstance(given, str) and given == "auto"
+    if not isinstance(given, str | Sequence):
+        raise InputError(f"normalise is {given!r}; it must be 'auto', a normaliser or a sequence of them.")
     names = AUTO if auto else (given,) if isinstance(given, str) else tuple(given)
     for name in names:
         if name not in NORMALISERS:
