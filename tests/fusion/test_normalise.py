@@ -10,7 +10,8 @@ from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import normalised, ranks
 from tests.fusion import naive
 
-SCORE = st.one_of(st.integers(-3, 3).map(float), st.floats(-60, 60))
+# Scores are equal or differ by a thousandth: of smaller differences the naive deviation is rounding alone.
+SCORE = st.one_of(st.integers(-3, 3).map(float), st.integers(-60_000, 60_000).map(lambda number: number / 1000))
 LISTS = st.lists(st.lists(st.one_of(st.none(), SCORE), min_size=2, max_size=2), min_size=1, max_size=8)
 
 
@@ -20,6 +21,12 @@ def table(rows):
 
 def close(found, wanted):
     return np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def alike(found, wanted, name, rule):
+    """Equal bits; where documents are summed up in another order, the last of 40 binary places may differ."""
+    sums = name == "z" or rule == "impute"
+    return np.allclose(found, wanted, 1e-11, 1e-11, True) if sums else np.array_equal(found, wanted, True)
 
 
 def expected(column, name, rule, k=60.0):
@@ -33,9 +40,6 @@ def test_a_normaliser_is_its_definition(rows, name, rule, k):
     scores = table(rows)
     found = normalised(scores.T[:, None, :], name, k, rule)
     for place, column in enumerate(zip(*rows)):
-        spread = [one for one in column if one is not None]
-        if name in ("minmax", "z") and spread and 0 < max(spread) - min(spread) < 1e-6:
-            return  # differences of rounding are all there is
         assert close(found[place, 0], expected(column, name, rule, k))
 
 
@@ -50,7 +54,7 @@ def test_queries_do_not_see_each_other(lists, name, rule, depth):
     found = np.empty(len(rows))
     found[shuffled] = model.fuse_arrays(rows[shuffled], qid[shuffled])
     alone = np.concatenate([model.fuse_arrays(table(rows)) for rows in lists])
-    assert np.array_equal(found, alone, equal_nan=True)
+    assert alike(found, alone, name, rule)
 
 
 @given(LISTS, st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING), st.sampled_from((None, 1, 2, 4)))
@@ -61,17 +65,14 @@ def test_arrays_and_dictionaries_fuse_alike_and_as_defined(rows, name, rule, dep
     runs = {run: {"q": {f"d{i}": s for i, s in enumerate(own) if s is not None}} for run, own in columns.items()}
     if not rows or not all(own["q"] for own in runs.values()):
         return
-    for own in runs.values():
-        scores = list(own["q"].values())
-        if 0 < max(scores) - min(scores) < 1e-6:
-            return
     model = FusionModel(("a", "b"), np.array([0.6, -0.4]), name, missing=rule, depth=depth)
     found = model.fuse(runs)["q"]
     wanted = naive.fused(runs, {"a": 0.6, "b": -0.4}, name, rule, depth)["q"]
     assert found.keys() == wanted.keys()
     assert close([found[doc] for doc in wanted], list(wanted.values()))
-    arrays = dict(zip((f"d{i}" for i in range(len(rows))), model.fuse_arrays(table(rows)).tolist()))
-    assert {doc: score for doc, score in arrays.items() if score == score} == found
+    arrays = model.fuse_arrays(table(rows))
+    assert {f"d{i}" for i in np.flatnonzero(~np.isnan(arrays))} == found.keys()
+    assert alike([found[doc] for doc in found], [arrays[int(doc[1:])] for doc in found], name, rule)
 
 
 @pytest.mark.parametrize("name", naive.NORMALISERS)
