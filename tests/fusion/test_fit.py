@@ -10,7 +10,7 @@ import pytest
 from rerank.fusion import ScoreFusion
 
 from rerank.errors import InputError
-from rerank.reranker.fusion.nulls import Null, kept_null
+from rerank.reranker.fusion.nulls import Null, kept_null, promising
 from tests.fusion import naive
 
 QUICK = {"time_limit": 20.0, "random_state": 0}
@@ -109,7 +109,15 @@ def test_folds_choose_a_weighting_that_is_clearly_better():
     null = naive.mean_ndcg(naive.fused(later, equal(later), "rank"), judged)
     assert found.score(later, judged) > null + 0.05
     assert not any("more time_limit" in note for note in found.notes_)
-    assert found.cv_results_["scores"].shape == (9, 6) and "Chosen (*)" in found.report()
+    tried = [(one["normalise"], one["radius"]) for one in found.cv_results_["params"]]
+    assert found.cv_results_["scores"].shape == (len(tried), 6) and "Chosen (*)" in found.report()
+    # The middle radius of each normaliser, then the other radii of the one that is best so far.
+    first = [name for name, radius in tried if radius == 0.3]
+    leads = dict(zip(tried, found.cv_results_["mean_lead"]))
+    best = max(first, key=lambda name: leads[name, 0.3])
+    assert tried == [*((name, 0.3) for name in first), (best, 0.1), (best, 1.0)]
+    dropped = {"minmax", "z", "rank"} - set(first)
+    assert all(any(f"Not tried: {name}" in note or name in note for note in found.notes_) for name in dropped)
     assert set(found.nulls_) == {"RRF", "equal weighting (minmax)", "equal weighting (z)"}
 
 
@@ -150,6 +158,17 @@ def test_rrf_is_kept_unless_another_null_leads_by_a_standard_error():
     assert kept_null([null("RRF", [0.1]), null("one", [0.9])]).name == "RRF"
 
 
+def test_a_normaliser_that_is_clearly_behind_is_not_tried():
+    def null(name, values):
+        return Null(name, name, np.ones(1), np.array(values))
+
+    kept = null("rank", [0.5, 0.6, 0.7, math.nan])
+    noisy = null("z", [0.0, 0.9, 0.6, math.nan])  # behind by .1, its error is .23
+    behind = null("minmax", [0.3, 0.45, 0.5, math.nan])  # behind by .18, its error is .017
+    assert promising([kept, noisy, behind], kept) == {"rank", "z"}
+    assert promising([null("rank", [0.5]), null("z", [0.1])], null("rank", [0.5])) == {"rank", "z"}
+
+
 def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):
     from rerank.reranker.fusion import choice
 
@@ -162,7 +181,7 @@ def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):
     monkeypatch.setattr(choice, "held_out", cut_short)
     runs, qrels = naive.made(6, (2.0, 0.0), seed=0)
     found = ScoreFusion(cv=2, node_limit=0, **QUICK).fit(runs, qrels)
-    assert len(calls) == 1 and found.cv_results_["scores"].shape == (3, 3)
+    assert len(calls) == 1 and found.cv_results_["scores"].shape == (1, 3)
     assert {option["normalise"] for option in found.cv_results_["params"]} == {"minmax"}
 
 
@@ -205,6 +224,7 @@ def test_folds_learn_from_so_many_queries_and_hold_out_all(monkeypatch):
         seen.extend((np.unique(data.qid[split.train]).size, split.test.tolist()) for split in splits)
         return whole(base, candidates, splits, data, *rest)
 
+    monkeypatch.setattr(choice, "SOME_QUERIES", 4)
     monkeypatch.setattr(choice, "MANY_QUERIES", 4)
     monkeypatch.setattr(choice, "held_out", watched)
     runs, qrels = naive.made(9, (1.5, 0.2), seed=0)

@@ -29,9 +29,9 @@ Floats = NDArray[np.float64]
 FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all queries."""
 
-MANY_QUERIES = 200
-"""From so many queries on the folds are dealt once, not twice, and no fold learns from more: to compare normalisers and
-radii they are enough, and all queries are held out once."""
+SOME_QUERIES, MANY_QUERIES = 50, 200
+"""From some queries on the folds are dealt once, not twice. From many on no fold learns from more: to compare
+normalisers and radii they are enough, and all queries are held out once."""
 
 UNMOVED = (
     "Most fits on folds ended where they began, at the prior; with more time_limit held-out queries may speak for "
@@ -115,48 +115,77 @@ def chosen_by_folds(
         what = f"Only {there} judged queries have documents to order, so nothing can be held out"
         note = f"{what}, and {null.name} is kept."
         return Chosen(options[0], None, note=note)
-    repeats = 1 if there >= MANY_QUERIES else 2
+    repeats = 1 if there >= SOME_QUERIES else 2
     cv = min(rule["cv"], there)
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, rule["random_state"])
     splits = [fewer_queries(split, first.qid, relevant, rule["random_state"]) for split in splits]
-    tried, ranked = _ranked(tables, options, splits, settings, clock, n_jobs, verbose)
-    against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
-               for split, row in zip(splits, ranked)]  # fmt: skip
-    found = judged(first, splits, against, statistic, statistic)
-    note = UNMOVED if clock.limited and mostly_unmoved(ranked) else ""
-    radii = [math.inf if option.radius is None else option.radius for option in tried]
+
+    def judge(ranked: Sequence[Sequence[Ranked]]) -> Judged:
+        against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
+                   for split, row in zip(splits, ranked)]  # fmt: skip
+        return judged(first, splits, against, statistic, statistic)
+
+    folds = _Folds(tables, splits, settings, clock, n_jobs, verbose)
+    own = {name: [option for option in options if option.normaliser == name] for name in tables}
+    *others, last = own
+    if not others:
+        folds.take(own[last], 1.0)
+    else:
+        radii_left = len(own[last]) - 1
+        went_on = True
+        for done, name in enumerate(own):
+            went_on = went_on and folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
+        if went_on and radii_left:
+            best_yet = folds.tried[int(np.argmax(judge(folds.ranked).leads.mean(axis=1)))]
+            folds.take([option for option in own[best_yet.normaliser] if option is not best_yet], 1.0)
+    found = judge(folds.ranked)
+    note = UNMOVED if clock.limited and mostly_unmoved(folds.ranked) else ""
+    radii = [math.inf if option.radius is None else option.radius for option in folds.tried]
     best = choose(found, radii, rule["rule"], rule["safeguard"])
-    return Chosen(tried[best.best], None if best.first_stage_kept else best.best, tuple(tried), found, note)
+    number = None if best.first_stage_kept else best.best
+    return Chosen(folds.tried[best.best], number, tuple(folds.tried), found, note)
 
 
-def _ranked(
-    tables: Mapping[str, Data], options: Sequence[Option], splits: Sequence[Split], settings: Mapping[str, Any],
-    clock: Clock, n_jobs: int | None, verbose: int,
-) -> tuple[list[Option], list[list[Ranked]]]:  # fmt: skip
-    """The options that were tried, and for each fold what each of them makes of the held-out queries.
+def _middle(options: Sequence[Option]) -> Option:
+    return options[len(options) // 2]
 
-    The normalisers share the time evenly. After an interrupt no other normaliser is begun.
-    """
-    tried: list[Option] = []
-    ranked: list[list[Ranked]] = []  # by option and fold
-    folds_end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
-    for done, (name, data) in enumerate(tables.items()):
-        own = [option for option in options if option.normaliser == name]
-        if verbose:
-            print(f"normaliser {name}, {done + 1} of {len(tables)}", file=sys.stderr, flush=True)
-        left = (clock.remaining - folds_end) / (len(tables) - done)
+
+class _Folds:
+    """What options make of held-out queries, some options of one normaliser after the other."""
+
+    def __init__(
+        self, tables: Mapping[str, Data], splits: Sequence[Split], settings: Mapping[str, Any], clock: Clock,
+        n_jobs: int | None, verbose: int,
+    ) -> None:  # fmt: skip
+        self._tables, self._splits, self._settings = tables, splits, settings
+        self._clock, self._n_jobs, self._verbose = clock, n_jobs, verbose
+        self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
+        self.tried: list[Option] = []
+        self._by_option: list[list[Ranked]] = []
+
+    def take(self, options: Sequence[Option], share: float) -> bool:
+        """Fit options of one normaliser on all folds, in a share of the time for folds; False after an interrupt."""
+        left = (self._clock.remaining - self._end) * share
         # held_out leaves a quarter of its time to a fit on all rows, which here comes once for all normalisers.
-        part = Clock(max(0.0, left) * 4 / 3 if clock.limited else None)
-        base = reranker_of(own[0], settings)
-        candidates = [{"radius": option.radius} for option in own]
+        part = Clock(max(0.0, left) * 4 / 3 if self._clock.limited else None)
+        base, name = reranker_of(options[0], self._settings), options[0].normaliser
+        if self._verbose:
+            radii = ", ".join(str(option.radius) for option in options)
+            print(f"normaliser {name}, radius {radii}", file=sys.stderr, flush=True)
+        candidates = [{"radius": option.radius} for option in options]
         with untold():
-            found = held_out(base, candidates, splits, data, None, part, n_jobs, verbose)
-        tried += own
-        ranked += [[row[place] for row in found] for place in range(len(own))]
-        if len(found) < len(splits):
-            break
-    folds = min(len(rows) for rows in ranked)
-    return tried, [[rows[fold] for rows in ranked] for fold in range(folds)]
+            found = held_out(
+                base, candidates, self._splits, self._tables[name], None, part, self._n_jobs, self._verbose
+            )
+        self.tried += options
+        self._by_option += [[row[place] for row in found] for place in range(len(options))]
+        return len(found) == len(self._splits)
+
+    @property
+    def ranked(self) -> list[list[Ranked]]:
+        """For each fold that all options have, what each of them makes of it."""
+        folds = min(len(rows) for rows in self._by_option)
+        return [[rows[fold] for rows in self._by_option] for fold in range(folds)]
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reran
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS
-from rerank.reranker.fusion.nulls import Null, kept_null, prior_weights, values_by_list
+from rerank.reranker.fusion.nulls import Null, kept_null, prior_weights, promising, values_by_list
 from rerank.reranker.result import Result
 from rerank.reranker.selection.grid import RULES, check_safeguard, first_stage_kept
 from rerank.statistics import parse
@@ -66,6 +66,12 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
     nulls, tables = _nulls(found, plain, options["prior"], normalisers, settings)
     null = kept_null(nulls)
+    dropped = ""
+    if options["normalise"] == "auto" and options["cv"] is not None:
+        hopeful = promising(nulls, null)
+        if left := [name for name in normalisers if name not in hopeful]:
+            dropped = f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
+        normalisers = tuple(name for name in normalisers if name in hopeful)
     tried = [Option(name, prior, radius) for name in normalisers for radius in radii]
     choice = Chosen(tried[0], 0)
     if options["cv"] is not None:
@@ -82,7 +88,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         option = replace(option, radius=RADII[-1])
     model, result = _final(found, plain, option, {**settings, **_margin(options, option.radius)}, kept, clock, options)
     result = _in_words(result, null, choice)
-    notes = tuple(note for note in (*found.notes, choice.note) if note)
+    notes = tuple(note for note in (*found.notes, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
     ranks, statistic = tables["rank"], parse(options["stat"])
     alone = {name: ranks.evaluate(statistic, own) for name, own in zip(names, ranks.X.T)}

@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 CLEAR = 1.0
 """Standard errors by which equal weights must lead RRF."""
 
+BEHIND = 2.0
+"""Standard errors by which equal weights of a normaliser must be behind for no fit to try it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Null:
@@ -108,3 +111,18 @@ def kept_null(nulls: Sequence[Null]) -> Null:
         if leads.mean() > max(lead, CLEAR * error):
             best, lead = other, float(leads.mean())
     return best
+
+
+def promising(nulls: Sequence[Null], kept: Null) -> set[str]:
+    """Normalisers whose equal weights are not clearly behind the null that is kept.
+
+    Behind is clear from ``BEHIND`` standard errors of the paired difference on.
+    """
+    found = set()
+    for null in nulls:
+        behind = kept.values - null.values
+        behind = behind[~np.isnan(behind)]
+        error = float(behind.std(ddof=1)) / math.sqrt(behind.size) if behind.size > 1 else math.inf
+        if not behind.size or behind.mean() <= BEHIND * error:
+            found.add(null.normaliser)
+    return found

@@ -1,4 +1,4 @@
-"""Seconds of score fusion: ``python -m benchmarks.fusion`` for ranking, ``--fit`` for 1,000 queries x 100 x 6 runs.
+"""Seconds of score fusion: ``python -m benchmarks.fusion.seconds`` for ranking, with ``--fit`` of 1,000 x 100 x 6.
 
 CPU seconds of this process, so that other work on the machine counts little.
 """

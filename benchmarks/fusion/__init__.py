@@ -1,0 +1,1 @@
+"""Score fusion against what search teams use, on held-out queries."""

@@ -1,0 +1,65 @@
+"""Learning curves of score fusion: ``python -m benchmarks.fusion --data FOLDER`` runs missing cells, writes the page.
+
+A cell is a number of runs, a number of training queries, a fold and a draw of both; it is one line of
+``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import folder
+from benchmarks.fusion.lists import cell
+from benchmarks.fusion.methods import measured
+from benchmarks.fusion.page import RUNS, SIZES, curves, page
+from benchmarks.trust.limits import processor_clock
+from rerank.search import compile_kernels
+
+KEPT = Path(__file__).parent / "cells.jsonl"
+DOCS = Path(__file__).parent.parent.parent / "docs"
+FOLDS = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fusion", description=__doc__)
+    parser.add_argument("--data", help="folder of data sets")
+    parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
+    parser.add_argument("--draws", type=int, default=1, help="draws of runs and training queries in each fold")
+    parser.add_argument("--runs", type=int, nargs="*", default=list(RUNS), help="only these numbers of runs")
+    parser.add_argument("--page", type=Path, default=DOCS / "fusion.md", help="where to write the page")
+    asked = parser.parse_args(arguments)
+    where = folder(asked.data)
+    if where is None:
+        print("No folder of data sets; give it with --data.", file=sys.stderr)
+        return 2
+    rows = [json.loads(line) for line in asked.cells.read_text().splitlines()] if asked.cells.exists() else []
+    done = {tuple(row["cell"]) for row in rows}
+    compile_kernels()
+    for draw in range(asked.draws):
+        for fold in range(FOLDS):
+            for size in SIZES:
+                for runs in asked.runs:
+                    key = (runs, size, fold, draw)
+                    if key in done:
+                        continue
+                    train, test = cell(where, runs, size, fold, draw)
+                    with processor_clock():
+                        row: dict[str, Any] = {"cell": key, **measured(train, test)}
+                    rows.append(row)
+                    with asked.cells.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                    told = " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded", "free"))
+                    print(*key, told, file=sys.stderr, flush=True)
+    asked.page.write_text(page(rows))
+    curves(rows, asked.page.parent / "images" / "fusion_curves.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

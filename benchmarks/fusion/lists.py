@@ -1,0 +1,94 @@
+"""Judged runs of one collection: training queries drawn from four folds, and the queries of the fifth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import arrays
+from rerank.io.trec import Qrels, Run
+from rerank.ranks import evaluate
+from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
+from rerank.reranker.fusion.model import FusionModel
+
+Floats = NDArray[np.float64]
+STAT = "ndcg@10"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some queries: their runs and judgements, and the same as arrays with normalised scores.
+
+    Attributes
+    ----------
+    runs : dict of str to Run
+    qrels : Qrels
+    found : JudgedRuns
+    X : dict of str to float64 array (documents, runs)
+        Scores by "rank", "minmax" and "z"; a missing document has what ScoreFusion gives it.
+    y, lists : arrays (documents,)
+        Grades, and numbers of the queries in order.
+    """
+
+    runs: dict[str, Run]
+    qrels: Qrels
+    found: JudgedRuns
+    X: dict[str, Floats]
+    y: NDArray[np.intp]
+    lists: NDArray[np.intp]
+
+    def values(self, scores: Floats) -> Floats:
+        """nDCG@10 of each query, equal scores against the relevant documents."""
+        names = number_lists(self.found.joined.qid)[0]
+        missed = self.found.missed or {}
+        return np.array([
+            evaluate(
+                STAT, self.y[rows], scores[rows], empty=0,
+                ideal_gains={0: missed[names[k]]} if names[k] in missed else None,  # type: ignore[index]
+            )
+            for k, rows in rows_by_list(self.lists, self.y.size)
+        ])  # fmt: skip
+
+
+@cache
+def collection(where: Path) -> dict[str, Any]:
+    """mq2007agg: 21 runs; a score above 0 is the reciprocal rank of a document that the run has."""
+    return arrays(where, "mq2007agg")
+
+
+def part(data: dict[str, Any], queries: NDArray[Any], columns: NDArray[np.intp]) -> Part:
+    """The queries with these runs."""
+    rows = np.flatnonzero(np.isin(data["qid"], queries))
+    qid = data["qid"][rows].astype(str).astype(object)
+    docid = np.array([f"d{row}" for row in rows], dtype=object)
+    runs = {}
+    for column in columns.tolist():
+        scores = data["X"][rows, column]
+        has = scores > 0
+        runs[f"run{column}"] = Run(qid[has], docid[has], scores[has], f"run{column}")
+    qrels = Qrels(qid, docid, data["y"][rows].astype(np.int64))
+    found = judged_runs(runs, qrels, None)
+    lists = number_lists(found.joined.qid)[1]
+    weights = np.full(len(runs), 1.0 / len(runs))
+    X = {
+        name: FusionModel(found.joined.names, weights, name).normalised(found.joined.scores, lists)
+        for name in ("rank", "minmax", "z")
+    }
+    return Part(runs, qrels, found, X, found.judged.grades.astype(np.intp), lists)
+
+
+def cell(where: Path, n_runs: int, n_queries: int, fold: int, draw: int) -> tuple[Part, Part]:
+    """Training and test queries; runs and training queries are drawn with the seed of the cell."""
+    data = collection(where)
+    rng = np.random.default_rng([n_runs, fold, draw])
+    columns = np.sort(rng.permutation(data["X"].shape[1])[:n_runs])
+    others = np.unique(data["qid"][data["fold"] != data["fold"].min() + fold])
+    drawn = rng.permutation(others)[:n_queries]  # more queries hold those of fewer
+    test = np.unique(data["qid"][data["fold"] == data["fold"].min() + fold])
+    return part(data, drawn, columns), part(data, test, columns)
