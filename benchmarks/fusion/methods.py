@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rerank.fusion import ScoreFusion
 
 from benchmarks.exact import rivals
 from benchmarks.fusion.lists import STAT, Floats, Part
 from rerank.problem import problem_of
+from rerank.reranker.fusion.estimator import ScoreFusion
 from rerank.statistics import parse
 
 SECONDS = 2.0

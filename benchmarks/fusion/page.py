@@ -86,7 +86,7 @@ def _tests(rows: Sequence[dict[str, Any]]) -> list[str]:
         every = [leads(rows, runs, size, "guarded", base) for runs in RUNS for size in SIZES]
         mean = float(np.concatenate(every).mean())
         lines.append(
-            f"- guarded is below {base} after Holm's correction in {len(below)} of {len(p)} cells of the tables{where}; "
+            f"- guarded is below {base} after Holm's correction in {len(below)} of {len(p)} cells{where}; "
             f"its mean lead over all cells is {mean:+.4f}."
         )
     means = (f"{name} {np.mean([row[name]['seconds'] for row in rows]):.1f}" for name in ("guarded", "free", "RankSVM"))
