@@ -16,10 +16,15 @@ from nbclient import NotebookClient
 from PIL import Image
 
 ROOT = Path(__file__).parent.parent
-CHOSEN = {"1_inspect_first": 0, "2_programs_by_hand": 0, "3_ties": 0, "4_why_proxies_fail": 0}
+CHOSEN = {
+    "1_inspect_first": 0, "2_programs_by_hand": 0, "3_ties": 0, "4_why_proxies_fail": 0, "5_score_fusion": 0,
+    "6_a_proof": 0,
+}  # fmt: skip
 """Which of a notebook's pictures is shown."""
 
 WIDTH, COLOURS = 620, 32
+MORE = {"6_a_proof": 128}
+"""Colours of a picture with many shades."""
 
 
 def draw(name: str) -> None:
@@ -33,7 +38,7 @@ def draw(name: str) -> None:
     if picture.width > WIDTH:
         picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
     target = ROOT / "docs" / "images" / f"example_{name}.png"
-    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+    picture.quantize(MORE.get(name, COLOURS), Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     print(f"{target.name}: {target.stat().st_size:,} bytes")
 
 

@@ -73,7 +73,32 @@ def why_proxies_fail(text):
     assert exact > max(one, two, first)
 
 
-PROMISES = [inspect_first, programs_by_hand, ties, why_proxies_fail]
+def score_fusion(text):
+    told = dict(re.findall(r"^(.+?) +ndcg@10 ([\d.]+)$", text, flags=re.M))
+    best = numbers(r"ndcg@10 ([\d.]+), bound ([\d.]+), gap [\de.+-]+: optimal", text)
+    assert [value for value, _ in best] == [bound for _, bound in best] and len(best) == 2
+    assert best[0][0] > float(told["minmax, equal weights"]) and best[1][0] > float(told["RRF"])
+    curves = numbers(r"on the curve of \w+: ([\d.]+), bound ([\d.]+)", text)
+    assert curves == best
+    leads = dict(re.findall(r"^([\w ,]+?) +[\d.]+  [+-][\d.]+ \(([+-][\d.]+) to", text, flags=re.M))
+    assert all(float(leads[name]) > 0 for name in ("guarded fit", "best weights, minmax", "best weights, rank"))
+    assert "RRF is kept." not in text and '"rrf"' in text and "reciprocal_rank" in text and "fused = " in text
+
+
+def a_proof(text):
+    ((first, corrected),) = numbers(r"first stage ([\d.]+), corrected ([\d.]+)", text)
+    ((value, bound),) = numbers(r"(?m)^value ([\d.]+), bound ([\d.]+)", text)
+    ((grid, largest),) = numbers(r"grid ([\d.]+), largest bound of a box ([\d.]+)", text)
+    assert corrected > first and value == bound and grid <= largest == round(bound, 6)
+    assert "boxes: holds True" in text and "as it was saved: Everything stated holds. Failed: nothing." in text
+    refused = [
+        "above its bound", "but the proof says", "some are missing", "may hold weights", "the digest does not match",
+        "certificate of these weights", "digest of the data",
+    ]  # fmt: skip
+    assert [words for words in refused if words not in text] == []
+
+
+PROMISES = [inspect_first, programs_by_hand, ties, why_proxies_fail, score_fusion, a_proof]
 
 
 def cells(path):

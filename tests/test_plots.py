@@ -164,3 +164,29 @@ def test_leads_mark_the_option_that_was_chosen():
     assert "first stage, kept" in texts(kept)
     with pytest.raises(InputError, match="2 names, 1 leads"):
         plots.leads(["a", "b"], [0.1], [0.1])
+
+
+def test_boxes_of_weights_are_shaded_by_their_bounds():
+    lower, upper = [[-1, -1], [0, -1], [0, 0]], [[0, 1], [1, 0], [1, 1]]
+    names = ("of a", "of b")
+    ax = drawn(plots.weight_space(lower, upper, [3.0, 1.0, 2.0], [-0.5, 0.25], names=names, unit="dcg"))
+    (boxes,) = ax.collections
+    found = sorted(
+        (float(bound), *path.get_extents().extents.tolist())
+        for bound, path in zip(boxes.get_array(), boxes.get_paths())
+    )
+    assert found == [(1, 0, -1, 1, 0), (2, 0, 0, 1, 1), (3, -1, -1, 0, 1)]
+    # The larger bound is darker, and drawn later.
+    shades = boxes.get_facecolor()[:, :3].mean(axis=1)
+    assert (np.diff(boxes.get_array()) > 0).all() and (np.diff(shades) < 0).all()
+    assert {tuple(line.get_xydata()[0]) for line in ax.lines} == {(-0.5, 0.25)}
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xlim(), ax.get_ylim()) == (*names, (-1, 1), (-1, 1))
+    assert ax.figure.axes[1].get_ylabel() == "dcg" and ax.figure.axes[1].get_ylim() == (1, 3)
+    with pytest.raises(InputError, match=r"shape \(3, 2\), the bounds \(2,\)"):
+        plots.weight_space(lower, upper, [3.0, 1.0], [0, 0])
+    with pytest.raises(InputError, match="two best weights"):
+        plots.weight_space(lower, upper, [3.0, 1.0, 2.0], [0, 0, 1])
+
+
+def test_boxes_with_one_bound_can_be_drawn():
+    drawn(plots.weight_space([[0, 0]], [[1, 1]], [2.0], [0.5, 0.5]))

@@ -2,6 +2,7 @@
 
 from rerank.certificate.certificate import Certificate, certify, check_weights
 from rerank.certificate.claims import check_claim, recheck
+from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
 from rerank.certificate.lists import ideal_value
 from rerank.certificate.proof_check import Verdict, verify_proof
 from rerank.certificate.proof_file import load_proof, save_proof
@@ -10,6 +11,7 @@ from rerank.ranks.rationals import bound_up, value_down
 
 __all__ = [
     "Certificate",
+    "LeafBoxes",
     "Verdict",
     "bound_up",
     "certify",
@@ -17,6 +19,7 @@ __all__ = [
     "check_weights",
     "digest",
     "ideal_value",
+    "leaf_boxes",
     "load_proof",
     "recheck",
     "save_proof",

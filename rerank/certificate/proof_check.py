@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rerank.certificate.certificate import check_weights
 from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.leaves import LeafCheck
+from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, digest
@@ -64,7 +64,7 @@ class Verdict:
     message: str
 
 
-def verify_proof(problem: Problem, proof: Proof) -> Verdict:
+def verify_proof(problem: Problem, proof: Proof, seen: Seen | None = None) -> Verdict:
     """Check every claim of a proof against a problem, in rational arithmetic.
 
     Parameters
@@ -73,6 +73,8 @@ def verify_proof(problem: Problem, proof: Proof) -> Verdict:
         The data, lists, margin, price and limits that the claim is about.
     proof : Proof
         What the search recorded, or :func:`rerank.certificate.load_proof` read.
+    seen : callable, optional
+        Told of leaves that passed; :func:`rerank.certificate.leaf_boxes` collects them.
 
     Returns
     -------
@@ -83,15 +85,15 @@ def verify_proof(problem: Problem, proof: Proof) -> Verdict:
     InputError
         For a problem on which no value is defined.
     """
-    return _Checker(problem, proof).verdict()
+    return _Checker(problem, proof, seen).verdict()
 
 
 class _Checker:
     """One check, claim by claim."""
 
-    def __init__(self, problem: Problem, proof: Proof) -> None:
+    def __init__(self, problem: Problem, proof: Proof, seen: Seen | None) -> None:
         self.began = time.perf_counter()
-        self.problem, self.proof = problem, proof
+        self.problem, self.proof, self.seen = problem, proof, seen
         self.exact = ExactProblem(problem)
         self.value: Fraction | None = None
         self.leaves = self.exact_leaves = 0
@@ -199,7 +201,7 @@ class _Checker:
             count_of_roots += len(self.exact.roots(given)[0])
         codes = np.ascontiguousarray(proof.codes, dtype=np.uint16)
         ends_of = ends(codes, count_of_roots)
-        check = LeafCheck(self.exact, codes, ends_of, Fraction(proof.bound))
+        check = LeafCheck(self.exact, codes, ends_of, Fraction(proof.bound), self.seen)
         first = 0
         for features, lines in zip(proof.supports, proof.lines):
             boxes, first = trees(*self.exact.roots(features), first, ends_of)

@@ -7,6 +7,7 @@ picture is drawn.
 >>> axes = plots.two_lists([3, 1, 0, 2], [1, 3, 2, 0], relevant=[1, 2], top=2)     # doctest: +SKIP
 """
 
+from rerank.plots.boxes import weight_space
 from rerank.plots.gains import cumulative_gain
 from rerank.plots.leads import leads
 from rerank.plots.lists import before_after, preferences, two_lists
@@ -30,4 +31,5 @@ __all__ = [
     "preferences",
     "structure",
     "two_lists",
+    "weight_space",
 ]

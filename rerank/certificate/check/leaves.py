@@ -6,6 +6,7 @@ that are still open, until the leaves below a node are few enough to be treated 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import floor
 
@@ -23,6 +24,9 @@ BATCH = 2**19
 FEW = 16
 """Leaves for which deciding pairs in their common box first does not pay."""
 
+Seen = Callable[[Indices, Boxes, NDArray[np.float64]], None]
+"""Told the features of a support, leaves that passed and their bounds in doubles."""
+
 
 class LeafCheck:
     """Checks the trees of one support after the other.
@@ -34,8 +38,10 @@ class LeafCheck:
     """
 
     def __init__(
-        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction
+        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction,
+        seen: Seen | None = None,
     ) -> None:
+        self.seen = seen
         self.exact, self.pairs = exact, Pairs(exact)
         self.codes, self.ends_of, self.bound = codes, ends_of, bound
         self.leaves = self.exact_leaves = 0
@@ -132,7 +138,8 @@ class LeafCheck:
         gone = reach < self.filter.low[ids][:, None]
         if len(sides.masks) > 1:
             gone |= np.array(sides.masks)[boxes.sides].T
-        over = self.pairs.totals(gone, ids, branch.lost) > self.most
+        totals = self.pairs.totals(gone, ids, branch.lost)
+        over = totals > self.most
         if len(sides.masks) > 1:
             over &= ~np.array(sides.empty)[boxes.sides]
         for i in np.flatnonzero(over):
@@ -145,6 +152,9 @@ class LeafCheck:
                 unsure[~gone[:, i]],
             )
         self.leaves += boxes.nodes.size
+        if self.seen is not None:
+            rest = float(self.exact.constant - self.price)
+            self.seen(self.features, boxes, np.minimum(np.ldexp(totals, -self.pairs.shift) + rest, float(self.bound)))
 
     def _below(self, boxes: Boxes, sides: Sides) -> Boxes:
         """Leaves below some nodes, level by level."""
