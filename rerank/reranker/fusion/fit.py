@@ -183,7 +183,8 @@ def _final(
 
 
 MESSAGES = {
-    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries.",
+    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries, margin "
+    "included.",
     "feasible": "Stopped with a gap of {gap:.6g} in {name}: weights with a larger value may exist within the limits, "
     "larger by at most this gap; more time_limit may close it.",
     "first_stage_kept": "The prior is kept: no weights that were found have a larger {name} on the judged queries.",
