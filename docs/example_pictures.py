@@ -1,6 +1,6 @@
 """The picture of each notebook in ``docs/images``: ``python docs/example_pictures.py [NAME ...]`` runs the notebooks.
 
-A picture is drawn anew by its notebook, made narrower and kept with few colours, so that it stays small.
+A picture is drawn anew by its notebook, made narrower and kept with few colours or shades, so that it stays small.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ CHOSEN = {
 }  # fmt: skip
 """Which of a notebook's pictures is shown."""
 
-WIDTH, COLOURS = 620, 32
-MORE = {"6_a_proof": 128}
-"""Colours of a picture with many shades."""
+WIDTH = 620
+FEW, MANY = (32, Image.Quantize.MAXCOVERAGE), (256, Image.Quantize.MEDIANCUT)
+SHADED = {"6_a_proof"}
+"""Pictures whose greys would get tints with few colours."""
 
 
 def draw(name: str) -> None:
@@ -38,7 +39,7 @@ def draw(name: str) -> None:
     if picture.width > WIDTH:
         picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
     target = ROOT / "docs" / "images" / f"example_{name}.png"
-    picture.quantize(MORE.get(name, COLOURS), Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+    picture.quantize(*(MANY if name in SHADED else FEW)).save(target, optimize=True)
     print(f"{target.name}: {target.stat().st_size:,} bytes")
 
 
