@@ -2,10 +2,10 @@
 # # Score fusion
 #
 # A search engine has two retrievers, and their lists are to become one. Here are made-up runs of two such retrievers.
-# The lexical one has scores without an upper limit: most documents score little, and a few that repeat the words of
-# the query score much, right or wrong. The dense one has scores close to each other below one. Each brings its own best
-# documents, and some documents are brought by one of them alone. For a few queries people have judged documents:
-# grades from nought to two. Many more queries come later.
+# The lexical one has scores without an upper limit: most documents score little, and a few score much, right or wrong.
+# The dense one has scores close to each other below one. Each brings its own best documents, and many documents are
+# brought by one of them alone. Some queries are judged, with grades. More queries come later, judged too, so that we
+# can see whether a fit was right.
 
 # %%
 import json
@@ -46,6 +46,7 @@ for name, run in runs.items():
     print(f"{name:<8}", ", ".join(f"{document} {score:.3g}" for document, score in list(run[query].items())[:6]), "...")
 both = np.mean([len(runs["lexical"][query].keys() & runs["dense"][query].keys()) for query in qrels])
 print(f"{JUDGED} judged queries, {LATER} later ones; of {DEPTH} documents of each run {both:.0f} are in both")
+
 # %% [markdown]
 # ## Guesses
 #
@@ -135,8 +136,8 @@ print(fusion.result_.message)
 # %% [markdown]
 # ## Later queries
 #
-# The fused runs of the later queries, query by query against RRF, with Student's interval. `rerank evaluate` prints the
-# same for run files.
+# The fused runs of the later queries, query by query against RRF, with Student's interval. `rerank evaluate` makes this
+# comparison of run files.
 
 # %%
 models = {"dense alone": model_of(0.0, "rank"), **guesses, "guarded fit": fusion.model_}
