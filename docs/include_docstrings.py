@@ -2,6 +2,7 @@
 
 ``python docs/include_docstrings.py`` rewrites, in every page of this folder, what stands between a line
 ``<!-- docstring: package.module.name -->`` and the next ``<!-- end -->``; ``--check`` only says which pages differ.
+``<!-- names: package.module -->`` stands before a table of a module's public names and their first sentences.
 """
 
 from __future__ import annotations
@@ -16,14 +17,41 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(?P<open><!-- docstring: (?P<name>[\w.]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+NAMES = re.compile(r"(?P<open><!-- names: (?P<name>[\w.]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 RULE = re.compile(r"=+(\s+=+)+$")
 
 
 def renewed(page: str) -> str:
-    """The page with every docstring as it is now."""
-    return BLOCK.sub(
+    """The page with every docstring and every table of names as it is now."""
+    page = BLOCK.sub(
         lambda block: f"{block['open']}\n{markdown(found(block['name']))}\n\n{block['close']}", page
     )
+    return NAMES.sub(lambda block: f"{block['open']}\n{names(block['name'])}\n\n{block['close']}", page)
+
+
+def public_names(module: str) -> dict[str, Any]:
+    """Public names of a module and what they mean: those of ``__all__``, else the functions and classes made there."""
+    home = importlib.import_module(module)
+    listed = getattr(home, "__all__", None)
+    if listed is not None:
+        return {name: getattr(home, name) for name in listed}
+    own = {name: thing for name, thing in vars(home).items() if not name.startswith("_")}
+    return {
+        name: thing
+        for name, thing in own.items()
+        if (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__ == home.__name__
+    }
+
+
+def names(module: str) -> str:
+    """A table of a module's public names, each with the first sentence of its docstring, or its value."""
+    rows = ["| name | what it is |", "|---|---|"]
+    for name, thing in public_names(module).items():
+        described = inspect.isroutine(thing) or inspect.isclass(thing)
+        first = (inspect.getdoc(thing) or "").partition("\n\n")[0] if described else f"``{thing!r}``"
+        sentence = inline(re.split(r"(?<=\.)(?<!sec\.)(?<!eq\.)(?<!app\.)\s", " ".join(first.split()))[0])
+        rows.append(f"| `{name}` | {sentence.replace('|', chr(92) + '|')} |")
+    return "\n".join(rows)
 
 
 def found(name: str) -> str:

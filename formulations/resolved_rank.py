@@ -118,7 +118,7 @@ def build(
     Warns
     -----
     FormulationWarning
-        For a margin above :data:`WIDE`.
+        For a margin above :data:`formulations.resolved_rank.WIDE`.
     """
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
     _check(instance.options)

@@ -69,8 +69,8 @@ def read_solution(
     Raises
     ------
     FileFormatError
-        With the line, for a file that cannot be read, holds no feasible point (:class:`NoPointError`), or
-        belongs to another program.
+        With the line, for a file that cannot be read, holds no feasible point
+        (:class:`formulations.solutions.NoPointError`), or belongs to another program.
     """
     return parse_solution(path, program, dialect).values
 

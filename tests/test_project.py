@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 META = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXT = {".py", ".md", ".toml", ".cff", ".json", ".yml", ".yaml", ".txt", ".cfg", ".ipynb", ".sh", ""}
-GENERATED = {"__pycache__", "dist", "build"}
+GENERATED = {"__pycache__", "dist", "build", "_build", "api", "project"}
 HIDDEN = {".ci", ".gitignore"}
 
 
@@ -57,7 +57,7 @@ def test_the_metadata_says_what_the_package_is():
     assert all((ROOT / package / "py.typed").is_file() for package in ("rerank", "formulations"))
 
 
-@pytest.mark.parametrize("name", ["test", "lint"])
+@pytest.mark.parametrize("name", ["test", "lint", "docs"])
 def test_an_extra_and_its_dependency_group_are_the_same_list(name):
     assert META["project"]["optional-dependencies"][name] == META["dependency-groups"][name]
 
@@ -67,7 +67,7 @@ def test_the_lower_bounds_are_the_versions_that_the_tests_run_with():
     extras = META["project"]["optional-dependencies"]
     direct = [
         *META["project"]["dependencies"],
-        *(x for name in extras if name != "lint" for x in extras[name]),
+        *(x for name in extras if name not in ("lint", "docs") for x in extras[name]),
     ]
     bounds = {requirement(line): line.partition(">=")[2] for line in direct}
     assert len({line.lower() for line in direct}) == len(bounds), (
@@ -126,11 +126,11 @@ def test_continuous_integration_runs_the_commands_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     steps = re.findall(r"^step (\w+)", script, flags=re.M)
     blocks = dict(re.findall(r"^<!-- ci:(\w+) -->\n```\w*\n(.*?)^```", README, flags=re.M | re.S))
-    assert set(steps) == set(blocks) == {"demo", "tour", "test", "lint"}
+    assert set(steps) == set(blocks) == {"demo", "tour", "test", "docs", "lint"}
     assert "pip install" in blocks["demo"] and "rerank demo" in blocks["demo"]
     assert "pytest" in blocks["test"] and "ruff" in blocks["lint"] and "mypy" in blocks["lint"]
     assert all(
-        blocks[name].strip().count("\n") == 0 for name in ("demo", "test", "lint")
+        blocks[name].strip().count("\n") == 0 for name in ("demo", "test", "docs", "lint")
     )  # one command to paste
 
 

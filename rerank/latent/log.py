@@ -189,7 +189,7 @@ def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) 
     Raises
     ------
     InputError
-        For fractions that are negative or sum to more than 1, and as :func:`log_of`.
+        For fractions that are negative or sum to more than 1, and as :func:`rerank.latent.log.log_of`.
     """
     return tuple(part.matrix() for part in cut(log_of(log), fractions, random_state))
 

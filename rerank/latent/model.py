@@ -24,7 +24,7 @@ from rerank.latent.training import report_divergence, train
 class LatentRoBiRank(Recommender, BaseEstimator):
     r"""Vectors of users and items whose products rank the right items on top [YunRamanVishwanathan2014, sec. 4].
 
-    Over the records (x, y) of the log, with scores ``f_xy = U_x . V_y`` and ``s(t) = log2(1 + 2^-t)``, fitting lowers
+    Over the records (x, y) of the log, with scores ``f_xy = U_x . V_y`` and ``s(t) = log2(1 + 2^-t)``, fitting lowers::
 
         sum log2(1 + sum_{y' != y} s(f_xy - f_xy')) + alpha/2 sum (|U_x|^2 + |V_y|^2 / 2 + mean_{y' != y} |V_y'|^2).
 

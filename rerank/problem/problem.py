@@ -54,7 +54,7 @@ class Problem:
         1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
     low, high : float64 arrays (d,)
         The scaled feature is ``(x - low) / (high - low)``, exactly in rationals and rounded in
-        :attr:`scaled`.
+        ``scaled``.
     limits : pair of float64 arrays (d,), or None
         Anchored problems: smallest and largest weight of each column, 1 and 1 for the first, 0 between them for
         the others.

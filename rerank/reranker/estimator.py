@@ -102,7 +102,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     ----------
     result_ : Result
         Statistic, value, bound, gap, status and further numbers of the fit.
-    coef_ : float64 array (n_features_in_,)
+    coef_ : float64 array (n_features,)
         Weights of the head's score in original units, or of the first stage if that is kept and affine. With a radius,
         of both together if the first stage is affine, else the corrections. With a transformer, of what it makes.
     prior_weight_ : float

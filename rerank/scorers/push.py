@@ -16,7 +16,7 @@ class PNormPush(LinearRanker):
     r"""Linear scores that minimise the p-norm push [Rudin2009, eq. 3] with the exponential loss.
 
     For lists x (of ``Q``), relevant rows i, others k and row weights ``a`` that are divided by their sum over the
-    relevant rows, or over the others, of their list,
+    relevant rows, or over the others, of their list::
 
         alpha/2 |w|^2 + 1/p log R(w),    R(w) = 1/Q sum_x sum_k a_k (sum_i a_i exp(w.x_k - w.x_i))^p.
 

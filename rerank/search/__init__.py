@@ -133,7 +133,7 @@ def statistic_bound(
     """A bound on the statistic itself: no margin, no price, ties against the relevant row.
 
     The bound of :func:`solve` is one on the value at the margin, and a ranking may exceed it.  This one holds for the
-    ranking by any allowed weights in which scaled scores that differ by less than :data:`RESOLUTION` count as equal.
+    ranking by any allowed weights in which scaled scores that differ by less than ``RESOLUTION`` count as equal.
     It is found by a search of its own at that margin: the boxes of the first search were fathomed by pairs that miss
     the margin, and such pairs may still be in the right order.
 

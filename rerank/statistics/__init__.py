@@ -1,6 +1,6 @@
 r"""What a place in a list is worth: rank statistics, their names and their coefficients.
 
-A conditional linear rank statistic [RudinWang2018, eq. 1] pays every relevant item by its rank alone,
+A conditional linear rank statistic [RudinWang2018, eq. 1] pays every relevant item by its rank alone::
 
     CLRS = sum over relevant items i of a_{rank(i)},      0 <= a_1 <= a_2 <= ... <= a_n,
 

@@ -47,7 +47,7 @@ PLACES = Number("N", "a whole number", int, "10")
 class RankStatistic:
     """Base of the rank statistics: frozen, printable, comparable, hashable.
 
-    A subclass is a frozen dataclass (``repr=False``) with :meth:`_coefficients` and these class attributes. To
+    A subclass is a frozen dataclass (``repr=False``) with ``_coefficients`` and these class attributes. To
     have it read by :func:`rerank.statistics.parse`, add it to the list in ``rerank/statistics/parse.py``.
 
     Attributes

@@ -17,7 +17,7 @@ from rerank.scorers.robirank.gains import GainLists, gain_lists
 class RoBiRank(LinearRanker):
     r"""Linear scores that minimise the robust binary ranking loss [YunRamanVishwanathan2014, eq. 11].
 
-    With ``s(t) = log2(1 + 2^-t)``, the objective over lists x, rows i and their competitors j of the same list is
+    With ``s(t) = log2(1 + 2^-t)``, the objective over lists x, rows i and their competitors j of the same list is::
 
         alpha/2 |w|^2 + sum_x c_x sum_i a_i v_i log2(A_i),    A_i = sum_j a_j s(w.x_i - w.x_j),
 

@@ -1,0 +1,113 @@
+"""The site of the documentation: what it makes of the pages, what it lists, and whether it builds."""
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site():
+    sys.path.insert(0, str(DOCS))
+    try:
+        return importlib.import_module("for_sphinx")
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+def public_modules():
+    """The rooms, the modules with a public name of their own and the programs, where they have public names."""
+    import rerank
+
+    rooms = {f"rerank.{path.parent.name}" for path in (ROOT / "rerank").glob("*/__init__.py")}
+    programs = {f"formulations.{path.stem}" for path in (ROOT / "formulations").glob("*.py")}
+    named = {name for name in rooms | programs if getattr(importlib.import_module(name), "__all__", ())}
+    builds = {name for name in programs if hasattr(importlib.import_module(name), "build")}
+    return {"rerank"} | named | builds | {f"rerank.{name}" for name in rerank._ELSEWHERE}
+
+
+def test_the_reference_lists_every_public_name():
+    page = (DOCS / "reference.md").read_text(encoding="utf-8")
+    listed = {
+        module: set(re.findall(r"^\| `(\w+)` \|", table, flags=re.M))
+        for module, table in re.findall(r"<!-- names: ([\w.]+) -->\n(.*?)<!-- end -->", page, flags=re.S)
+    }
+    assert len(public_modules()) > 15
+    for module in public_modules():
+        names = set(getattr(importlib.import_module(module), "__all__", ()))
+        assert module in listed and names <= listed[module] and listed[module], (
+            f"{module}: put <!-- names: {module} --> and <!-- end --> into docs/reference.md, "
+            "then run: python docs/include_docstrings.py"
+        )
+
+
+def test_every_page_is_in_a_list_of_links():
+    """The lists make the site's tree: what is in none of them can be reached by search alone."""
+    listed = set()
+    for page in (DOCS / "index.md", DOCS / "decisions" / "README.md"):
+        links = re.findall(r"^- \[[^\]]+\]\(([^)#:\s]+\.md)\)", page.read_text(encoding="utf-8"), flags=re.M)
+        listed |= {(page.parent / link).resolve() for link in links}
+    pages = {*DOCS.glob("*.md"), *(DOCS / "decisions").glob("*.md")} - {DOCS / "index.md"}
+    assert pages - listed == set()
+
+
+def test_links_lead_to_the_repository_or_to_a_page_of_the_site(site):
+    page, readme = DOCS / "index.md", {ROOT / "README.md": DOCS / "project" / "README.md"}
+
+    def changed(text, url=None, place=page):
+        return site.with_links_of_the_site(text, page, place, readme, url)
+
+    assert changed("[a](../README.md#try-it)") == "[a](project/README.md#try-it)"
+    assert changed("[a](decisions)") == "[a](decisions/README.md)"
+    assert changed("[a](files.md)", place=DOCS / "project" / "b.md") == "[a](../files.md)"
+    assert changed("[a](../examples/x.py)") == "[a](../examples/x.py)"
+    url = "https://example.org/r"
+    assert changed("[a](../examples/x.py)", url) == f"[a]({url}/blob/main/examples/x.py)"
+    assert changed("[a](../README.md)", url) == "[a](project/README.md)"
+    for same in ("[a](#part)", "[a](https://example.org/b)", "```\n[a](../README.md)\n```"):
+        assert changed(same) == same
+
+
+def test_a_list_of_links_becomes_a_tree(site):
+    text = "# Title\n\n- [no page](x.png)\n\n## Use\n\n- [One](a.md): what.\n- [Two](b/c.md)\n\n## Rest\n\nNone.\n"
+    tree = "```{toctree}\n:hidden:\n:caption: Use\n\na\nb/c\n```"
+    assert site.with_trees(text) == text.replace("- [Two](b/c.md)\n", f"- [Two](b/c.md)\n\n{tree}\n")
+
+
+def test_a_page_of_the_reference_has_members_of_ours_alone(site):
+    page = site.reference_page("rerank")
+    members = re.search(r"autoclass:: rerank\.Reranker\n   :members: (.*)", page)[1].split(", ")
+    assert {"fit", "rank", "score", "save", "statistic_bound"} <= set(members)
+    assert not {"get_params", "set_fit_request", "get_metadata_routing"} & set(members)
+
+
+@pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "numpydoc", "furo")),
+    reason='the site is built by the packages of the extra "docs"',
+)
+def test_the_site_builds_without_a_warning(tmp_path):
+    """Continuous integration builds it in a step of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-n",
+        "-q",
+        "--keep-going",
+        "-d",
+        str(tmp_path / "trees"),
+    ]
+    run = subprocess.run(
+        [*command, str(DOCS), str(tmp_path / "site")], capture_output=True, text=True, cwd=ROOT
+    )
+    assert run.returncode == 0, run.stderr
+    shown = (tmp_path / "site" / "api" / "rerank.html").read_text(encoding="utf-8")
+    assert 'id="rerank.Reranker.fit"' in shown and (tmp_path / "site" / "project" / "README.html").is_file()
