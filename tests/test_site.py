@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -86,6 +87,49 @@ def test_a_page_of_the_reference_has_members_of_ours_alone(site):
     members = re.search(r"autoclass:: rerank\.Reranker\n   :members: (.*)", page)[1].split(", ")
     assert {"fit", "rank", "score", "save", "statistic_bound"} <= set(members)
     assert not {"get_params", "set_fit_request", "get_metadata_routing"} & set(members)
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    spec = importlib.util.spec_from_file_location("weight_space", DOCS / "images" / "weight_space.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_search_of_the_pictures_finds_what_the_search_of_the_package_finds(pictures):
+    from rerank.problem import Problem, ranked_list
+    from rerank.search import solve
+    from rerank.statistics import parse
+
+    rows, gains = pictures.ROWS, np.isin(np.arange(30), pictures.POSITIVE).astype(float)
+    listed = ranked_list(parse("dcg@5"), np.arange(30), gains)
+    scale = rows.std(
+        axis=0
+    )  # the package counts corrections in deviations of the score for one of the column
+    limit = pictures.RADIUS * scale[1:] / scale[0]
+    found = solve(Problem.build(rows, [listed], epsilon=1e-9, limits=([1, *-limit], [1, *limit])))
+    best, value, closed, course = pictures.search()
+    assert found.closed and found.value == pytest.approx(value, abs=1e-6)
+    assert value == pictures.value(best) == max(course)[0] and all(low <= high for low, high in course)
+    area = sum(np.prod(box[1] - box[0]) for box, _, _ in closed)
+    assert area == pytest.approx((2 * pictures.RADIUS) ** 2) and max(limit for _, limit, _ in closed) <= value
+
+
+def test_the_bound_of_a_box_is_no_less_than_any_value_in_it(pictures):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        box = np.sort(rng.uniform(-pictures.RADIUS, pictures.RADIUS, (2, 2)), axis=0)
+        inside = rng.uniform(box[0], box[1], (20, 2))
+        assert pictures.bound(box) >= max(map(pictures.value, inside))
+        assert pictures.bound(np.array([inside[0], inside[0]])) == pictures.value(inside[0])
+
+
+@pytest.mark.parametrize("name", ["weights.png", "box.png", "bound.png"])
+def test_the_pictures_are_drawn_and_shown(pictures, name, tmp_path):
+    pictures.PICTURES[name]().savefig(tmp_path / name, dpi=30)
+    assert (tmp_path / name).stat().st_size > 1000 and (DOCS / "images" / name).is_file()
+    assert f"(images/{name})" in (DOCS / "how-it-works.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(
