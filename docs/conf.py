@@ -19,7 +19,6 @@ version = release = META["version"]
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
@@ -36,7 +35,6 @@ suppress_warnings = ["myst.header"]  # an included docstring may begin below a s
 
 autodoc_typehints = "none"  # the docstrings give types and shapes
 autodoc_member_order = "bysource"
-autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

@@ -3,7 +3,7 @@
 * A Markdown file outside this folder that a page links to becomes a page ``project/...``. Links to other files lead to
   the repository if ``pyproject.toml`` says where it is, and are downloads otherwise.
 * In a page that lists other pages, each heading's list of links becomes a branch of the site's tree as well.
-* Each ``<!-- names: module -->`` of ``reference.md`` becomes a table with links, and a page of docstrings.
+* The names of each table ``<!-- names: module -->`` of ``reference.md`` are linked to a page of docstrings.
 """
 
 from __future__ import annotations
@@ -82,29 +82,33 @@ def with_links_of_the_site(
 
 
 def with_trees(text: str) -> str:
-    """The text with a hidden tree after each section that lists pages: `- [title](page.md)`."""
+    """The text with a hidden tree after each section that lists pages: `- [title](page.md)`, or a number as title."""
     sections = re.split(r"(?=^## )", text, flags=re.MULTILINE)
     for number, section in enumerate(sections):
-        pages = re.findall(r"^- \[[^\]]+\]\(([^)#:\s]+)\.md\)", section, flags=re.MULTILINE)
-        if pages:
+        links = re.findall(r"^- \[([^\]]+)\]\(([^)#:\s]+)\.md\)", section, flags=re.MULTILINE)
+        if links:
             caption = re.match(r"## (.*)", section)
             head = [":hidden:", *([f":caption: {caption[1]}"] if caption else [])]
-            tree = "\n".join(["```{toctree}", *head, "", *dict.fromkeys(pages), "```"])
+            pages = [path if name.isdigit() else f"{name} <{path}>" for name, path in links]
+            tree = "\n".join(["```{toctree}", *head, "", *pages, "```"])
             sections[number] = f"{section.rstrip()}\n\n{tree}\n\n"
     return "".join(sections)
 
 
-def with_tables_of_names(text: str) -> str:
-    """The text with a table of links in place of each list of public names, and the tree of their pages."""
+def with_names_linked(text: str) -> str:
+    """The text with a link from each public name to its docstring, and the tree of their pages."""
     modules = [block["name"] for block in NAMES.finditer(text)]
 
-    def table(block: re.Match[str]) -> str:
-        rows = "\n".join(f"   {name}" for name in public_names(block["name"]))
-        here = f".. currentmodule:: {block['name']}"
-        return f"```{{eval-rst}}\n{here}\n\n.. autosummary::\n   :nosignatures:\n\n{rows}\n```\n"
+    def linked(block: re.Match[str]) -> str:
+        return re.sub(
+            r"^\| `(\w+)` \|",
+            lambda row: f"| {{py:obj}}`{row[1]} <{block['name']}.{row[1]}>` |",
+            block.group(),
+            flags=re.MULTILINE,
+        )
 
     tree = "\n".join(["```{toctree}", ":hidden:", "", *(f"api/{name}" for name in modules), "```"])
-    return f"{NAMES.sub(table, text).rstrip()}\n\n{tree}\n"
+    return f"{NAMES.sub(linked, text).rstrip()}\n\n{tree}\n"
 
 
 def own_members(kind: type) -> list[str]:
@@ -154,7 +158,7 @@ def change_source(app: Any, name: str, source: list[str]) -> None:
     page = DOCS / f"{name}.md"
     if page.is_file() and not page.is_relative_to(COPIES):
         text = with_links_of_the_site(source[0], page, page, app.outside_pages, app.config.repository_url)
-        text = with_tables_of_names(text) if NAMES.search(text) else text
+        text = with_names_linked(text) if NAMES.search(text) else text
         source[0] = with_trees(text) if name in LISTS else text
 
 

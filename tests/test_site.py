@@ -1,5 +1,6 @@
 """The site of the documentation: what it makes of the pages, what it lists, and whether it builds."""
 
+import doctest
 import importlib
 import importlib.util
 import re
@@ -77,9 +78,9 @@ def test_links_lead_to_the_repository_or_to_a_page_of_the_site(site):
 
 
 def test_a_list_of_links_becomes_a_tree(site):
-    text = "# Title\n\n- [no page](x.png)\n\n## Use\n\n- [One](a.md): what.\n- [Two](b/c.md)\n\n## Rest\n\nNone.\n"
-    tree = "```{toctree}\n:hidden:\n:caption: Use\n\na\nb/c\n```"
-    assert site.with_trees(text) == text.replace("- [Two](b/c.md)\n", f"- [Two](b/c.md)\n\n{tree}\n")
+    text = "# Title\n\n- [no page](x.png)\n\n## Use\n\n- [One](a.md): what.\n- [02](b/c.md)\n\n## Rest\n\nNone.\n"
+    tree = "```{toctree}\n:hidden:\n:caption: Use\n\nOne <a>\nb/c\n```"
+    assert site.with_trees(text) == text.replace("- [02](b/c.md)\n", f"- [02](b/c.md)\n\n{tree}\n")
 
 
 def test_a_page_of_the_reference_has_members_of_ours_alone(site):
@@ -87,6 +88,30 @@ def test_a_page_of_the_reference_has_members_of_ours_alone(site):
     members = re.search(r"autoclass:: rerank\.Reranker\n   :members: (.*)", page)[1].split(", ")
     assert {"fit", "rank", "score", "save", "statistic_bound"} <= set(members)
     assert not {"get_params", "set_fit_request", "get_metadata_routing"} & set(members)
+
+
+def test_what_the_page_of_papers_names_is_there():
+    page = re.sub(r"```.*?```", "", (DOCS / "papers.md").read_text(encoding="utf-8"), flags=re.S)
+    named = set(re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.py|/))`", page))
+    files = {path.name for folder in ("rerank", "formulations") for path in (ROOT / folder).rglob("*")}
+    for name in named:
+        assert (ROOT / name).exists() or Path(name).name in files, name
+    assert len(named) > 30
+
+
+def with_examples():
+    """The modules whose docstrings hold examples."""
+    paths = [path for folder in ("rerank", "formulations") for path in (ROOT / folder).rglob("*.py")]
+    found = [path for path in paths if ">>> " in path.read_text(encoding="utf-8")]
+    return sorted(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in found
+    )
+
+
+@pytest.mark.parametrize("module", with_examples())
+def test_the_examples_of_docstrings_run(module):
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.attempted > 0 and result.failed == 0
 
 
 @pytest.fixture(scope="module")
