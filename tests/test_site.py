@@ -90,6 +90,19 @@ def test_a_page_of_the_reference_has_members_of_ours_alone(site):
     assert not {"get_params", "set_fit_request", "get_metadata_routing"} & set(members)
 
 
+def test_every_work_that_is_cited_is_in_the_bibliography():
+    key = re.compile(r"\b[A-Z][A-Za-z]+(?:19|20)\d\d\b")
+    known = set(key.findall((DOCS / "bibliography.md").read_text(encoding="utf-8")))
+    paths = [
+        path for folder in ("rerank", "formulations", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+    ]
+    cited = set()
+    for path in [*paths, *DOCS.glob("*.md")]:
+        for inside in re.findall(r"\[([^\]\n]*)\]", path.read_text(encoding="utf-8")):
+            cited |= set(key.findall(inside))
+    assert len(cited) > 15 and cited - known == set()
+
+
 def test_what_the_page_of_papers_names_is_there():
     page = re.sub(r"```.*?```", "", (DOCS / "papers.md").read_text(encoding="utf-8"), flags=re.S)
     named = set(re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.py|/))`", page))
