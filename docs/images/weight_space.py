@@ -32,14 +32,15 @@ DIFFERENCES = ROWS[POSITIVE][:, None, :] - ROWS[NEGATIVE][None, :, :]  # (8, 22,
 PAYS = np.array([1 / math.log2(1 + p) if p <= PLACES else 0.0 for p in range(1, 31)])  # DCG@5, place 1 first
 
 
-def value_of_lost(lost: Any) -> float:
-    """DCG@5 of relevant rows that lose so many pairs each: the j-th best stands at place j + lost."""
-    return float(PAYS[np.arange(len(POSITIVE)) + np.sort(lost)].sum())
+def value_of_lost(lost: Any) -> Any:
+    """DCG@5 of relevant rows that lose so many pairs each (..., 8): the j-th best stands at place j + lost."""
+    return PAYS[np.arange(len(POSITIVE)) + np.sort(lost, axis=-1)].sum(axis=-1)
 
 
-def value(weights: Any) -> float:
-    """DCG@5 of the order by the score and two corrections; a tie counts against the relevant row."""
-    return value_of_lost((DIFFERENCES @ [1.0, *weights] <= 0).sum(axis=1))
+def value(weights: Any) -> Any:
+    """DCG@5 of the order by the score and two corrections (..., 2); a tie counts against the relevant row."""
+    corrections = np.asarray(weights)[..., None, None, :]
+    return value_of_lost((DIFFERENCES[..., 0] + (DIFFERENCES[..., 1:] * corrections).sum(-1) <= 0).sum(-1))
 
 
 def bound(box: Any) -> float:
@@ -80,8 +81,8 @@ def square(axes: Any, title: str) -> None:
 def draw_space() -> Any:
     """The value at every point of the square: steps, with edges where two rows change places."""
     figure, axes = plt.subplots(figsize=(6.6, 5.2), layout="constrained")
-    ticks = np.linspace(-RADIUS, RADIUS, 401)
-    values = np.array([[value((a, b)) for a in ticks] for b in ticks])
+    ticks = np.linspace(-RADIUS, RADIUS, 801)
+    values = np.array([value(np.column_stack([ticks, np.full(801, tick)])) for tick in ticks])
     shown = axes.pcolormesh(ticks, ticks, values, cmap="cividis", shading="nearest", rasterized=True)
     figure.colorbar(shown, label="DCG@5")
     best = search()[0]
