@@ -2,7 +2,8 @@
 
 ``python docs/include_docstrings.py`` rewrites, in every page of this folder, what stands between a line
 ``<!-- docstring: package.module.name -->`` and the next ``<!-- end -->``; ``--check`` only says which pages differ.
-``<!-- names: package.module -->`` stands before a table of a module's public names and their first sentences.
+``<!-- names: package.module -->`` stands before a table of a module's public names and their first sentences,
+``<!-- commands: package.module -->`` before one of the commands of its ``app``.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(?P<open><!-- docstring: (?P<name>[\w.]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 NAMES = re.compile(r"(?P<open><!-- names: (?P<name>[\w.]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+COMMANDS = re.compile(NAMES.pattern.replace("names", "commands"), re.DOTALL)
 RULE = re.compile(r"=+(\s+=+)+$")
 
 
 def renewed(page: str) -> str:
-    """The page with every docstring and every table of names as it is now."""
+    """The page with every docstring and every table of names and commands as it is now."""
     page = BLOCK.sub(
         lambda block: f"{block['open']}\n{markdown(found(block['name']))}\n\n{block['close']}", page
     )
-    return NAMES.sub(lambda block: f"{block['open']}\n{names(block['name'])}\n\n{block['close']}", page)
+    page = NAMES.sub(lambda block: f"{block['open']}\n{names(block['name'])}\n\n{block['close']}", page)
+    return COMMANDS.sub(lambda block: f"{block['open']}\n{commands(block['name'])}\n\n{block['close']}", page)
 
 
 def public_names(module: str) -> dict[str, Any]:
@@ -65,6 +70,16 @@ def found(name: str) -> str:
     if not text:
         raise LookupError(f"{name} has no docstring to include.")
     return re.split(r"\n\n?(?=Parameters\n-|>>> )", text)[0].rstrip()
+
+
+def commands(module: str) -> str:
+    """A table of the commands of a program, each with the first paragraph of its help."""
+    program = typer.main.get_command(importlib.import_module(module).app)
+    rows = ["| command | what it does |", "|---|---|"]
+    for name, command in program.commands.items():  # type: ignore[attr-defined]
+        first = " ".join((command.help or "").partition("\n\n")[0].split())
+        rows.append(f"| `{program.name} {name}` | {first.replace('|', chr(92) + '|')} |")
+    return "\n".join(rows)
 
 
 def markdown(text: str) -> str:

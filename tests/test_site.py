@@ -50,6 +50,14 @@ def test_the_reference_lists_every_public_name():
         )
 
 
+def test_the_reference_lists_every_command():
+    from rerank.cli import app
+
+    page = (DOCS / "reference.md").read_text(encoding="utf-8")
+    commands = {command.name for command in app.registered_commands}
+    assert len(commands) > 8 and set(re.findall(r"^\| `rerank (\w+)` \|", page, flags=re.M)) == commands
+
+
 def test_every_page_is_in_a_list_of_links():
     """The lists make the site's tree: what is in none of them can be reached by search alone."""
     listed = set()
