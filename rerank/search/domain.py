@@ -95,7 +95,12 @@ class Domain:
         if not self.anchored:
             v = np.where(self.signed, np.maximum(v, 0.0), v)
         size = self.norm(v)
-        return np.clip(v / size, self.lower, self.upper) if size > 0 else self.unchanged
+        if not size > 0:
+            return self.unchanged
+        v = np.clip(v / size, self.lower, self.upper)
+        # Ends of coordinates are rounded outward, and weights beyond a limit may have another value.
+        inside = self.weights(v)
+        return np.where(inside == v * self.scale, v, inside / self.scale)
 
     def interval(self, v: Floats, u: Floats) -> tuple[float, float]:
         """Range of tau in which ``v + tau u`` is allowed."""
@@ -107,6 +112,13 @@ class Domain:
         low = np.concatenate([[-np.inf], ends[0], ends[3]]).max()
         high = np.concatenate([[np.inf], ends[1], ends[2]]).min()
         return float(low), float(high)
+
+    def within(self, features: Indices) -> tuple[Floats, Floats]:
+        """Smallest and largest coordinates of features within the limits, and not rounded outward; empty without."""
+        if self.limits is None:
+            return np.empty(0), np.empty(0)
+        low, high = (side[features] / self.scale[features] for side in self.limits)
+        return low, high
 
     def part(self, features: Indices) -> Domain:
         """The domain of some features alone."""

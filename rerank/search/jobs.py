@@ -99,7 +99,7 @@ def _by_rows(
     features = support.features
     rows = t.rows if features.size == t.n_features else t.rows[:, features]
     memory = workspace.levels(t), workspace.scratch(t, batch.bounds.size, features.size)
-    given = workspace.instance(t, rows=rows)
+    given = workspace.instance(t, rows=rows, within=support.within)
     if support.basis is not None:
         tolerance = whitened_tolerance(t.tolerance, features.size)
         given = workspace.instance(t, support.basis, rows @ support.basis, tolerance)
@@ -128,7 +128,7 @@ def instance(t: Tables, support: Support) -> Any:
     parts: tuple[Any, ...] = (
         pairs, np.empty((0, 0)) if basis is None else basis, t.slot, t.span, t.weight, groups.group, groups.count,
         t.single, t.linear, t.integral, t.total, t.epsilon, tolerance, t.unit_start, t.unit_slots, t.unit_of,
-        t.coef_start, t.coef, t.hits,
+        t.coef_start, t.coef, t.hits, *support.within,
     )  # fmt: skip
     return Instance._make(_writable(parts))
 

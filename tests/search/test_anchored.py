@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from benchmarks.exact.data import noisy_problem
 from rerank.certificate import certify, load_proof, save_proof, verify_proof
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, digest
+from rerank.problem import Problem, digest, ranked_list
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.search import line_search, run, solve, statistic_bound
 from rerank.search.domain import Domain
 from rerank.search.rows import choice
+from rerank.statistics import parse
 from tests.cases.instances import draw
 from tests.cases.search import surface
 from tests.oracles.anchored import anchored, optimum
@@ -97,6 +98,31 @@ def test_columns_are_measured_in_deviations() -> None:
     problem = noisy_problem(50, 3, "auc", 0.3, 0)
     one = Problem.build(problem.X, problem.lists, limits=([1, -0.5, -0.5], [1, 0.5, 0.5]))
     assert one.scaled.std(axis=0) == pytest.approx(np.ones(3))
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.05, 0.9), st.floats(0.05, 0.95), st.booleans())
+def test_a_point_just_beyond_a_limit_is_none(rows: bool, limit: float, share: float, below: bool) -> None:
+    """Ends of coordinates are rounded outward by up to 1e-6: a pair that only such a point wins is lost."""
+    side = -1.0 if below else 1.0
+    wanted = limit + share * (np.ceil(limit * 2**20) / 2**20 - limit)  # the weight from which on the pair is won
+    limits = ([1.0, -limit if below else -1.0], [1.0, 1.0 if below else limit])
+    item = ranked_list(parse("auc"), np.arange(4), np.array([1.0, 0.0, 1.0, 0.0]))
+    ahead = wanted
+    for _ in range(60):  # the deviations that weights are measured in depend on the rows
+        X = np.array([[0.0, side], [ahead, 0.0], [-5.0, 0.3], [-6.0, -0.4]])
+        problem = Problem.build(X, [item], epsilon=1e-9, limits=limits)
+        spread = problem.high - problem.low
+        ahead = wanted * spread[0] / spread[1]
+    with pytest.MonkeyPatch.context() as patch:
+        if rows:
+            for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
+                patch.setattr(home, name, lambda problem, limited=False: True)
+        for nodes in (0, 50):
+            found = solve(problem, time_limit=None, n_jobs=1, node_limit=nodes)
+            value = float(certify(problem, found.weights).value)
+            assert found.value == value == float(objective_at(problem, found.weights)) <= found.bound
 
 
 @pytest.mark.parametrize("kind", ["price", "support"])

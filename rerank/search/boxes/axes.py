@@ -49,12 +49,12 @@ class Axes:
         i = batch.support
         features = self.columns[i]
         if isinstance(self.tables, RowTables):
-            return Support(features, self.basis(i), NO_GROUPS)
+            return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
         if i not in self.antiparallel:
             whole = (batch.halves >= 0.5).any()
             if batch.sides.shape[1] == 0 and len(self.columns) > 1 and whole:
-                return Support(features, self.basis(i), NO_GROUPS)
-        return Support(features, self.basis(i), self.grouped(i))
+                return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
+        return Support(features, self.basis(i), self.grouped(i), self.domain.within(features))
 
     def grouped(self, support: int) -> AntiparallelPairs:
         """The antiparallel pairs of a support, searched for once."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.search.boxes.levels import LEVELS, copy, descend, descend_lists, total_value
+from rerank.search.boxes.levels import LEVELS, allowed, copy, descend, descend_lists, total_value
 from rerank.search.boxes.pairs import (
     coordinate,
     count_lost,
@@ -155,7 +155,7 @@ def explore(
             if bound > limit:
                 there = total_value(levels.active[v], levels.n_active[v], central, instance, count)
                 value = levels.base[v] + there
-        if value > found:
+        if value > found and allowed(c, instance.least, instance.most):
             found = value
             limit = max(found + slack, target)
             copy(c, best)

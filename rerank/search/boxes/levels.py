@@ -34,6 +34,8 @@ class Instance(NamedTuple):
     coef_start: Any
     coef: Any
     hits: Any
+    least: Any  # coordinates within the limits; boxes reach a little farther; empty without limits
+    most: Any
 
 
 class Levels(NamedTuple):
@@ -59,6 +61,15 @@ def copy(old: Any, new: Any) -> None:
     """``new[: old.size] = old``; a slice assignment would compile for a second, its error messages with it."""
     for p in range(old.size):
         new[p] = old[p]
+
+
+@njit(cache=True, nogil=True)
+def allowed(c: Any, least: Any, most: Any) -> bool:
+    """Whether a centre is within the limits; there are none where ``least`` is empty."""
+    inside = True
+    for j in range(least.size):
+        inside = inside and least[j] <= c[j] <= most[j]
+    return inside
 
 
 @njit(cache=True, nogil=True)

@@ -60,11 +60,15 @@ class Findings:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs."""
+    """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs.
+
+    ``within`` holds the smallest and the largest coordinate of each feature; two empty arrays without limits.
+    """
 
     features: NDArray[np.intp]
     basis: Floats | None
     antiparallel: AntiparallelPairs
+    within: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
 
     def weights(self, u: Floats, d: int) -> Floats:
         """Weights of all ``d`` features at box coordinates ``u``."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rerank.search.boxes.levels import copy
+from rerank.search.boxes.levels import allowed, copy
 from rerank.search.boxes.pairs import norms
 from rerank.search.boxes.stack import copied, longer, put
 from rerank.search.rows.levels import LEVELS, add_unit, close
@@ -120,7 +120,7 @@ def explore(
         bound, value, done = assess(instance, levels, v, limit, scratch)
         work += done
         bound = min(above, bound)
-        if value > found:
+        if value > found and allowed(c, instance.least, instance.most):
             found = value
             limit = max(found + slack, target)
             copy(c, scratch.best)

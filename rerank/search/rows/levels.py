@@ -18,6 +18,8 @@ class Instance(NamedTuple):
     coef_start: Any
     coef: Any
     weight: Any  # of a list, in the choice of the feature to split
+    least: Any  # as in :class:`rerank.search.boxes.levels.Instance`
+    most: Any
     epsilon: float
     tolerance: float
 

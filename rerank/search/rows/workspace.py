@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from rerank.search.rows.tables import RowTables
 
 Floats = NDArray[np.float64]
+NO_LIMITS = np.empty(0)
 
 MOST_REFINED = 50_000
 """Negatives of one list that there is room for when pairs are formed."""
 
 
 def instance(
-    t: RowTables, basis: Floats | None = None, rows: Floats | None = None, tolerance: float | None = None
-) -> Instance:
-    """The tables as the kernel takes them; with ``rows`` in the coordinates of a ``basis``."""
+    t: RowTables, basis: Floats | None = None, rows: Floats | None = None, tolerance: float | None = None,
+    within: tuple[Floats, Floats] = (NO_LIMITS, NO_LIMITS),
+) -> Instance:  # fmt: skip
+    """The tables as the kernel takes them; with ``rows`` in the coordinates of a ``basis``, and limits of these."""
     parts = (
         t.rows if rows is None else rows, np.empty((0, 0)) if basis is None else basis,
-        t.places, t.coef_start, t.coef, t.first_places,
+        t.places, t.coef_start, t.coef, t.first_places, *within,
     )  # fmt: skip
     # Processes are given read-only maps, and the kernel is compiled for plain arrays.
     arrays = [np.require(x, requirements=["C", "W"]) for x in parts]
