@@ -10,7 +10,7 @@ import pytest
 from rerank.fusion import ScoreFusion
 
 from rerank.errors import InputError
-from rerank.reranker.fusion.nulls import Null, kept_null, promising
+from rerank.reranker.fusion.nulls import Null, kept_null, preferred, promising
 from tests.fusion import naive
 
 QUICK = {"time_limit": 20.0, "random_state": 0}
@@ -114,8 +114,10 @@ def test_folds_choose_a_weighting_that_is_clearly_better():
     # The middle radius of each normaliser, then the other radii of the one that is best so far.
     first = [name for name, radius in tried if radius == 0.3]
     leads = dict(zip(tried, found.cv_results_["mean_lead"]))
-    best = max(first, key=lambda name: leads[name, 0.3])
+    others = tried[len(first) :]
+    best = others[0][0]
     assert tried == [*((name, 0.3) for name in first), (best, 0.1), (best, 1.0)]
+    assert found.normaliser_ == best and leads[best, 0.3] > 0
     dropped = {"minmax", "z", "rank"} - set(first)
     assert all(any(f"Not tried: {name}" in note or name in note for note in found.notes_) for name in dropped)
     assert set(found.nulls_) == {"RRF", "equal weighting (minmax)", "equal weighting (z)"}
@@ -167,6 +169,15 @@ def test_a_normaliser_that_is_clearly_behind_is_not_tried():
     behind = null("minmax", [0.3, 0.45, 0.5, math.nan])  # behind by .18, its error is .017
     assert promising([kept, noisy, behind], kept) == {"rank", "z"}
     assert promising([null("rank", [0.5]), null("z", [0.1])], null("rank", [0.5])) == {"rank", "z"}
+
+
+def test_another_normaliser_than_the_null_s_is_taken_where_it_leads_clearly():
+    scores = np.array([[0.5, 0.6, 0.7, 0.4], [0.9, 0.5, 0.9, 0.4], [0.8, 0.9, 1.0, 0.6]])
+    names = ["rank", "z", "minmax"]
+    assert preferred(scores, names, "rank", 4) == "minmax"  # leads by .28, its error is .038
+    assert preferred(scores[:2], names[:2], "rank", 4) == "rank"  # z leads by .13, its error is .17
+    assert preferred(scores[:, :1], names, "rank", 4) == "rank"
+    assert preferred(scores[1:], names[1:], "rank", 4) == "z"
 
 
 def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.fusion.nulls import Null
+from rerank.reranker.fusion.nulls import Null, preferred
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.grid import choose
 from rerank.reranker.selection.held_out import Ranked, held_out
@@ -135,15 +135,28 @@ def chosen_by_folds(
         went_on = True
         for done, name in enumerate(own):
             went_on = went_on and folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
+        first_round = judge(folds.ranked)
+        name = preferred(first_round.scores, [option.normaliser for option in folds.tried], null.normaliser, cv)
         if went_on and radii_left:
-            best_yet = folds.tried[int(np.argmax(judge(folds.ranked).leads.mean(axis=1)))]
-            folds.take([option for option in own[best_yet.normaliser] if option is not best_yet], 1.0)
+            folds.take([option for option in own[name] if option is not _middle(own[name])], 1.0)
+        last = name
     found = judge(folds.ranked)
     note = UNMOVED if clock.limited and mostly_unmoved(folds.ranked) else ""
-    radii = [math.inf if option.radius is None else option.radius for option in folds.tried]
-    best = choose(found, radii, rule["rule"], rule["safeguard"])
-    number = None if best.first_stage_kept else best.best
-    return Chosen(folds.tried[best.best], number, tuple(folds.tried), found, note)
+    numbers = [number for number, option in enumerate(folds.tried) if option.normaliser == last]
+    radii = [math.inf if (radius := folds.tried[number].radius) is None else radius for number in numbers]
+    best = choose(some_options(found, numbers), radii, rule["rule"], rule["safeguard"])
+    number = numbers[best.best]
+    return Chosen(
+        folds.tried[number], None if best.first_stage_kept else number, tuple(folds.tried), found, note
+    )
+
+
+def some_options(found: Judged, numbers: Sequence[int]) -> Judged:
+    """The same of some options."""
+    own = list(numbers)
+    return replace(
+        found, scores=found.scores[own], leads=found.leads[own], errors=found.errors[own], means=found.means[own]
+    )
 
 
 def _middle(options: Sequence[Option]) -> Option:

@@ -126,3 +126,23 @@ def promising(nulls: Sequence[Null], kept: Null) -> set[str]:
         if not behind.size or behind.mean() <= BEHIND * error:
             found.add(null.normaliser)
     return found
+
+
+def preferred(scores: Floats, names: Sequence[str], base: str, k: int) -> str:
+    """The normaliser of the null, unless fits with another lead its fits by more than a standard error.
+
+    Parameters
+    ----------
+    scores : float64 array (normalisers, folds)
+    names : sequence of str
+    base : str
+        The null's normaliser; if it was not tried, the first one stands for it.
+    k : int
+        Folds of a repeat; their training queries overlap, and the error allows for that [NadeauBengio2003].
+    """
+    home = names.index(base) if base in names else 0
+    ahead = scores - scores[home]
+    folds = scores.shape[1]
+    error = ahead.std(axis=1, ddof=1) * math.sqrt(1 / folds + 1 / (k - 1)) if folds > 1 else math.inf
+    clear = np.where(ahead.mean(axis=1) > error, ahead.mean(axis=1), 0.0)
+    return names[int(np.argmax(clear))] if clear.max() > 0 else names[home]
