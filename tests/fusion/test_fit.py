@@ -168,6 +168,7 @@ def test_a_normaliser_that_is_clearly_behind_is_not_tried():
     noisy = null("z", [0.0, 0.9, 0.6, math.nan])  # behind by .1, its error is .23
     behind = null("minmax", [0.3, 0.45, 0.5, math.nan])  # behind by .18, its error is .017
     assert promising([kept, noisy, behind], kept) == {"rank", "z"}
+    assert promising([behind, kept], null("z", [0.9, 0.95, 0.99, math.nan])) == {"rank"}
     assert promising([null("rank", [0.5]), null("z", [0.1])], null("rank", [0.5])) == {"rank", "z"}
 
 
@@ -177,7 +178,9 @@ def test_another_normaliser_than_the_null_s_is_taken_where_it_leads_clearly():
     assert preferred(scores, names, "rank", 4) == "minmax"  # leads by .28, its error is .038
     assert preferred(scores[:2], names[:2], "rank", 4) == "rank"  # z leads by .13, its error is .17
     assert preferred(scores[:, :1], names, "rank", 4) == "rank"
-    assert preferred(scores[1:], names[1:], "rank", 4) == "z"
+    assert preferred(scores[1:], names[1:], "minmax", 4) == "minmax"  # ranks were not tried
+    assert preferred(scores[1:, :1], names[1:], "rank", 4) == "z"
+    assert preferred(scores, names, "z", 4) == "minmax" and preferred(scores[:2], names[:2], "z", 4) == "rank"
 
 
 def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):

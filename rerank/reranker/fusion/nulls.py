@@ -114,11 +114,12 @@ def kept_null(nulls: Sequence[Null]) -> Null:
 
 
 def promising(nulls: Sequence[Null], kept: Null) -> set[str]:
-    """Normalisers whose equal weights are not clearly behind the null that is kept.
+    """Ranks, and normalisers whose equal weights are not clearly behind the null that is kept.
 
-    Behind is clear from ``BEHIND`` standard errors of the paired difference on.
+    Behind is clear from ``BEHIND`` standard errors of the paired difference on. Ranks are always tried: RRF may look
+    bad on few queries, and no scale spoils fits of ranks.
     """
-    found = set()
+    found = {"rank"}
     for null in nulls:
         behind = kept.values - null.values
         behind = behind[~np.isnan(behind)]
@@ -129,18 +130,18 @@ def promising(nulls: Sequence[Null], kept: Null) -> set[str]:
 
 
 def preferred(scores: Floats, names: Sequence[str], base: str, k: int) -> str:
-    """The normaliser of the null, unless fits with another lead its fits by more than a standard error.
+    """Ranks, unless fits with another normaliser lead those of ranks by more than a standard error.
 
     Parameters
     ----------
     scores : float64 array (normalisers, folds)
     names : sequence of str
     base : str
-        The null's normaliser; if it was not tried, the first one stands for it.
+        The null's normaliser, which stands for ranks where these were not tried; else the first one does.
     k : int
         Folds of a repeat; their training queries overlap, and the error allows for that [NadeauBengio2003].
     """
-    home = names.index(base) if base in names else 0
+    home = next((names.index(name) for name in ("rank", base) if name in names), 0)
     ahead = scores - scores[home]
     folds = scores.shape[1]
     error = ahead.std(axis=1, ddof=1) * math.sqrt(1 / folds + 1 / (k - 1)) if folds > 1 else math.inf
