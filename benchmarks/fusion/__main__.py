@@ -16,13 +16,12 @@ from typing import Any
 from benchmarks.data import folder
 from benchmarks.fusion.lists import cell
 from benchmarks.fusion.methods import measured
-from benchmarks.fusion.page import RUNS, SIZES, curves, page
+from benchmarks.fusion.page import FOLDS, RUNS, SIZES, curves, page
 from benchmarks.trust.limits import processor_clock
 from rerank.search import compile_kernels
 
 KEPT = Path(__file__).parent / "cells.jsonl"
 DOCS = Path(__file__).parent.parent.parent / "docs"
-FOLDS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
