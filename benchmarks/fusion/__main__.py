@@ -1,8 +1,8 @@
 """Learning curves of score fusion: ``python -m benchmarks.fusion --data FOLDER`` runs missing cells, writes the page.
 
 A cell is a number of runs, a number of training queries, a fold and a draw of both; it is one line of
-``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds. LightGBM, XGBoost
-and Optuna have to be installed.
+``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds. LightGBM,
+XGBoost and Optuna have to be installed.
 """
 
 from __future__ import annotations
