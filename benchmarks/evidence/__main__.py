@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.data import folder
-from benchmarks.evidence.cells import LARGE, SECONDS, SPLITS, STAGES, STATISTICS, TABLES, all_cells, measured
+from benchmarks.evidence.cells import (
+    LARGE,
+    SECONDS,
+    SPLITS,
+    STAGES,
+    STATISTICS,
+    TABLES,
+    Cell,
+    all_cells,
+    measured,
+)
 from benchmarks.evidence.page import page
+from benchmarks.resumed import measured_cells
 from benchmarks.trust.limits import processor_clock
 from rerank.search import compile_kernels
 
@@ -36,18 +47,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if where is None:
         print("No folder of data sets; give it with --data.", file=sys.stderr)
         return 2
-    rows = [json.loads(line) for line in asked.cells.read_text().splitlines()] if asked.cells.exists() else []
-    done = {row["cell"] for row in rows}
     compile_kernels()  # which counts for no cell
-    for cell in all_cells(asked.splits):
-        if cell.key in done or cell.table not in asked.tables:
-            continue
+
+    def timed(cell: Cell) -> dict[str, Any]:
         with processor_clock():
-            row = measured(cell, where)
-        rows.append(row)
-        with asked.cells.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        print(" ".join(f"{key}={value}" for key, value in row.items()), file=sys.stderr, flush=True)
+            return measured(cell, where)
+
+    cells = (cell for cell in all_cells(asked.splits) if cell.table in asked.tables)
+    rows = measured_cells(
+        asked.cells, cells, lambda cell: cell.key, timed,
+        lambda row: " ".join(f"{key}={value}" for key, value in row.items()),
+    )  # fmt: skip
     asked.page.write_text(page(rows, _head(rows)))
     return 0
 

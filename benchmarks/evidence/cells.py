@@ -93,7 +93,7 @@ def measured(cell: Cell, where: Path) -> dict[str, Any]:
             time_limit=15 * seconds, random_state=cell.split,
         ),
     }  # fmt: skip
-    found: dict[str, Any] = {"cell": cell.key, "stat": stat}
+    found: dict[str, Any] = {"stat": stat}
     for name, est in estimators.items():
         began = time.process_time()
         with warnings.catch_warnings():

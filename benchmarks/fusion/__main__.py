@@ -8,7 +8,6 @@ XGBoost and Optuna have to be installed.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from benchmarks.data import folder
 from benchmarks.fusion.lists import cell
 from benchmarks.fusion.methods import measured
 from benchmarks.fusion.page import FOLDS, RUNS, SIZES, curves, page
+from benchmarks.resumed import measured_cells
 from benchmarks.trust.limits import processor_clock
 from rerank.search import compile_kernels
 
@@ -38,24 +38,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if where is None:
         print("No folder of data sets; give it with --data.", file=sys.stderr)
         return 2
-    rows = [json.loads(line) for line in asked.cells.read_text().splitlines()] if asked.cells.exists() else []
-    done = {tuple(row["cell"]) for row in rows}
     compile_kernels()
-    for draw in range(asked.draws):
-        for fold in range(FOLDS):
-            for size in SIZES:
-                for runs in asked.runs:
-                    key = (runs, size, fold, draw)
-                    if key in done:
-                        continue
-                    train, test = cell(where, runs, size, fold, draw)
-                    with processor_clock():
-                        row: dict[str, Any] = {"cell": key, **measured(train, test)}
-                    rows.append(row)
-                    with asked.cells.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                    told = " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded", "free"))
-                    print(*key, told, file=sys.stderr, flush=True)
+
+    def timed(key: list[int]) -> dict[str, Any]:
+        with processor_clock():
+            return measured(*cell(where, *key))
+
+    keys = [
+        [runs, size, fold, draw]
+        for draw in range(asked.draws) for fold in range(FOLDS) for size in SIZES for runs in asked.runs
+    ]  # fmt: skip
+    rows = measured_cells(
+        asked.cells, keys, list, timed,
+        lambda row: f"{row['cell']} " + " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded")),
+    )  # fmt: skip
     asked.page.write_text(page(rows))
     curves(rows, asked.page.parent / "images" / "fusion_curves.png")
     return 0

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import arrays
 from rerank.io.trec import Qrels, Run
-from rerank.ranks import evaluate
-from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks import list_values, number_lists
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 
@@ -45,15 +44,10 @@ class Part:
 
     def values(self, scores: Floats) -> Floats:
         """nDCG@10 of each query, equal scores against the relevant documents."""
-        names = number_lists(self.found.joined.qid)[0]
+        known = number_lists(self.found.joined.qid)[0]
         missed = self.found.missed or {}
-        return np.array([
-            evaluate(
-                STAT, self.y[rows], scores[rows], empty=0,
-                ideal_gains={0: missed[names[k]]} if names[k] in missed else None,  # type: ignore[index]
-            )
-            for k, rows in rows_by_list(self.lists, self.y.size)
-        ])  # fmt: skip
+        by_number = {number: missed[name] for number, name in enumerate(known) if name in missed}  # type: ignore[index]
+        return np.nan_to_num(list_values(STAT, self.y, scores, self.lists, ideal_gains=by_number))
 
 
 @cache

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lead:
-    """The statistic of the list and of the first stage's list, and the 95 % interval of the difference."""
+    """The statistic of the list and of the first stage's, and the 95 % interval of the difference; NaN if unknown."""
 
     value: float
     first: float | None
@@ -22,37 +23,44 @@ class Lead:
     high: float
 
 
-def lead_of(est: Reranker, table: Table, draws: int, seed: int = 0) -> Lead:
+def lead_of(
+    est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None, draws: int, seed: int = 0
+) -> Lead:
     """Value, that of the first stage, and the interval between the 2.5 and 97.5 % quantiles of the lead over draws.
 
     Rows of one list are drawn with repetition; of several lists, the lists are, as a mean is taken over them.
+
+    Parameters
+    ----------
+    est : Reranker
+    table : Table
+        With labels.
+    scores, first : arrays (n,)
+        Scores that order each list, by the model and by its first stage.
+    draws : int
+    seed : int
     """
-    from rerank.ranks import evaluate
-    from rerank.ranks.lists import number_lists
+    from rerank.ranks import list_values
 
     assert table.y is not None
-    y, gain = table.y, est.gain
-    scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
+    y, weight = table.y, table.sample_weight
 
-    def value(of: np.ndarray, which: np.ndarray | None = None) -> float:
-        some = slice(None) if which is None else which
-        return float(evaluate(est.stat, y[some], of[some], table.qid if which is None else None, gain=gain))
+    def values(of: NDArray[Any], rows: Any = slice(None)) -> NDArray[np.float64]:
+        return list_values(
+            est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], gain=est.gain,
+            sample_weight=None if weight is None else weight[rows], ideal_gains=table.ideal_gains,
+        )  # fmt: skip
 
-    whole = est.score(table.X, y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains)
+    own = values(scores)
     if first is None:
-        return Lead(whole, None, np.nan, np.nan)
-    rng = np.random.default_rng(seed)
+        return Lead(float(np.nanmean(own)), None, np.nan, np.nan)
+    before, rng = values(first), np.random.default_rng(seed)
     if table.qid is None:
-        drawn = []
-        for _ in range(draws):
-            rows = rng.integers(0, y.size, y.size)
-            if 0 < np.count_nonzero(y[rows]) < y.size:
-                drawn.append(value(scores, rows) - value(first, rows))
-        leads = np.array(drawn)
+        drawn = (rng.integers(0, y.size, y.size) for _ in range(draws))
+        leads = np.array([values(scores, rows)[0] - values(first, rows)[0] for rows in drawn])
     else:
-        lists = number_lists(table.qid)[1]
-        own = [np.flatnonzero(lists == k) for k in range(int(lists.max()) + 1)]
-        each = np.array([value(scores, rows) - value(first, rows) for rows in own if np.any(y[rows] > 0)])
+        each = (own - before)[~np.isnan(own)]
         leads = each[rng.integers(0, each.size, (draws, each.size))].mean(axis=1)
-    low, high = np.quantile(leads, [0.025, 0.975])
-    return Lead(whole, value(first), float(low), float(high))
+    leads = leads[~np.isnan(leads)]  # draws without a relevant row
+    low, high = np.quantile(leads, [0.025, 0.975]) if leads.size else (np.nan, np.nan)
+    return Lead(float(np.nanmean(own)), float(np.nanmean(before)), float(low), float(high))

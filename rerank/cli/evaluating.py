@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rerank.cli.common import AsJson, answer, say
+from rerank.cli.fusing_options import runs_of
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 def evaluate(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Runs (TREC), as FILE or NAME=FILE; the first one is the base.", show_default=False),
+        typer.Argument(
+            help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base.", show_default=False
+        ),
     ],
     qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.", show_default=False)],
     measures: Annotated[
@@ -49,10 +52,7 @@ def evaluate(
     if not wanted:
         raise InputError("--measures is empty; name at least one, such as ndcg@10.")
     found: dict[str, RunValues] = {}
-    for text in runs:
-        name, path = _named(text)
-        if name in found:
-            raise InputError(f"Two runs are called {name!r}; write NAME=FILE with two names.")
+    for name, path in runs_of(runs).items():
         found[name] = run_values(
             read_run(path), judgements, wanted,
             gain=gain, level=level, ties=ties,  # type: ignore[arg-type]
@@ -64,13 +64,6 @@ def evaluate(
         answer(_plain(found, ahead, base, per_query))
         return
     _print(found, ahead, base, per_query)
-
-
-def _named(text: str) -> tuple[str, Path]:
-    name, mark, path = text.partition("=")
-    if mark and not (name and path):
-        raise InputError(f"{text!r} is no run; write FILE or NAME=FILE.")
-    return (name, Path(path)) if mark else (Path(text).name, Path(text))
 
 
 def _remark(name: str, values: RunValues) -> None:

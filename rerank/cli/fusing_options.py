@@ -9,16 +9,16 @@ from rerank.errors import InputError
 
 
 def runs_of(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE or FILE."""
+    """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
     found: dict[str, Path] = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not equals:
             name, path = Path(text).stem, text
         if not name or not path:
-            raise InputError(f"--run is {text!r}; write it as NAME=FILE, such as bm25=a.run.")
+            raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
         if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each --run a name of its own: NAME=FILE.")
+            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
         found[name] = Path(path)
     return found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,10 +74,10 @@ def report(
     )  # fmt: skip
     est = restored(state_of(doc, where=str(model)))
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
-        checked = _checked(doc, table, str(model))
+        ranked, checked = _ranked(est, table), _checked(doc, table, str(model))
         sections = [
-            _question(est, table), _list(est, table), _change(est, table), _evidence(est, table, checked is not None),
-            _proof(est), _certificate(doc, checked),
+            _question(ranked), _list(ranked), _change(ranked), _evidence(ranked, checked is not None), _proof(est),
+            _certificate(doc, checked),
         ]  # fmt: skip
     title = f"The list of {data.name} by {est.result_.statistic_name}"
     with writing(output) as file:
@@ -100,46 +102,47 @@ def _checked(doc: ModelDocument, table: Table, where: str) -> Report | None:
     return found if same == [True] else None
 
 
-def _places(est: Reranker, table: Table) -> tuple[Any, Any]:
-    """Place of each row by the model, and by its first stage or None."""
-    import numpy as np
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """A table ranked by a model: scores and places, those of the first stage (or None), places that count (or None)."""
 
-    from rerank.ranks.lists import rows_by_list
-
-    first = est.first_stage_scores(table.X)
-    if first is None:
-        return est.rank(table.X, table.qid), None
-    before = np.empty(first.size, dtype=np.intp)
-    for _, own in rows_by_list(table.qid, first.size):
-        before[own[np.argsort(-first[own], kind="stable")]] = np.arange(1, own.size + 1)
-    return est.rank(table.X, table.qid), before
+    est: Reranker
+    table: Table
+    scores: Any
+    places: Any
+    first: Any
+    before: Any
+    depth: int | None
 
 
-def _depth(est: Reranker) -> int | None:
+def _ranked(est: Reranker, table: Table) -> _Ranked:
+    from rerank.ranks.lists import places_by_list
     from rerank.statistics import parse
 
-    return getattr(parse(est.stat), "at", None)
+    scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
+    before = None if first is None else places_by_list(first, table.qid)
+    depth = getattr(parse(est.stat), "at", None)
+    return _Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth)
 
 
-def _names(table: Table) -> Any:
-    return [f"row {k + 1}" for k in range(len(table))] if table.ids is None else table.ids
-
-
-def _question(est: Reranker, table: Table) -> Section:
-    result, depth = est.result_, _depth(est)
+def _question(ranked: _Ranked) -> Section:
+    table, depth = ranked.table, ranked.depth
     n_lists = 1 if table.qid is None else len(set(table.qid.tolist()))
     lists = "" if n_lists == 1 else f" in {n_lists} lists"
     first = "" if depth is None else f" The first {depth} places{' of each list' if lists else ''} count."
     asked = f"Which of {len(table)} rows{lists} should be looked at first?{first}"
-    return Section("The question", [text(asked, f"A list is judged by {result.statistic_name}.")])
+    return Section("The question", [text(asked, f"A list is judged by {ranked.est.result_.statistic_name}.")])
 
 
-def _list(est: Reranker, table: Table) -> Section:
-    places, before = _places(est, table)
-    depth = _depth(est)
+def _list(ranked: _Ranked) -> Section:
+    from rerank.ranks.lists import rows_by_list
+
+    table, places, before, depth = ranked.table, ranked.places, ranked.before, ranked.depth
     n_shown = min(SHOWN if depth is None else depth + 5, MOST_ROWS)
-    order = est.top(table.X, n_shown, table.qid).tolist()[:MOST_ROWS]
-    scores, names = est.list_scores(table.X, table.qid), _names(table)
+    order: list[int] = []
+    for _, rows_of_list in rows_by_list(table.qid, len(table)):
+        order += rows_of_list[places[rows_of_list].argsort()][:n_shown].tolist()
+    order = order[:MOST_ROWS]
     head = ["place", "row", "score"] + (["place before"] if before is not None else [])
     head += ["relevant"] if table.y is not None else []
     if table.qid is not None:
@@ -147,7 +150,8 @@ def _list(est: Reranker, table: Table) -> Section:
     body = []
     for row in order:
         own: list[Any] = [] if table.qid is None else [table.qid[row]]
-        own += [int(places[row]), names[row], f"{scores[row]:.4g}"]
+        name = row if table.ids is None else table.ids[row]
+        own += [int(places[row]), name, f"{ranked.scores[row]:.4g}"]
         own += [int(before[row])] if before is not None else []
         if table.y is not None:
             own.append("" if table.y[row] <= 0 else "yes" if table.y[row] == 1 else f"grade {table.y[row]:g}")
@@ -159,12 +163,11 @@ def _list(est: Reranker, table: Table) -> Section:
     return Section("The list", [rows(head, body, numbers, depth if table.qid is None else None), shown])
 
 
-def _change(est: Reranker, table: Table) -> Section:
+def _change(ranked: _Ranked) -> Section:
+    est, places, before, depth = ranked.est, ranked.places, ranked.before, ranked.depth
     if not est.reranks_:
         return Section("What changed, and why", [text(est.result_.message)])
     parts = []
-    places, before = _places(est, table)
-    depth = _depth(est)
     if before is not None and depth is not None:
         count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
         parts.append(text(f"Of the {count} rows in the first {depth} places, the first stage had {both} there."))
@@ -175,13 +178,15 @@ def _change(est: Reranker, table: Table) -> Section:
     return Section("What changed, and why", parts)
 
 
-def _evidence(est: Reranker, table: Table, own: bool) -> Section:
+def _evidence(ranked: _Ranked, own: bool) -> Section:
+    est, table = ranked.est, ranked.table
     title, name = "How good it is on these rows", est.result_.statistic_name
     if table.y is None or not (table.y > 0).any():
-        return Section(title, [text("The table has no labels, so nothing is known about these rows.")])
+        lacking = "no labels" if table.y is None else "no relevant row"
+        return Section(title, [text(f"The table has {lacking}, so the list cannot be judged by it.")])
     from rerank.cli.bootstrap import lead_of
 
-    found = lead_of(est, table, DRAWS)
+    found = lead_of(est, table, ranked.scores, ranked.first, DRAWS)
     lines = [f"{name} of this list is {found.value:.4g}."]
     if found.first is not None:
         lines.append(f"The first stage's list has {found.first:.4g}.")
@@ -192,7 +197,7 @@ def _evidence(est: Reranker, table: Table, own: bool) -> Section:
             "These are the rows that the model was fitted on, which says little about rows to come: fit with --cv, or "
             "make a report on rows that the fit has not seen."
         )
-    elif found.first is not None:
+    elif found.first is not None and isfinite(found.low):
         lines.append(
             f"The lead is {found.value - found.first:+.4g}; its 95 % interval goes from {found.low:+.4g} to "
             f"{found.high:+.4g} (the {'rows' if table.qid is None else 'lists'} drawn anew {DRAWS} times). "
@@ -202,8 +207,11 @@ def _evidence(est: Reranker, table: Table, own: bool) -> Section:
     if table.qid is None and find_spec("matplotlib") is not None:
         import matplotlib
 
+        from rerank.plots import cumulative_gain
+
         matplotlib.use("Agg")
-        parts.append(picture(est.plot(table.X, table.y)))
+        curves = {"fitted": ranked.scores} | ({} if ranked.first is None else {"first stage": ranked.first})
+        parts.append(picture(cumulative_gain(table.y > 0, curves, top=ranked.depth)))
     return Section(title, parts)
 
 

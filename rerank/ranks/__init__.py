@@ -1,7 +1,7 @@
 """Who stands where: ranks, ties and equal rows, in floats and in rationals."""
 
-from rerank.ranks.evaluate import count_empty, evaluate
-from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.evaluate import count_empty, evaluate, list_values
+from rerank.ranks.lists import number_lists, places_by_list, rows_by_list
 from rerank.ranks.positions import (
     count_lost,
     dense_codes,
@@ -19,8 +19,10 @@ __all__ = [
     "dense_codes",
     "evaluate",
     "gains",
+    "list_values",
     "lost_counts",
     "number_lists",
+    "places_by_list",
     "reach",
     "resolved_ranks",
     "rows_by_list",

@@ -100,6 +100,30 @@ def evaluate(
     return mean(ties)
 
 
+def list_values(
+    stat: object,
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties = "pessimistic",
+    gain: Gain = "exponential",
+    sample_weight: ArrayLike | None = None,
+    ideal_gains: IdealGains = None,
+) -> Floats:
+    """Value of each list, float64 (lists,), in the order of their names; NaN for one that has none.
+
+    The parameters are those of :func:`evaluate`, which takes the mean of these values.
+    """
+    one_of("ties", ties, ("pessimistic", "optimistic", "average"))
+    statistic = parse(stat)
+    kind = gain_of(statistic, gain, sample_weight)
+    lists = split(y, scores, qid, gain=kind, sample_weight=sample_weight, ideal_gains=ideal_gains)
+    coefficients = cache(statistic.coefficients)
+    values = (value_of(statistic, coefficients, item, ties) for item in lists)
+    return np.array([math.nan if value is None else value for value in values])
+
+
 def count_empty(
     stat: object,
     y: ArrayLike,

@@ -76,6 +76,14 @@ def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]
     yield from sorted(zip(known, rows), key=lambda pair: pair[0])  # type: ignore[arg-type, return-value]
 
 
+def places_by_list(scores: Floats, qid: ArrayLike | None = None) -> Indices:
+    """Place of each row in its list, 1 on top, larger scores first; equal scores keep the order of the rows."""
+    places = np.empty(scores.size, dtype=np.intp)
+    for _, rows in rows_by_list(qid, scores.size):
+        places[rows[np.argsort(-scores[rows], kind="stable")]] = np.arange(1, rows.size + 1)
+    return places
+
+
 def split(
     y: ArrayLike,
     scores: ArrayLike,

@@ -13,7 +13,7 @@ from rerank.io.arrays import check_qid
 from rerank.io.frames import expect_columns, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
-from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Weights, gains_and_weights, numbered
@@ -85,11 +85,7 @@ class RankingMixin(GradedTags):
         """
         rows = self._rows(X, qid)
         lists = numbered_lists(X, qid, rows.n)
-        scores = self.state_.list_scores(rows, lists)
-        places = np.empty(scores.size, dtype=np.intp)
-        for _, own in rows_by_list(lists, scores.size):
-            places[own[np.argsort(-scores[own], kind="stable")]] = np.arange(1, own.size + 1)
-        return places
+        return places_by_list(self.state_.list_scores(rows, lists), lists)
 
     def score(
         self,

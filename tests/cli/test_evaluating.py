@@ -23,27 +23,27 @@ def test_a_table_and_the_lead_over_the_first_run(files):
     lines = done.stdout.splitlines()
     assert done.exit_code == 0
     assert [line.split() for line in lines[:3]] == [
-        ["measure", "a.run", "new"], ["rr", "0.1667", "0.6667"], ["recall@2", "0.1111", "0.4444"]
+        ["measure", "a", "new"], ["rr", "0.1667", "0.6667"], ["recall@2", "0.1111", "0.4444"]
     ]  # fmt: skip
     assert "rr             +0.5000 +- 1.2421, 2 won, 0 lost" in done.stdout
-    assert "a.run has nothing for 2 of 3 judged queries, which count 0." in done.stderr
-    assert "a.run has 1 queries without a judgement, which do not count." in done.stderr
+    assert "a has nothing for 2 of 3 judged queries, which count 0." in done.stderr
+    assert "a has 1 queries without a judgement, which do not count." in done.stderr
 
 
 def test_every_query_and_json(files):
     done = run("evaluate", "a.run", "q.txt", "--measures", "rr", "--per-query")
-    assert "a.run\t1\t0.500000" in done.stdout and "a.run\t3\t0.000000" in done.stdout
+    assert "a\t1\t0.500000" in done.stdout and "a\t3\t0.000000" in done.stdout
     body = json.loads(run("evaluate", "a.run", "b.run", "q.txt", "--json", "--per-query").stdout)
-    assert body["base"] == "a.run" and body["n_queries"] == 3
-    assert body["queries"]["b.run"]["2"]["ndcg@10"] == 1.0
-    ahead = body["ahead"]["b.run"]["ap"]
-    assert ahead["mean"] == pytest.approx(body["runs"]["b.run"]["ap"] - body["runs"]["a.run"]["ap"])
+    assert body["base"] == "a" and body["n_queries"] == 3
+    assert body["queries"]["b"]["2"]["ndcg@10"] == 1.0
+    ahead = body["ahead"]["b"]["ap"]
+    assert ahead["mean"] == pytest.approx(body["runs"]["b"]["ap"] - body["runs"]["a"]["ap"])
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("a.run", "a.run", "q.txt"), "Two runs are called 'a.run'; write NAME=FILE"),
+        (("a.run", "a.run", "q.txt"), "Two runs are called 'a'; give each a name of its own: NAME=FILE"),
         (("=a.run", "q.txt"), "'=a.run' is no run"),
         (("a.run", "q.txt", "--measures", "ndcg10"), "did you mean 'ndcg@10'"),
         (("a.run", "q.txt", "--measures", ","), "--measures is empty"),

@@ -98,7 +98,7 @@ def test_rows_without_labels(model):
     X, _ = drawn(2)
     write("blank.csv", X, None)
     run("report", model, "blank.csv")
-    assert "The table has no labels, so nothing is known about these rows." in read()
+    assert "The table has no labels, so the list cannot be judged by it." in read()
 
 
 def test_nothing_of_the_data_is_read_as_html(model):
@@ -113,9 +113,9 @@ def test_the_order_is_that_of_rank(model):
     write("new.csv", X, y)
     run("report", model, "new.csv")
     with open("report.html") as file:
-        shown = re.findall(r"<td>row (\d+)</td>", file.read())
+        shown = re.findall(r"<td class=n>\d+</td><td>(\d+)</td>", file.read())
     ranked = json.loads(run("rank", model, "new.csv", "--json", "--top", "13").stdout)["rows"]
-    assert [int(number) - 1 for number in shown] == [int(row["id"]) for row in ranked]
+    assert shown == [row["id"] for row in ranked]
 
 
 def test_lists_are_drawn_anew_as_wholes(folder):  # noqa: F811
@@ -129,6 +129,30 @@ def test_lists_are_drawn_anew_as_wholes(folder):  # noqa: F811
     run("report", "m.json", "more.csv")
     told = read()
     assert "in 6 lists" in told and "the lists drawn anew 1000 times" in told
+
+
+def test_missed_items_and_weights_count_for_both_orders(folder):  # noqa: F811
+    """The lead is the difference of what ``rerank score`` says of both."""
+    X, y = drawn(7)
+    qid = np.array([f"q{k % 5}" for k in range(y.size)], dtype=object)
+    for name in ("old.csv", "new.csv"):
+        weights = np.linspace(0.5, 2.0, y.size)
+        ideal = {"q0": (1.0, 1.0), "q3": (1.0,)}
+        write_csv(name, Table(X, y, qid, None, ("a", "b", "c"), weights, ideal), label="hit")
+    options = ["--label=hit", "--qid=qid", "--weight=weight", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
+    run("fit", "old.csv", "--model", "m.json", *options, code=None)
+    run("report", "m.json", "new.csv", "--weight", "weight")
+    value = json.loads(run("score", "m.json", "new.csv", "--weight", "weight", "--json").stdout)
+    ours, first = f"{value['value']:.4g}", f"{value['first_stage']:.4g}"
+    assert f"ndcg@3 of this list is {ours}. The first stage's list has {first}." in read()
+
+
+def test_rows_that_are_all_relevant_or_none_is(model):
+    X, y = drawn(8)
+    for label, said in ((0.0, "The table has no relevant row"), (1.0, "precision@8 of this list is 8.")):
+        write("same.csv", X, np.full(y.size, label))
+        run("report", model, "same.csv")
+        assert said in read()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score, roc_auc_score
 
 from rerank.errors import InputError
-from rerank.ranks import count_empty, evaluate, gains, lost_counts, subranks, value_of_lost
+from rerank.ranks import count_empty, evaluate, gains, list_values, lost_counts, subranks, value_of_lost
 from rerank.statistics import parse, presentation
 from tests.oracles.tie_orders import STATISTICS, by_definition, labelled_scores, over_all_orders
 
@@ -186,3 +186,21 @@ def test_many_lists_are_the_mean_of_single_ones(lists, name, random):
     assume(len(set(qid)) == len(lists))
     single = [evaluate(name, *one) for one in lists]
     assert evaluate(name, y, scores, qid) == pytest.approx(sum(single) / len(single), rel=1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(labelled_scores(most=12), st.sampled_from(STATISTICS), st.sampled_from(["pessimistic", "average"]), st.data())
+def test_values_of_lists_are_those_of_each_alone(data, name, ties, draw):
+    y, scores = data
+    qid = draw.draw(st.lists(st.integers(0, 2), min_size=len(y), max_size=len(y)))
+    values = list_values(name, y, scores, qid, ties=ties)
+    assert values.size == len(set(qid))
+    for value, own in zip(values.tolist(), sorted(set(qid))):
+        rows = [row for row, other in enumerate(qid) if other == own]
+        alone = [y[row] for row in rows], [scores[row] for row in rows]
+        if math.isnan(value):
+            assert count_empty(name, alone[0]) == 1
+        else:
+            assert value == evaluate(name, *alone, ties=ties)
+    if not np.isnan(values).all():
+        assert np.nanmean(values) == pytest.approx(evaluate(name, y, scores, qid, ties=ties), rel=1e-12, abs=1e-12)

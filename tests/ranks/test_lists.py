@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.lists import number_lists, places_by_list, rows_by_list
 from rerank.ranks.row_gains import gains
 
 ids = st.one_of(
@@ -50,3 +50,13 @@ def test_gains():
     ]
     assert gains([True, False]).tolist() == [1, 0] and gains([1.5]).tolist() == [2**1.5 - 1]
     assert gains([60]).tolist() == [2.0**60 - 1]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1))
+def test_places_by_hand(rows):
+    scores = np.array([score for score, _ in rows], dtype=float)
+    found = places_by_list(scores, np.array([name for _, name in rows]))
+    for row, (score, name) in enumerate(rows):
+        before = [k for k, (other, own) in enumerate(rows) if own == name and (-other, k) < (-score, row)]
+        assert found[row] == len(before) + 1

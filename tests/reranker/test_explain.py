@@ -8,6 +8,7 @@ from lightgbm import LGBMClassifier
 
 from rerank import Reranker
 from rerank.errors import InputError, NotSupportedError
+from rerank.plots import cumulative_gain
 
 pd = pytest.importorskip("pandas")
 
@@ -102,7 +103,7 @@ def test_the_picture_counts_as_the_statistic_does() -> None:
     assert shown[2] == f"first stage: {before:.0f} of the first 10"
     axes.figure.canvas.draw()
     with pytest.raises(InputError, match="give one to 3"):
-        __import__("rerank.plots").plots.cumulative_gain(y, {})
+        cumulative_gain(y, {})
 
 
 def test_the_picture_of_corrections_has_a_bar_for_each_column() -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
-from rerank.ranks import evaluate
-from rerank.ranks.lists import rows_by_list
+from rerank.ranks import list_values
 from rerank.reranker.data import Data
 from rerank.statistics import RankStatistic
 
@@ -82,17 +81,10 @@ def prior_weights(prior: object, names: Sequence[str]) -> Floats:
 
 def values_by_list(data: Data, statistic: RankStatistic, scores: Floats) -> Floats:
     """The statistic of each list, by the list's number; NaN where nothing can be ordered."""
-    assert data.qid is not None
-    found = np.full(int(data.qid.max()) + 1, math.nan)
-    for number, rows in rows_by_list(data.qid, data.y.size):
-        gains, missed = data.gains[rows], data.missed_by(number)
-        if gains.any() or missed.size:
-            beside = {0: missed.tolist()} if missed.size else None
-            value = evaluate(
-                statistic, gains > 0, scores[rows], gain="linear", sample_weight=gains, ideal_gains=beside, empty=0
-            )
-            found[number] = value
-    return found
+    missed = {number: own.tolist() for number, own in enumerate(data.missed or ()) if own.size}
+    return list_values(
+        statistic, data.gains > 0, scores, data.qid, gain="linear", sample_weight=data.gains, ideal_gains=missed
+    )
 
 
 def kept_null(nulls: Sequence[Null]) -> Null:

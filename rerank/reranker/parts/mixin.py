@@ -15,6 +15,7 @@ from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.io.options import whole
 from rerank.problem.passes import Part, Run, answers, first_places
+from rerank.ranks.lists import places_by_list
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
 from rerank.reranker.parts.given import given_parts, read
@@ -161,8 +162,7 @@ class PartsMixin:
         with enough_memory(), given.running(state.settings.n_jobs) as call:
             scores = [own for some in answers(given.parts, call, _scores, state) for own in some]
             ends = np.cumsum([own.size for own in scores])[:-1]
-            places = np.empty(sum(own.size for own in scores), dtype=np.intp)
-            places[np.argsort(-np.concatenate(scores), kind="stable")] = np.arange(1, places.size + 1)
+            places = places_by_list(np.concatenate(scores))
         return iter(np.split(places, ends))
 
     def _adopt(self, state: FittedState) -> Any:
