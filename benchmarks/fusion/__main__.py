@@ -1,8 +1,8 @@
 """Learning curves of score fusion: ``python -m benchmarks.fusion --data FOLDER`` runs missing cells, writes the page.
 
-A cell is a number of runs, a number of training queries, a fold and a draw of both; it is one line of
+A cell is a collection, a number of runs, a number of training queries, a fold and a draw of both; it is one line of
 ``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds. LightGBM,
-XGBoost and Optuna have to be installed.
+XGBoost, Optuna and ranx have to be installed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import folder
+from benchmarks.fusion.collections import KINDS, cells
 from benchmarks.fusion.lists import cell
 from benchmarks.fusion.methods import measured
-from benchmarks.fusion.page import FOLDS, RUNS, SIZES, curves, page
+from benchmarks.fusion.page import curves, page
 from benchmarks.resumed import measured_cells
 from benchmarks.trust.limits import processor_clock
 from rerank.search import compile_kernels
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
     parser.add_argument("--draws", type=int, default=1, help="draws of runs and training queries in each fold")
-    parser.add_argument("--runs", type=int, nargs="*", default=list(RUNS), help="only these numbers of runs")
+    parser.add_argument("--collections", nargs="*", default=list(KINDS), choices=list(KINDS), help="only these")
     parser.add_argument("--page", type=Path, default=DOCS / "fusion.md", help="where to write the page")
     asked = parser.parse_args(arguments)
     where = folder(asked.data)
@@ -40,16 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     compile_kernels()
 
-    def timed(key: list[int]) -> dict[str, Any]:
+    def timed(key: tuple[str, int, int, int, int]) -> dict[str, Any]:
         with processor_clock():
             return measured(*cell(where, *key))
 
-    keys = [
-        [runs, size, fold, draw]
-        for draw in range(asked.draws) for fold in range(FOLDS) for size in SIZES for runs in asked.runs
-    ]  # fmt: skip
     rows = measured_cells(
-        asked.cells, keys, list, timed,
+        asked.cells, cells(asked.collections, asked.draws), list, timed,
         lambda row: f"{row['cell']} " + " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded")),
     )  # fmt: skip
     asked.page.write_text(page(rows))

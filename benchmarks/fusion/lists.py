@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import arrays
+from benchmarks.fusion.collections import STAT, Collection, collection
 from rerank.io.trec import Qrels, Run
 from rerank.ranks import list_values, number_lists
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 
 Floats = NDArray[np.float64]
-STAT = "ndcg@10"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,23 +48,16 @@ class Part:
         return np.nan_to_num(list_values(STAT, self.y, scores, self.lists, ideal_gains=by_number))
 
 
-@cache
-def collection(where: Path) -> dict[str, Any]:
-    """mq2007agg: 21 runs; a score above 0 is the reciprocal rank of a document that the run has."""
-    return arrays(where, "mq2007agg")
-
-
-def part(data: dict[str, Any], queries: NDArray[Any], columns: NDArray[np.intp]) -> Part:
+def part(data: Collection, queries: NDArray[Any], columns: NDArray[np.intp]) -> Part:
     """The queries with these runs."""
-    rows = np.flatnonzero(np.isin(data["qid"], queries))
-    qid = data["qid"][rows].astype(str).astype(object)
+    rows = np.flatnonzero(np.isin(data.qid, queries))
+    qid = data.qid[rows].astype(str).astype(object)
     docid = np.array([f"d{row}" for row in rows], dtype=object)
     runs = {}
     for column in columns.tolist():
-        scores = data["X"][rows, column]
-        has = scores > 0
-        runs[f"run{column}"] = Run(qid[has], docid[has], scores[has], f"run{column}")
-    qrels = Qrels(qid, docid, data["y"][rows].astype(np.int64))
+        has = data.has[rows, column]
+        runs[f"run{column}"] = Run(qid[has], docid[has], data.X[rows, column][has], f"run{column}")
+    qrels = Qrels(qid, docid, data.y[rows])
     found = judged_runs(runs, qrels, None)
     lists = number_lists(found.joined.qid)[1]
     weights = np.full(len(runs), 1.0 / len(runs))
@@ -77,12 +68,11 @@ def part(data: dict[str, Any], queries: NDArray[Any], columns: NDArray[np.intp])
     return Part(runs, qrels, found, X, found.judged.grades.astype(np.intp), lists)
 
 
-def cell(where: Path, n_runs: int, n_queries: int, fold: int, draw: int) -> tuple[Part, Part]:
+def cell(where: Path, name: str, n_runs: int, n_queries: int, fold: int, draw: int) -> tuple[Part, Part]:
     """Training and test queries; runs and training queries are drawn with the seed of the cell."""
-    data = collection(where)
+    data = collection(where, name)
     rng = np.random.default_rng([n_runs, fold, draw])
-    columns = np.sort(rng.permutation(data["X"].shape[1])[:n_runs])
-    others = np.unique(data["qid"][data["fold"] != data["fold"].min() + fold])
+    columns = np.sort(rng.permutation(data.X.shape[1])[:n_runs])
+    others = np.unique(data.qid[data.fold != fold])
     drawn = rng.permutation(others)[:n_queries]  # more queries hold those of fewer
-    test = np.unique(data["qid"][data["fold"] == data["fold"].min() + fold])
-    return part(data, drawn, columns), part(data, test, columns)
+    return part(data, drawn, columns), part(data, np.unique(data.qid[data.fold == fold]), columns)

@@ -11,13 +11,16 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.evidence.page import holm
+from benchmarks.fusion.collections import CHANCE, FOLDS, KINDS, VARYING
 
-RUNS = (2, 3, 6, 21)
-FOLDS = 5
-SIZES = (5, 10, 20, 50, 200, 1000)
 METHODS = (
-    "guarded", "free", "min-max", "z", "best single", "coordinate ascent", "optuna", "RankSVM", "LightGBM", "XGBoost"
+    "guarded", "free", "min-max", "z", "best single", "coordinate ascent", "optuna", "RankSVM", "LightGBM", "XGBoost",
+    "ranx",
 )  # fmt: skip
+
+Where = tuple[str, int, int]
+CURVES = "mq2007agg"
+"""The collection of the picture."""
 
 FINDINGS = """\
 What follows from it: with five or ten judged queries take RRF, or the guarded fit, which then is RRF or close to
@@ -27,10 +30,17 @@ queries and many runs. From 200 queries on the linear methods differ little, and
 ten queries on; nothing guards them."""
 
 
-def leads(rows: Sequence[dict[str, Any]], runs: int, size: int, name: str, base: str = "RRF") -> np.ndarray:
-    """Mean lead over the base in each fold and draw."""
-    own = [row for row in rows if tuple(row["cell"][:2]) == (runs, size)]
+def leads(rows: Sequence[dict[str, Any]], where: Where, name: str, base: str = "RRF") -> np.ndarray:
+    """Mean lead over the base in each fold and draw of a collection, a number of runs and of training queries."""
+    own = [row for row in rows if tuple(row["cell"][:3]) == where and name in row]
     return np.array([row[name]["ndcg"] - row[base]["ndcg"] for row in own])
+
+
+def places(rows: Sequence[dict[str, Any]]) -> list[Where]:
+    """Collections, numbers of runs and of training queries that were measured, in the order of the plan."""
+    known = {tuple(row["cell"][:3]) for row in rows}
+    planned = [(name, runs, size) for name, kind in KINDS.items() for runs in kind.runs for size in kind.sizes]
+    return [where for where in planned if where in known]
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
@@ -47,54 +57,59 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
 
 def page(rows: Sequence[dict[str, Any]]) -> str:
     """The page in Markdown."""
-    draws = len({row["cell"][3] for row in rows})
-    planned = draws * FOLDS * len(RUNS) * len(SIZES)
+    draws = len({row["cell"][4] for row in rows})
+    planned = draws * FOLDS * sum(len(kind.runs) * len(kind.sizes) for kind in KINDS.values())
     lines = [
         "# Score fusion on held-out queries", "",
         f"Written by `python -m benchmarks.fusion --data FOLDER --draws {draws}`: {len(rows)} of {planned} cells.", "",
-        "The collection is MQ2007-agg (LETOR 4.0): 1,692 queries, 21 runs, grades 0 to 2. In each of its five folds",
-        "some runs and some training queries are drawn, and the queries of the fold are the test. A number is the mean",
-        "lead in nDCG@10 over RRF (k = 60), with Student's 95 % interval over folds and draws, so that it includes the",
-        "draw of queries and runs.", "",
+        "MQ2007-agg (LETOR 4.0) is a collection of runs: 1,692 queries, 21 runs, grades 0 to 2. Of the three others",
+        "(OHSUMED with 106 queries, 36 queries of MSLR, LightGBM's example with 251), single columns stand for runs:",
+        f"those whose nDCG@10 is {CHANCE:g} above that of a random order, and which differ within {VARYING:.0%} of the",
+        "queries. In each of five folds some runs and some training queries are drawn, and the queries of the fold are",
+        "the test. A number is the mean lead in nDCG@10 over RRF (k = 60), with Student's 95 % interval over folds and",
+        "draws, so that it includes the draw of queries and runs.", "",
         "guarded is `ScoreFusion` with its defaults and 10 CPU seconds; free is an exact fit of non-negative weights",
         "without folds in 2 CPU seconds, as many as coordinate ascent and Optuna have. These, RankSVM and the trees",
-        "see reciprocal ranks.", "",
+        "see reciprocal ranks. ranx tries all weights in tenths on min-max scores, so it takes three runs at most.", "",
         "![Lead over RRF by number of training queries](images/fusion_curves.png)", "",
         FINDINGS, "",
     ]  # fmt: skip
-    for runs in RUNS:
-        sizes = [size for size in SIZES if leads(rows, runs, size, "guarded").size]
-        if not sizes:
-            continue
-        lines += [f"## {runs} runs", "", f"| queries | RRF | {' | '.join(METHODS)} | null kept | free fit proved |"]
-        lines.append("|---" * (len(METHODS) + 4) + "|")
-        for size in sizes:
-            own = [row for row in rows if tuple(row["cell"][:2]) == (runs, size)]
-            told = []
-            for name in METHODS:
-                mean, half, _ = interval(leads(rows, runs, size, name))
-                told.append(f"{mean:+.3f}" + ("" if math.isnan(half) else f" +- {half:.3f}"))
-            base = np.mean([row["RRF"]["ndcg"] for row in own])
-            kept = sum(row["guarded"]["kept"] for row in own)
-            proved = sum(row["free"]["gap"] <= 1e-9 * max(1.0, row["free"]["value"]) for row in own)
-            lines.append(
-                f"| {size} | {base:.3f} | {' | '.join(told)} | {kept} of {len(own)} | {proved} of {len(own)} |"
-            )
-        lines.append("")
-    return "\n".join(lines + _tests(rows)) + "\n"
+    found, shown = places(rows), None
+    for where in found:
+        name, runs, _ = where
+        methods = [method for method in METHODS if leads(rows, where, method).size]
+        if (name, runs) != shown:
+            shown = name, runs
+            lines += ["", f"## {KINDS[name].title}, {runs} runs", ""]
+            lines += [f"| queries | RRF | {' | '.join(methods)} | null kept | free fit proved |"]
+            lines += ["|---" * (len(methods) + 4) + "|"]
+        lines.append(_line(rows, where, methods))
+    return "\n".join([*lines, "", *_tests(rows, found)]) + "\n"
 
 
-def _tests(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _line(rows: Sequence[dict[str, Any]], where: Where, methods: Sequence[str]) -> str:
+    own = [row for row in rows if tuple(row["cell"][:3]) == where]
+    told = []
+    for method in methods:
+        mean, half, _ = interval(leads(rows, where, method))
+        told.append(f"{mean:+.3f}" + ("" if math.isnan(half) else f" +- {half:.3f}"))
+    base = np.mean([row["RRF"]["ndcg"] for row in own])
+    kept = sum(row["guarded"]["kept"] for row in own)
+    proved = sum(row["free"]["gap"] <= 1e-9 * max(1.0, row["free"]["value"]) for row in own)
+    return f"| {where[2]} | {base:.3f} | {' | '.join(told)} | {kept} of {len(own)} | {proved} of {len(own)} |"
+
+
+def _tests(rows: Sequence[dict[str, Any]], found: Sequence[Where]) -> list[str]:
     lines = ["## Tests", ""]
     for base in ("RRF", "min-max", "z", "coordinate ascent"):
+        every = {where: leads(rows, where, "guarded", base) for where in found}
         p = {
-            f"{runs} runs, {size} queries": interval(leads(rows, runs, size, "guarded", base))[2]
-            for runs in RUNS for size in SIZES if leads(rows, runs, size, "guarded").size > 1
+            f"{KINDS[name].title}, {runs} runs, {size} queries": interval(values)[2]
+            for (name, runs, size), values in every.items() if values.size > 1
         }  # fmt: skip
         below = holm(p)
         where = f": {', '.join(sorted(below))}" if below else ""
-        every = [leads(rows, runs, size, "guarded", base) for runs in RUNS for size in SIZES]
-        mean = float(np.concatenate(every).mean())
+        mean = float(np.concatenate(list(every.values())).mean())
         lines.append(
             f"- guarded is below {base} after Holm's correction in {len(below)} of {len(p)} cells{where}; "
             f"its mean lead over all cells is {mean:+.4f}."
@@ -105,7 +120,7 @@ def _tests(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Lead over RRF by number of training queries, a picture for each number of runs."""
+    """Lead over RRF on MQ2007-agg by number of training queries, a picture for each number of runs."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -115,18 +130,19 @@ def curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
     shown = {"guarded": (BLUE, "-", 2.5), "free": (ORANGE, "--", 1.5), "coordinate ascent": (GREEN, "-.", 1.5),
              "RankSVM": (PURPLE, ":", 1.8), "LightGBM": (GREY, (0, (5, 1, 1, 1, 1, 1)), 1.5)}  # fmt: skip
-    figure, axes = pyplot.subplots(1, len(RUNS), figsize=(11, 3.2), sharey=True, layout="constrained")
-    for ax, runs in zip(axes, RUNS):
-        sizes = [size for size in SIZES if leads(rows, runs, size, "guarded").size]
+    kind = KINDS[CURVES]
+    figure, axes = pyplot.subplots(1, len(kind.runs), figsize=(11, 3.2), sharey=True, layout="constrained")
+    for ax, runs in zip(axes, kind.runs):
+        at = {size: (CURVES, runs, size) for size in kind.sizes if leads(rows, (CURVES, runs, size), "guarded").size}
         ax.axhline(0, color="black", lw=0.8)
         for name, (color, line, width) in shown.items():
-            found = [interval(leads(rows, runs, size, name)) for size in sizes]
-            ax.plot(sizes, [one[0] for one in found], color=color, ls=line, lw=width, label=name)
+            found = [interval(leads(rows, where, name)) for where in at.values()]
+            ax.plot(list(at), [one[0] for one in found], color=color, ls=line, lw=width, label=name)
             if name == "guarded":
                 low, high = ([one[0] + side * one[1] for one in found] for side in (-1, 1))
-                ax.fill_between(sizes, low, high, color=color, alpha=0.15, lw=0)
-        ax.set(xscale="log", title=f"{runs} runs", xlabel="training queries", xticks=SIZES, ylim=(-0.06, 0.06))
-        ax.set_xticks(SIZES, [str(size) for size in SIZES])
+                ax.fill_between(list(at), low, high, color=color, alpha=0.15, lw=0)
+        ax.set(xscale="log", title=f"{runs} runs", xlabel="training queries", xticks=kind.sizes, ylim=(-0.06, 0.06))
+        ax.set_xticks(kind.sizes, [str(size) for size in kind.sizes])
         ax.minorticks_off()
         hide_frame(ax)
     axes[0].set_ylabel("nDCG@10, lead over RRF")

@@ -14,7 +14,7 @@ def rows(folds: int = 3) -> list[dict]:
         row: dict = {name: {"ndcg": 0.5 + 0.01 * fold, "seconds": 1.0} for name in (*METHODS, "RRF")}
         row["guarded"] |= {"ndcg": 0.51 + 0.02 * fold, "kept": fold == 0}
         row["free"] |= {"gap": 0.0 if fold else 0.1, "value": 0.6}
-        found.append({"cell": [3, 20, fold, 0], **row})
+        found.append({"cell": ["mq2007agg", 3, 20, fold, 0], **row})
     return found
 
 
@@ -29,9 +29,9 @@ def test_an_interval_is_that_of_a_t_test() -> None:
 
 def test_a_line_has_the_mean_lead_of_each_method() -> None:
     made = rows()
-    assert leads(made, 3, 20, "guarded").tolist() == pytest.approx([0.01, 0.02, 0.03])
+    assert leads(made, ("mq2007agg", 3, 20), "guarded").tolist() == pytest.approx([0.01, 0.02, 0.03])
     text = page(made)
-    assert "## 3 runs" in text and "## 2 runs" not in text
+    assert "## MQ2007-agg, 3 runs" in text and ", 2 runs" not in text and "OHSUMED, " not in text
     assert "| 20 | 0.510 | +0.020 +- 0.025 | +0.000 +- 0.000 |" in text and "| 1 of 3 | 2 of 3 |" in text
     assert "below RRF after Holm's correction in 0 of 1 cells; its mean lead over all cells is +0.0200." in text
 
