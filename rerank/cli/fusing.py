@@ -32,6 +32,10 @@ def fuse(
         typer.Option(help="With --qrels the model to write (JSON), else the one to apply.", show_default=False),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).", show_default=False)] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.", show_default=False),
+    ] = None,
     export: Annotated[
         str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.", show_default=False)
     ] = None,
@@ -91,7 +95,7 @@ def fuse(
     given = {
         "--stat": stat, "--normalise": normalise, "--prior": prior, "--radius": radius, "--cv": cv,
         "--missing": missing, "--depth": depth, "--k": k, "--gain": gain, "--negative": negative or None,
-        "--time-limit": time_limit, "--jobs": jobs, "--seed": seed,
+        "--time-limit": time_limit, "--jobs": jobs, "--seed": seed, "--audit": audit,
     }  # fmt: skip
     if qrels is None:
         _apply(runs, model, out, export, given, as_json)
@@ -105,11 +109,11 @@ def fuse(
     chosen["radius"] = None if radius == "free" else chosen.get("radius", "auto")
     if cv == 0:
         chosen["cv"] = None
-    _fit(runs, qrels, model, out, export, chosen | {"positive": not negative}, as_json)
+    _fit(runs, qrels, model, out, audit, export, chosen | {"positive": not negative}, as_json)
 
 
 def _fit(
-    runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, target: str | None,
+    runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, audit: Path | None, target: str | None,
     options: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     from rerank.io.atomic import together
@@ -119,7 +123,7 @@ def _fit(
 
     if target is not None:
         options = options | expressed(target, tuple(runs), options)
-    est = ScoreFusion(**options, verbose=1)
+    est = ScoreFusion(**options, proof=audit is not None, verbose=1)
     limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
     say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
     est.fit(runs, qrels)
@@ -133,13 +137,25 @@ def _fit(
             save(found, model)
         if out is not None and joined is not None:
             _write(out, found, joined)
+    audited = audit is not None and _audited(est, audit)
     if as_json:
         answer({**_described(found), **found.about, "nulls": est.nulls_, "alone": est.runs_,
                 "model": model and str(model),
-                "out": out and str(out), "export": snippet})  # fmt: skip
+                "out": out and str(out), "audit": str(audit) if audited else None, "export": snippet})  # fmt: skip
     else:
         _print(est, snippet)
     raise typer.Exit(exit_code(est.result_))
+
+
+def _audited(est: ScoreFusion, folder: Path) -> bool:
+    """Whether the files were written; what was fitted is not lost where they cannot be."""
+    try:
+        est.save_audit(folder)
+    except InputError as error:
+        say(f"No audit was written to {folder}: {error}")
+        return False
+    say(f"To check value and bound: rerank verify {folder}/model.json {folder}/table.csv --proof {folder}/fit.proof")
+    return True
 
 
 def _apply(

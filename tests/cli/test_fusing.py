@@ -55,6 +55,17 @@ def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs(folder, tmp_
     assert (tmp_path / "again.run").read_bytes() == (tmp_path / "fused.run").read_bytes()
 
 
+def test_an_audit_is_what_verify_checks(folder, tmp_path):
+    done = fitted(folder, tmp_path, "--cv", "0", "--normalise", "minmax", "--audit", f"{tmp_path}/audit", "--json")
+    files = [f"{tmp_path}/audit/{name}" for name in ("model.json", "table.csv", "fit.proof")]
+    assert json.loads(done.stdout)["audit"] == f"{tmp_path}/audit" and files[0] in done.stderr
+    checked = RUN.invoke(app, ["verify", *files[:2], "--proof", files[2]])
+    assert checked.exit_code == 0 and "Everything stated holds." in checked.stdout
+    kept = fitted(folder, tmp_path, "--radius", "0", "--audit", f"{tmp_path}/other", "--json")
+    assert json.loads(kept.stdout)["audit"] is None and "No audit was written" in kept.stderr
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_report_and_a_snippet_for_people(folder, tmp_path):
     done = fitted(folder, tmp_path, "--cv", "0", "--radius", "free", "--normalise", "minmax", "--export", "formula")
     assert done.exit_code == 0, done.output

@@ -8,8 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from rerank.fusion import FusionModel, export, load, save
+from rerank.fusion import FusionModel, ScoreFusion, export, load, save
+from typer.testing import CliRunner
 
+import rerank
+from rerank.cli import app
 from rerank.errors import InputError, NotSupportedError
 from rerank.reranker.fusion.exports import MEANINGS, TARGETS
 from tests.fusion import naive
@@ -196,3 +199,39 @@ def test_a_model_ranks_without_anything_heavy(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     said = set(done.stdout.split())
     assert "True" in said and not said & {"sklearn", "scipy", "numba", "pandas", "pyomo", "highspy"}
+
+
+@pytest.mark.parametrize("radius", [0.3, None])
+def test_an_audit_is_verified_and_a_forged_one_is_not(radius, tmp_path):
+    runs, qrels = naive.made(5, (1.2, 0.5, 0.3), seed=3)
+    qrels[next(iter(qrels))]["nobody has this"] = 1
+    fusion = ScoreFusion(normalise="minmax", radius=radius, cv=None, proof=True, time_limit=20.0, random_state=0)
+    fusion.fit(runs, qrels).save_audit(tmp_path / "audit")
+    assert verified(tmp_path / "audit") == (0, True)
+    found = rerank.load(tmp_path / "audit" / "model.json")
+    weights = found.coef_ / found.coef_.sum()
+    assert list(fusion.weights_.values()) == pytest.approx(weights.tolist(), rel=1e-12)
+    assert found.result_.bound == fusion.result_.bound and found.result_.statistic == fusion.score(runs, qrels)
+    table = (tmp_path / "audit" / "table.csv").read_text().splitlines()
+    (tmp_path / "audit" / "table.csv").write_text("\n".join([table[0], *table[2:]]) + "\n")
+    assert verified(tmp_path / "audit")[0] == 5
+
+
+def test_without_a_fit_or_a_proof_there_is_no_audit(tmp_path):
+    runs, qrels = naive.made(5, (1.2, 0.5), seed=3)
+    options = {"normalise": "minmax", "time_limit": 20.0, "random_state": 0}
+    for fusion, said in (
+        (ScoreFusion(cv=None, **options), "fit again with proof=True"),
+        (ScoreFusion(cv=2, rule="strict", safeguard=1e9, proof=True, **options), "is kept, and the bound is about"),
+    ):
+        with pytest.raises(InputError, match=said):
+            fusion.fit(runs, qrels).save_audit(tmp_path / "audit")
+        assert not (tmp_path / "audit").exists()
+    with pytest.raises(InputError, match="none/audit"):
+        ScoreFusion(cv=None, proof=True, **options).fit(runs, qrels).save_audit(tmp_path / "none" / "audit")
+
+
+def verified(folder):
+    given = [str(folder / name) for name in ("model.json", "table.csv")]
+    done = CliRunner().invoke(app, ["verify", *given, "--proof", str(folder / "fit.proof"), "--json"])
+    return done.exit_code, done.exit_code != 2 and json.loads(done.stdout)["holds"]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rerank.errors import InputError
 from rerank.ranks import evaluate
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.files import save
@@ -61,6 +62,8 @@ class ScoreFusion(BaseEstimator):
         Seconds for everything.
     node_limit : int or None
         Boxes of the search on all queries; 0 is for good weights soon, without a bound of worth.
+    proof : bool
+        Record the search on all queries, for ``save_audit``.
     n_jobs : int or None
         Folds at a time, and cores of the search.
     random_state : int or None
@@ -109,6 +112,7 @@ class ScoreFusion(BaseEstimator):
         margin: float | None = None,
         time_limit: float | None = 60.0,
         node_limit: int | None = None,
+        proof: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -128,6 +132,7 @@ class ScoreFusion(BaseEstimator):
         self.margin = margin
         self.time_limit = time_limit
         self.node_limit = node_limit
+        self.proof = proof
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -158,6 +163,7 @@ class ScoreFusion(BaseEstimator):
         self.nulls_ = {null.name: null.mean for null in found.nulls}
         self.runs_ = found.alone
         self.cv_results_ = found.cv_results
+        self._audit = found.audit
         return self
 
     def _model(self) -> FusionModel:
@@ -191,6 +197,24 @@ class ScoreFusion(BaseEstimator):
     def save(self, path: Any) -> None:
         """Write the model as JSON; :func:`rerank.fusion.load` reads it as a :class:`FusionModel`."""
         save(self._model(), path)
+
+    def save_audit(self, folder: Any) -> None:
+        """Write what others need to check the bound: ``table.csv``, ``model.json`` and ``fit.proof`` in a folder.
+
+        ``rerank verify model.json table.csv --proof fit.proof`` recomputes value and bound in exact arithmetic.
+
+        Raises
+        ------
+        InputError
+            If a null was kept, which has no bound; if ``proof`` was False; if the search had no part in the fit, its
+            proof is too large, or the folder cannot be written.
+        """
+        self._model()
+        if self.null_kept_:
+            raise InputError(f"{self.null_} is kept, and the bound is about fitted weights; there is nothing to audit.")
+        if self._audit is None:
+            raise InputError("The fit recorded no proof; fit again with proof=True.")
+        self._audit.save(folder)
 
     def report(self) -> str:
         """Lead, error and statistic of every option over the null, and what was chosen."""

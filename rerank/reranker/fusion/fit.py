@@ -13,6 +13,7 @@ from rerank.io.options import one_of, real, whole
 from rerank.problem.scaling import affine
 from rerank.reranker.clock import Clock
 from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
@@ -31,7 +32,10 @@ AUTO = ("minmax", "z", "rank")
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit found; ``alone`` is the statistic of each run by itself, its missing documents last."""
+    """What a fit found; ``alone`` is the statistic of each run by itself, its missing documents last.
+
+    ``audit`` is None where a null is kept, or no proof was asked for.
+    """
 
     model: FusionModel
     alone: dict[str, float]
@@ -41,6 +45,7 @@ class Fitted:
     null_kept: bool
     cv_results: dict[str, Any] | None
     notes: tuple[str, ...]
+    audit: Audit | None
 
 
 def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitted:
@@ -86,13 +91,15 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     option = replace(choice.option, normaliser=null.normaliser, prior=null.weights) if kept else choice.option
     if kept and option.radius is None:
         option = replace(option, radius=RADII[-1])
-    model, result = _final(found, plain, option, {**settings, **_margin(options, option.radius)}, kept, clock, options)
+    given = {**settings, **_margin(options, option.radius)}
+    model, result, audit = _final(found, plain, option, given, kept, clock, options)
     result = _in_words(result, null, choice)
     notes = tuple(note for note in (*found.notes, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
     ranks, statistic = tables["rank"], parse(options["stat"])
     alone = {name: ranks.evaluate(statistic, own) for name, own in zip(names, ranks.X.T)}
-    return Fitted(replace(model, about=about), alone, result, null, tuple(nulls), kept, _cv_results(choice), notes)
+    model = replace(model, about=about)
+    return Fitted(model, alone, result, null, tuple(nulls), kept, _cv_results(choice), notes, audit)
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -169,17 +176,18 @@ def _nulls(
 def _final(
     found: JudgedRuns, plain: FusionModel, option: Option, settings: Mapping[str, Any], kept: bool, clock: Clock,
     options: Mapping[str, Any],
-) -> tuple[FusionModel, Result]:  # fmt: skip
+) -> tuple[FusionModel, Result, Audit | None]:  # fmt: skip
     """The fit on all judged queries, or the null with what the fit about it says."""
     model = replace(plain, normaliser=option.normaliser)
     est: Reranker = reranker_of(option, settings)
-    est.set_params(time_limit=clock.least(None, 1), verbose=int(options["verbose"] > 0))
+    proof, table = bool(options["proof"]) and not kept, found.table(model)
+    est.set_params(time_limit=clock.least(None, 1), verbose=int(options["verbose"] > 0), proof=proof)
     with untold():
-        fit_table(est, found.table(model))
+        fit_table(est, table)
     state = first_stage_kept(est.state_) if kept else est.state_
     weights = option.prior if kept or not np.any(state.coef) else state.coef
     weights = weights / np.abs(weights).sum()
-    return replace(model, weights=weights), state.result
+    return replace(model, weights=weights), state.result, Audit(state, table) if proof else None
 
 
 MESSAGES = {
