@@ -84,10 +84,11 @@ def judge(joined: Joined, qrels: Qrels) -> Judged:
     """The grades of the rows, and those of the relevant documents that are no rows."""
     left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
     found = [left.pop(pair, 0) for pair in zip(joined.qid.tolist(), joined.docid.tolist())]
-    missed: dict[str, tuple[float, ...]] = {}
+    lost: dict[str, list[float]] = {}
     for (query, _), grade in left.items():
         if grade > 0:
-            missed[query] = (*missed.get(query, ()), float(grade))
+            lost.setdefault(query, []).append(float(grade))
+    missed = {query: tuple(grades) for query, grades in lost.items()}
     known = set(qrels.qid.tolist())
     judged = np.array([query in known for query in joined.qid.tolist()], dtype=bool)
     return Judged(np.maximum(np.array(found, dtype=np.float64), 0.0), judged, missed)

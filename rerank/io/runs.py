@@ -25,7 +25,7 @@ SCORE = ("score",)
 GRADE = ("label", "relevance", "grade", "rel", "score")
 
 
-def run_of(source: Any, name: str) -> Run:
+def run_of(source: Any, name: str, empty: bool = False) -> Run:
     """A run from a file, a dictionary, a data frame, or another run object that gives a dictionary.
 
     Parameters
@@ -33,6 +33,8 @@ def run_of(source: Any, name: str) -> Run:
     source : path, mapping, data frame, Run, or object with ``to_dict``
     name : str
         For errors.
+    empty : bool
+        Take a dictionary or a data frame without a document, too: a system that found nothing.
 
     Raises
     ------
@@ -43,7 +45,7 @@ def run_of(source: Any, name: str) -> Run:
         return source
     if isinstance(source, str | os.PathLike):
         return read_run(source)
-    qid, docid, score = _triples(source, f"The run {name!r}", SCORE)
+    qid, docid, score = _triples(source, f"The run {name!r}", SCORE, empty)
     return Run(qid, docid, score, name)
 
 
@@ -95,10 +97,11 @@ def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
     return by_id[np.argsort(-scores[by_id], kind="stable")]
 
 
-def _triples(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:
-    if not is_frame(source) and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
+def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
+    frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
+    if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
         source = source.to_dict()
-    if is_frame(source):
+    if frame:
         found = _of_frame(source, what, values)
     elif isinstance(source, Mapping):
         found = _of_mapping(source, what)
@@ -112,7 +115,7 @@ def _triples(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Wo
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"{what} has no finite number for document {docid[row]!r} of query {qid[row]!r}; give one.")
-    if not score.size:
+    if not (score.size or empty):
         raise InputError(f"{what} is empty; give at least one document.")
     if len(set(zip(qid.tolist(), docid.tolist()))) < qid.size:
         pair, _ = Counter(zip(qid.tolist(), docid.tolist())).most_common(1)[0]
@@ -133,9 +136,12 @@ def _of_mapping(source: Mapping[Any, Any], what: str) -> tuple[Words, Words, Flo
         docid += [_id(document, what) for document in own]
         score += own.values()
     try:
-        return words(qid), words(docid), np.array(score, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} holds a score that is no number; give finite numbers.") from None
+        scores = np.array(score, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        scores = np.empty((0, 0))
+    if scores.ndim != 1:  # lists and arrays of one length make a table
+        raise InputError(f"{what} holds a score that is no number; give finite numbers.")
+    return words(qid), words(docid), scores
 
 
 def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:

@@ -1,6 +1,9 @@
 """Normalisers, missing documents, depth and the arrays path against definitions."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,6 +127,19 @@ def test_arrays_that_do_not_fit_are_refused():
         model.fuse_arrays(np.zeros((3, 3)))
     with pytest.raises(InputError, match="inf"):
         model.fuse_arrays(np.array([[np.inf, 0.0]]))
+
+
+def test_a_system_that_found_nothing_gives_0_to_all():
+    model = FusionModel(("a", "b"), np.array([0.5, 0.5]), "rank", k=1.0)
+    found = {"q": {"x": 3.0, "y": 2.0}}
+    assert model.fuse({"a": found, "b": {"q": {}}}) == {"q": {"x": 0.25, "y": pytest.approx(1 / 6)}}
+    assert model.fuse({"a": {}, "b": {"q": {}}}) == {}
+    frame = pd.DataFrame({"qid": ["q"], "docno": ["x"], "score": [3.0]})
+    fused = model.fuse({"a": frame.iloc[:0], "b": frame})
+    assert fused.to_dict("list") == {"qid": ["q"], "docno": ["x"], "score": [0.25]}
+    for nothing in (frame.iloc[:0], pl.DataFrame(frame).clear(), pa.Table.from_pandas(frame).slice(0, 0)):
+        fused = model.fuse({"a": nothing, "b": nothing})
+        assert type(fused) is type(nothing) and len(fused) == 0
 
 
 def test_no_documents_and_sums_that_overflow():

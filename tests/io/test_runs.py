@@ -1,5 +1,7 @@
 """Runs and judgements from dictionaries, data frames and files; fused runs given back; runs joined."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -67,6 +69,10 @@ def test_judgements_are_read_from_every_form(tmp_path):
         ({"q": 3}, "has a int for query 'q'"),
         ({"q": {"d": float("nan")}}, "no finite number for document 'd' of query 'q'"),
         ({"q": {"d": "high"}}, "is no number"),
+        ({"q": {"d": [1.0, 2.0]}}, "is no number"),
+        ({"q": {"d": np.array([1.0]), "e": np.array([2.0])}}, "is no number"),
+        ({"q": {"d": 10**400}}, "is no number"),
+        (pl.LazyFrame({"qid": ["q"], "docno": ["d"], "score": [1.0]}), "is a LazyFrame; give a path"),
         ({1.5: {"d": 1.0}}, "has the id 1.5"),
         ({1: {"d": 1.0}, "1": {"d": 2.0}}, "has document 'd' of query '1' twice"),
         (pd.DataFrame({"qid": ["q"], "text": ["d"], "score": [1.0]}), "no column of documents"),
@@ -97,6 +103,17 @@ def test_runs_are_joined_and_judged():
     assert known.missed == {"007": (1.0,), "q5": (3.0,)}
     with pytest.raises(InputError, match="no run to join"):
         join({})
+
+
+def test_the_time_for_relevant_documents_that_no_run_has_grows_with_their_number():
+    joined = join({"a": run_of({"q": {"d": 1.0}}, "a")})
+    seconds = []
+    for count in (8_000, 64_000):
+        qrels = qrels_of({"q": {f"d{number}": 1 for number in range(count)}})
+        start = time.process_time()
+        assert judge(joined, qrels).missed == {"q": (1.0,) * count}
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 32 * seconds[0]  # eight times as long; 64 times if each one copied those before it
 
 
 def test_equal_scores_come_by_id_descending_as_trec_eval_has_them():

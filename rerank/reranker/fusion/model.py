@@ -170,7 +170,7 @@ def named_runs(runs: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     for name in names:
         if name not in runs:
             raise InputError(f"The run {name!r} is missing; the model fuses {known}, and needs each of them.")
-    return {name: run_of(runs[name], name) for name in names}
+    return {name: run_of(runs[name], name, empty=True) for name in names}
 
 
 def within_depth(joined: Joined, depth: int | None) -> Joined:
