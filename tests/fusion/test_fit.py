@@ -332,11 +332,22 @@ def test_parameters_that_cannot_be_are_refused_in_one_sentence(options, message)
     assert "\n" not in str(refused.value)
 
 
+def test_a_fusion_that_found_nothing_relevant_scores_0():
+    model = ScoreFusion(cv=None, radius=0.0, node_limit=0, **QUICK).fit(RUNS, QRELS)
+    assert model.score(RUNS, {query: {"elsewhere": 1} for query in QRELS}) == 0.0
+    with pytest.raises(InputError, match="these have no document, the judgements 'q0'"):
+        model.score(dict.fromkeys(RUNS, {"q0": {}}), QRELS)
+
+
 def test_judgements_that_do_not_fit_are_refused_in_one_sentence():
     with pytest.raises(InputError, match="No judged query is in the runs"):
         ScoreFusion().fit(RUNS, {"other": {"d0": 1}})
     with pytest.raises(InputError, match="No run has a relevant document"):
         ScoreFusion().fit(RUNS, {"q0": {"elsewhere": 1}})
+    with pytest.raises(InputError, match="All 60 documents of the judged queries have the grade 1"):
+        found = {query: {doc: 1 for run in RUNS.values() for doc in run[query]} for query in QRELS}
+        kept = {name: {query: dict(list(own.items())[:20]) for query, own in run.items()} for name, run in RUNS.items()}
+        ScoreFusion().fit({"r0": kept["r0"]}, found)
     with pytest.raises(InputError, match="mapping from a name to a run"):
         ScoreFusion().fit([RUNS["r0"]], QRELS)
     found = ScoreFusion(cv=None, radius=0.0).fit(RUNS, QRELS)

@@ -60,6 +60,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     _check(options)
     normalisers, radii = _normalisers(options), _radii(options)
     found = judged_runs(runs, qrels, options["depth"])
+    found.check_classes()
     names = found.joined.names
     prior = prior_weights(options["prior"], names)
     plain = FusionModel(names, prior, "none", float(options["k"]), options["missing"], options["depth"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +45,25 @@ class JudgedRuns:
         return Table(X, self.judged.grades, self.joined.qid, self.joined.docid, self.joined.names,
                      ideal_gains=self.missed)  # fmt: skip
 
+    def check_classes(self) -> None:
+        """Refuse documents of one grade, of which nothing can be learned.
+
+        Raises
+        ------
+        InputError
+        """
+        grades = self.judged.grades
+        if not grades.any():
+            raise InputError(
+                "No run has a relevant document of a judged query, so there is nothing to learn; check that the "
+                "document ids of runs and judgements are the same."
+            )
+        if (grades == grades[0]).all():
+            raise InputError(
+                f"All {grades.size} documents of the judged queries have the grade {grades[0]:g}, so there is nothing "
+                "to tell apart; give runs with other documents, too, or a larger depth."
+            )
+
     def data(self, model: FusionModel, settings: Mapping[str, Any]) -> Data:
         """The same, checked."""
         table, est = self.table(model), Reranker(**settings)
@@ -53,27 +72,28 @@ class JudgedRuns:
         return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
 
 
-def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, names: Sequence[str] = ()) -> JudgedRuns:
+def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None) -> JudgedRuns:
     """Runs and judgements joined, with the rows of the judged queries.
 
     Raises
     ------
     InputError
-        If there are no runs, if no query is in both, or if no run has a relevant document.
+        If there are no runs, or if no query is in both.
     """
     if not isinstance(runs, Mapping) or not runs:
         raise InputError("runs must be a mapping from a name to a run, with at least one; such as {'bm25': 'a.run'}.")
     for name in runs:
         if not isinstance(name, str) or not name:
             raise InputError(f"A run is called {name!r}; give every run a name that is text.")
-    read = {name: run_of(runs[name], name) for name in (names or runs)}
+    read = {name: run_of(runs[name], name) for name in runs}
     grades = qrels_of(qrels)
     joined = within_depth(join(read), depth)
     known = judge(joined, grades)
     if not known.judged.any():
+        have = repr(joined.qid[0]) if len(joined) else "no document"
         raise InputError(
-            f"No judged query is in the runs: these have {joined.qid[0]!r}, the judgements {grades.qid[0]!r}; give "
-            "runs and judgements of the same queries, with the same ids."
+            f"No judged query is in the runs: these have {have}, the judgements {grades.qid[0]!r}; give runs and "
+            "judgements of the same queries, with the same ids."
         )
     notes = notes_on(known.missed, set(joined.qid.tolist()))
     left = len(set(joined.qid[~known.judged].tolist()))
@@ -81,9 +101,4 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, names: S
         notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")
     kept = np.flatnonzero(known.judged)
     judged = replace(known, grades=known.grades[kept], judged=known.judged[kept])
-    if not judged.grades.any():
-        raise InputError(
-            "No run has a relevant document of a judged query, so there is nothing to learn; check that the document "
-            "ids of runs and judgements are the same."
-        )
     return JudgedRuns(joined.some(kept), judged, notes)
