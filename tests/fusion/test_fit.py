@@ -147,6 +147,29 @@ def test_nulls_are_worth_what_the_definition_says():
         assert found.runs_[name] == pytest.approx(wanted, abs=1e-9)
 
 
+def test_what_is_quoted_is_what_the_fused_run_scores_where_sums_of_whole_scores_tie():
+    runs, qrels = naive.made(5, (1.0, 0.4, 0.2), seed=0, scale=8.0)
+    runs = {name: {query: {doc: round(s) for doc, s in own.items()} for query, own in run.items()}
+            for name, run in runs.items()}  # fmt: skip
+    found = ScoreFusion(normalise="none", cv=2, safeguard=math.inf, node_limit=0, **QUICK).fit(runs, qrels)
+    assert found.null_kept_ and found.score(runs, qrels) == pytest.approx(found.result_.statistic, abs=1e-12)
+    quoted = [found.nulls_[found.null_], found.result_.first_stage_statistic]
+    assert quoted == pytest.approx([found.result_.statistic] * 2, abs=1e-12)
+
+
+def test_runs_alone_have_missing_documents_last_and_rrf_is_as_published_or_has_another_name():
+    runs, qrels = naive.made(5, (1.0, 0.4), seed=0, kept=5)
+    for rule in naive.MISSING:
+        found = ScoreFusion(missing=rule, cv=None, normalise="z", node_limit=0, **QUICK).fit(runs, qrels)
+        for name in runs:
+            weights = dict.fromkeys(runs, 0.0) | {name: 1.0}
+            wanted = naive.mean_ndcg(naive.fused(runs, weights, "rank", "zero"), qrels)
+            assert found.runs_[name] == pytest.approx(wanted, abs=1e-9)
+        title = "RRF" if rule != "impute" else "equal weighting (rank)"
+        wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), "rank", rule), qrels)
+        assert found.nulls_[title] == pytest.approx(wanted, abs=1e-9)
+
+
 def test_rrf_is_kept_unless_another_null_leads_by_a_standard_error():
     def null(name, values):
         return Null(name, "rank", np.ones(1), np.array(values))

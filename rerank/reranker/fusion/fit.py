@@ -10,18 +10,18 @@ import numpy as np
 
 from rerank.errors import InputError, unknown
 from rerank.io.options import one_of, real, whole
-from rerank.problem.scaling import affine
 from rerank.reranker.clock import Clock
+from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
-from rerank.reranker.fusion.normalise import MISSING, NORMALISERS
+from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K
 from rerank.reranker.fusion.nulls import Null, kept_null, prior_weights, promising, values_by_list
 from rerank.reranker.result import Result
 from rerank.reranker.selection.grid import RULES, check_safeguard, first_stage_kept
-from rerank.statistics import parse
+from rerank.statistics import RankStatistic, parse
 
 RADII = (0.1, 0.3, 1.0)
 """Radii that are tried by default, in deviations of the prior."""
@@ -82,7 +82,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     choice = Chosen(tried[0], 0)
     if options["cv"] is not None:
         fits = {**settings, **_margin(options, tried[0].radius), "n_jobs": None}  # folds share the cores
-        scores = affine(tables[null.normaliser].X, null.weights)
+        scores = replace(plain, normaliser=null.normaliser).scores(found.joined)
         rule = {name: options[name] for name in ("cv", "rule", "safeguard", "random_state")}
         own = {name: tables[name] for name in normalisers}
         choice = chosen_by_folds(
@@ -94,11 +94,13 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         option = replace(option, radius=RADII[-1])
     given = {**settings, **_margin(options, option.radius)}
     model, result, audit = _final(found, plain, option, given, kept, clock, options)
-    result = _in_words(result, null, choice)
+    statistic, data = parse(options["stat"]), tables[model.normaliser]
+    result = _in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
     notes = tuple(note for note in (*found.notes, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
-    ranks, statistic = tables["rank"], parse(options["stat"])
-    alone = {name: ranks.evaluate(statistic, own) for name, own in zip(names, ranks.X.T)}
+    # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
+    ranks = found.table(replace(plain, normaliser="rank", missing="zero", k=K)).X
+    alone = {name: data.evaluate(statistic, own) for name, own in zip(names, ranks.T)}
     model = replace(model, about=about)
     return Fitted(model, alone, result, null, tuple(nulls), kept, _cv_results(choice), notes, audit)
 
@@ -165,13 +167,15 @@ def _nulls(
     statistic = parse(settings["stat"])
 
     def null(title: str, name: str) -> Null:
-        scores = affine(tables[name].X, plain.weights)
+        scores = replace(plain, normaliser=name).scores(found.joined)
         return Null(title, name, plain.weights, values_by_list(tables[name], statistic, scores))
 
     if isinstance(prior, Mapping):
         return [null("the given weighting", normalisers[0])], tables
     others = [name for name in normalisers if name != "rank"]
-    return [null("RRF", "rank"), *(null(f"equal weighting ({name})", name) for name in others)], tables
+    # RRF gives nothing to a document that a run lacks.
+    first = "RRF" if plain.missing != "impute" else "equal weighting (rank)"
+    return [null(first, "rank"), *(null(f"equal weighting ({name})", name) for name in others)], tables
 
 
 def _final(
@@ -189,6 +193,15 @@ def _final(
     weights = option.prior if kept or not np.any(state.coef) else state.coef
     weights = weights / np.abs(weights).sum()
     return replace(model, weights=weights), state.result, Audit(state, table) if proof else None
+
+
+def _as_ranked(
+    result: Result, found: JudgedRuns, data: Data, statistic: RankStatistic, model: FusionModel, prior: Floats
+) -> Result:
+    """The statistic of the model and of its prior as they rank, with scores rounded so that rounding breaks no tie."""
+    before = data.evaluate(statistic, replace(model, weights=prior).scores(found.joined))
+    own = data.evaluate(statistic, model.scores(found.joined))
+    return replace(result, statistic=own, first_stage_statistic=before)
 
 
 MESSAGES = {
