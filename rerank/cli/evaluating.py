@@ -99,28 +99,23 @@ def _plain(
 
 
 def _print(found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    out, first = Console(), found[base]
+    first = found[base]
     if per_query:
         typer.echo("\t".join(["run", "query", *first.measures]))
         for name, own in found.items():
             for query, values in zip(own.queries, own.values.tolist()):
                 typer.echo("\t".join([name, query, *(f"{value:.6f}" for value in values)]))
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("measure", *found):
-        table.add_column(column, justify="left" if column == "measure" else "right")
+    rows = [["measure", *found]]
     for k, measure in enumerate(first.measures):
-        table.add_row(measure, *(f"{own.means[k]:.4f}" for own in found.values()))
-    out.print(table)
+        rows.append([measure, *(f"{own.means[k]:.4f}" for own in found.values())])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for head, *values in rows:  # plain lines: nothing of a name is read as style, and nothing is cut to a width
+        typer.echo("  ".join([head.ljust(widths[0]), *map(str.rjust, values, widths[1:])]))
+    several = len(first.queries) > 1
     for name, apart in ahead.items():
-        out.print(f"{name} against {base}, mean over {len(first.queries)} queries:", highlight=False, markup=False)
+        typer.echo(f"{name} against {base}, mean over {len(first.queries)} queries:")
         for one in apart:
-            clear = " *" if abs(one.mean) > one.half else ""
-            out.print(
-                f"  {one.measure:14} {one.mean:+.4f} +- {one.half:.4f}, {one.wins} won, {one.losses} lost{clear}",
-                highlight=False,
-            )
-    if ahead:
-        out.print("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")
+            reach, clear = f" +- {one.half:.4f}" if several else "", " *" if abs(one.mean) > one.half else ""
+            typer.echo(f"  {one.measure:14} {one.mean:+.4f}{reach}, {one.wins} won, {one.losses} lost{clear}")
+    if ahead and several:
+        typer.echo("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
     from rerank.reranker.files.verify import Report
     from rerank.reranker.result import Result
     from rerank.reranker.state import FittedState
+
+
+WIDE = 100_000
+"""Columns where no terminal breaks the lines."""
+
+
+def plain_console() -> Console:
+    """Standard output, where nothing of the data is read as style, and only a terminal breaks lines and cuts cells."""
+    width = None if sys.stdout.isatty() else WIDE
+    return Console(markup=False, highlight=False, width=width)
 
 
 def bounded_by(result: Result) -> str:
@@ -32,27 +43,23 @@ def four_numbers(result: Result) -> Table:
     return table
 
 
-def print_result(state: FittedState, console: Console | None = None) -> None:
+def print_result(state: FittedState) -> None:
     """Status, numbers, weights, shortlist, time and notes of a fit."""
-    out = console or Console()
+    out = plain_console()
     result = state.result
     out.print(Text(result.message, style="bold"))
     out.print(four_numbers(result))
     used = [f"{name} {weight:+.6g}" for name, weight in state.named_weights().items()]
     shown = ", ".join(used[:12]) + (", ..." if len(used) > 12 else "")
-    out.print(f"weights   {shown or 'none'}", highlight=False)
+    out.print(f"weights   {shown or 'none'}")
     short = result.shortlist
     out.print(
         f"shortlist {short.n_head} of {short.n_rows} rows in {result.n_lists} list(s), {short.n_positive_head} of "
-        f"{short.n_positive} relevant ones; {short.n_features} features",
-        highlight=False,
+        f"{short.n_positive} relevant ones; {short.n_features} features"
     )
-    out.print(
-        "seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()),
-        highlight=False,
-    )
+    out.print("seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()))
     for note in remarks(result):
-        out.print(f"- {note}", highlight=False)
+        out.print(f"- {note}")
 
 
 def remarks(result: Result) -> list[str]:
@@ -81,24 +88,24 @@ def remarks(result: Result) -> list[str]:
     return lines
 
 
-def print_rows(rows: Sequence[dict[str, Any]], n_rows: int, console: Console | None = None) -> None:
+def print_rows(rows: Sequence[dict[str, Any]], n_rows: int) -> None:
     """Ranked rows, best first."""
-    out = console or Console()
+    out = plain_console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     with_lists = any(row["list"] is not None for row in rows)
     for name in [*["list"] * with_lists, "place", "row", "score"]:
-        table.add_column(name, justify="left" if name in ("list", "row") else "right")
+        table.add_column(name, justify="left" if name in ("list", "row") else "right", overflow="fold")
     for row in rows:
         own = [row["list"]] if with_lists else []
         table.add_row(*own, str(row["place"]), row["id"], f"{row['score']:.6g}")
     out.print(table)
     if len(rows) < n_rows:
-        out.print(f"{len(rows)} of {n_rows} rows; --top 0 prints all.", highlight=False)
+        out.print(f"{len(rows)} of {n_rows} rows; --top 0 prints all.")
 
 
-def print_checks(report: Report, console: Console | None = None) -> None:
+def print_checks(report: Report) -> None:
     """The checks of a verification, one in each line, and the fields that no check covers."""
-    out = console or Console()
+    out = plain_console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "check", "stated", "recomputed"):
         table.add_column(name)
@@ -107,25 +114,23 @@ def print_checks(report: Report, console: Console | None = None) -> None:
         table.add_row(mark, check.name, check.stated, check.recomputed)
     out.print(table)
     for remark in report.remarks:
-        out.print(remark, highlight=False)
+        out.print(remark)
     out.print(Text(report.outcome, style="bold"))
     for why, names in report.reasons().items():
-        out.print(f"{why}: {', '.join(names)}", highlight=False)
+        out.print(f"{why}: {', '.join(names)}")
 
 
-def print_doctor(
-    versions: dict[str, str], solvers: Sequence[dict[str, Any]], console: Console | None = None
-) -> None:
+def print_doctor(versions: dict[str, str], solvers: Sequence[dict[str, Any]]) -> None:
     """Versions and solvers of an installation."""
-    out = console or Console()
+    out = plain_console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("solver", "version", "licence", "reached by"):
         table.add_column(name)
     for one in solvers:
         if one["found"]:
             table.add_row(one["name"], str(one["version"]), one["licence"], one["how"])
-    out.print("  ".join(f"{name} {version}" for name, version in versions.items()), highlight=False)
+    out.print("  ".join(f"{name} {version}" for name, version in versions.items()))
     out.print(table)
     for one in solvers:
         if not one["found"]:
-            out.print(f"{one['name']} was not found: {one['install']}", highlight=False)
+            out.print(f"{one['name']} was not found: {one['install']}")

@@ -165,7 +165,8 @@ def _gains(grades: Floats, statistic: RankStatistic, gain: Gain, level: int) -> 
 
 def _strict(documents: Sequence[str], scores: Floats) -> Floats:
     """Scores without ties that order documents as trec_eval does."""
-    single = scores.astype(np.float32)
+    with np.errstate(over="ignore"):  # what single precision cannot hold is infinite there, too
+        single = scores.astype(np.float32)
     order = sorted(range(len(documents)), key=lambda k: documents[k], reverse=True)
     order.sort(key=lambda k: -single[k])
     places = np.empty(len(documents))

@@ -40,6 +40,17 @@ def odd_cut():
         yield done.stderr + done.stdout
 
 
+def test_names_of_columns_and_rows_are_printed_as_they_are_and_whole(folder):  # noqa: F811
+    X, y = noisy(0)
+    names, ids = ("[/x]", "b[red]", "year"), [f"[/a]{'long' * 30}[b]{number}" for number in range(len(y))]
+    write_csv("odd.csv", Table(X, y, None, np.array(ids, dtype=object), names), label="hit")
+    said = fit("--id", "id", data="odd.csv", code=None).stdout
+    weights = next(line for line in said.splitlines() if line.startswith("weights"))
+    assert any(f"{name} " in weights for name in names[:2])
+    rows = run("rank", "m.json", "odd.csv", "--top", 0).stdout.splitlines()[1:]
+    assert sorted(row.split()[1] for row in rows) == sorted(ids)
+
+
 def test_lists_without_anything_to_order_are_counted(folder):  # noqa: F811
     X, y = noisy(1)
     qid = np.array([f"q{i // 10}" for i in range(len(y))], dtype=object)

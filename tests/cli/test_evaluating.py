@@ -30,6 +30,25 @@ def test_a_table_and_the_lead_over_the_first_run(files):
     assert "a has 1 queries without a judgement, which do not count." in done.stderr
 
 
+def test_names_are_printed_as_they_are_and_whole(files):
+    names = ["[/x]", "k[red]", *(f"a long name of a run, number {number}" for number in range(8))]
+    done = run("evaluate", *(f"{name}=a.run" for name in names), "q.txt", "--measures", "rr")
+    head, values = done.stdout.splitlines()[:2]
+    assert head.split("  ")[0].strip() == "measure" and all(name in head for name in names)
+    assert values.split() == ["rr", *["0.1667"] * len(names)]
+    assert "k[red] against [/x], mean over 3 queries:" in done.stdout
+
+
+def test_one_query_has_no_interval_and_scores_beyond_single_precision_no_warning(files, recwarn):
+    with open("one.txt", "w") as file:
+        file.write("1 0 a 2\n")
+    with open("large.run", "w") as file:
+        file.write("1 Q0 a 1 1e300 t\n1 Q0 c 2 -1e300 t\n")
+    done = run("evaluate", "a.run", "large.run", "one.txt", "--measures", "rr")
+    assert "rr             +0.5000, 1 won, 0 lost" in done.stdout
+    assert "nan" not in done.stdout and "interval" not in done.stdout and not recwarn.list
+
+
 def test_every_query_and_json(files):
     done = run("evaluate", "a.run", "q.txt", "--measures", "rr", "--per-query")
     assert "a\t1\t0.500000" in done.stdout and "a\t3\t0.000000" in done.stdout

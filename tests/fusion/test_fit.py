@@ -359,7 +359,7 @@ def test_a_fusion_that_found_nothing_relevant_scores_0():
     model = ScoreFusion(cv=None, radius=0.0, node_limit=0, **QUICK).fit(RUNS, QRELS)
     assert model.score(RUNS, {query: {"elsewhere": 1} for query in QRELS}) == 0.0
     with pytest.raises(InputError, match="these have no document, the judgements 'q0'"):
-        model.score(dict.fromkeys(RUNS, {"q0": {}}), QRELS)
+        model.score({name: {"q0": {}} for name in RUNS}, QRELS)
 
 
 def test_judgements_that_do_not_fit_are_refused_in_one_sentence():
