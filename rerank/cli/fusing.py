@@ -91,6 +91,10 @@ def fuse(
     if not runs and (qrels is not None or out is not None):
         raise InputError("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run.")
     outputs = {"--out": out, "--model": model if qrels is not None else None}
+    if qrels is not None and audit is not None and audit.exists():
+        from rerank.reranker.fusion.audit import FILES
+
+        outputs |= {f"the {name} of --audit": audit / name for name in FILES}
     check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
     given = {
         "--stat": stat, "--normalise": normalise, "--prior": prior, "--radius": radius, "--cv": cv,

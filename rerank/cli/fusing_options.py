@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,11 @@ from rerank.errors import InputError
 
 
 def runs_of(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
+    """Files by name, from NAME=FILE, or FILE, whose name is its stem; a file that has the whole text as its name is one."""
     found: dict[str, Path] = {}
     for text in given:
         name, equals, path = text.partition("=")
-        if not equals:
+        if not equals or (os.path.exists(text) and not os.path.exists(path)):
             name, path = Path(text).stem, text
         if not name or not path:
             raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
@@ -36,9 +37,12 @@ def prior_of(text: str | None) -> str | dict[str, float] | None:
         return text
     try:
         pairs = [part.partition("=") for part in text.split(",")]
-        return {name.strip(): float(weight) for name, _, weight in pairs}
+        found = {name.strip(): float(weight) for name, _, weight in pairs}
     except ValueError:
-        raise InputError(f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between.") from None
+        found = {}
+    if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
+        raise InputError(f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once.")
+    return found
 
 
 def radius_of(text: str | None) -> float | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ class ExplainMixin(RankingMixin):
 
         The columns are those with a weight. Before them stands the first stage's score, where the model corrects one
         that is not linear in the columns, and after them the constant, the same for all rows. With a shortlist the
-        score is that of the head: rows below ``threshold_`` are ordered by the first stage alone.
+        score is that of the head: rows below ``threshold_`` are ordered by the first stage alone. The two are called
+        "first stage" and "constant", with underscores behind where a column of the fit is called so.
 
         Parameters
         ----------
@@ -68,11 +70,11 @@ class ExplainMixin(RankingMixin):
         if state.prior_weight:
             first = state.first(rows)
             assert first is not None
-            added["first stage"] = first
+            added[_free("first stage", state.feature_names)] = first
         table = rows.reranked(used)
         for place, j in enumerate(used):
             added[state.feature_names[j]] = table[:, place] * coef[j]
-        added["constant"] = np.full(rows.n, _constant(state))
+        added[_free("constant", state.feature_names)] = np.full(rows.n, _constant(state))
         return frame_like(X, added) if is_frame(X) else np.column_stack(list(added.values()))
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
@@ -94,7 +96,6 @@ class ExplainMixin(RankingMixin):
             curves["first stage"] = first
         return cumulative_gain(grades > 0, curves, top=getattr(parse(self.stat), "at", None), ax=ax)
 
-
     def plot_corrections(self, ax: Any = None) -> Any:
         """Correction of each column by a fit with a radius; returns the axes (:func:`rerank.plots.corrections`).
 
@@ -110,6 +111,11 @@ class ExplainMixin(RankingMixin):
             raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
         names = [state.feature_names[j] for j in state.features]
         return corrections(names, state.weights[1:], state.settings.radius, ax=ax)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """The name, with underscores behind until it is not taken."""
+    return name if name not in taken else _free(name + "_", taken)
 
 
 def _constant(state: FittedState) -> float:

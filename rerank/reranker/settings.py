@@ -140,7 +140,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         max_features=_count("max_features", options["max_features"]),
         signs=_signs(options["positive"], n_features),
         gain=options["gain"],
-        n_jobs=_jobs(options["n_jobs"]),
+        n_jobs=jobs_of(options["n_jobs"]),
         seed=seed(options["random_state"]),
         first_stage=options["first_stage"],
         proof=bool(options.get("proof", False)),
@@ -233,8 +233,14 @@ def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:
     )
 
 
-def _jobs(n_jobs: Any) -> int:
-    """Number of workers; -1 stands for all cores, -2 for all but one."""
+def jobs_of(n_jobs: Any) -> int:
+    """Number of workers; -1 stands for all cores, -2 for all but one.
+
+    Raises
+    ------
+    InputError
+        It is no whole number, or 0.
+    """
     count = 1 if n_jobs is None else n_jobs
     if not isinstance(count, Integral) or count == 0:
         raise InputError(

@@ -30,6 +30,15 @@ def test_a_table_and_the_lead_over_the_first_run(files):
     assert "a has 1 queries without a judgement, which do not count." in done.stderr
 
 
+def test_a_file_may_have_an_equals_sign_in_its_name(files):
+    for name in ("k=0.9.run", "new=b.run"):
+        with open(name, "w") as file:
+            file.write(BASE)
+    assert run("evaluate", "k=0.9.run", "q.txt", "--measures", "rr").stdout.split()[:2] == ["measure", "k=0.9"]
+    done = run("evaluate", "new=b.run", "q.txt", "--measures", "rr")  # NAME=FILE where there is such a file
+    assert done.stdout.split() == ["measure", "new", "rr", "0.6667"]
+
+
 def test_names_are_printed_as_they_are_and_whole(files):
     names = ["[/x]", "k[red]", *(f"a long name of a run, number {number}" for number in range(8))]
     done = run("evaluate", *(f"{name}=a.run" for name in names), "q.txt", "--measures", "rr")

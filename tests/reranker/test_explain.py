@@ -43,6 +43,15 @@ def test_contributions_add_up_to_the_score(name) -> None:
     assert parts.shape[1] == est.features_.size + 1 + int(est.prior_weight_)
 
 
+def test_columns_may_be_called_as_what_is_added() -> None:
+    X, y = drawn()
+    names = ["constant", "constant_", "first stage", "b"]
+    parts = fitted("corrected, trees", pd.DataFrame(X, columns=names), y).contributions(pd.DataFrame(X, columns=names))
+    plain = fitted("corrected, trees", X, y).contributions(X)
+    np.testing.assert_array_equal(parts.to_numpy(), plain)
+    assert parts.columns[0] == "first stage_" and parts.columns[-1] == "constant__"
+
+
 def test_contributions_of_the_head_order_it_and_change_with_their_column_alone() -> None:
     X, y = drawn()
     est = Reranker("precision@10", solver="search", n_candidates=30, node_limit=200).fit(X, y)

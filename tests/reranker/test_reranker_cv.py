@@ -153,6 +153,11 @@ def test_interrupted_it_chooses_by_the_folds_that_are_complete(monkeypatch):
     assert est.cv_results_["first_stage"].shape == (1,)
 
 
+def test_a_number_of_jobs_that_means_nothing_is_refused():
+    with pytest.raises(InputError, match="n_jobs is 0"):
+        RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=0).fit(*noise())
+
+
 def test_two_fits_agree_and_tell_their_folds(capsys):
     X, y = noise()
     one, two = (RerankerCV(FAST, grid=SMALL, cv=2, verbose=1).fit(X, y) for _ in range(2))

@@ -15,7 +15,7 @@ from rerank.io.paths import unwritable
 from rerank.reranker.files.document import save
 from rerank.reranker.state import FittedState
 
-TABLE, MODEL, PROOF = "table.csv", "model.json", "fit.proof"
+FILES = TABLE, MODEL, PROOF = "table.csv", "model.json", "fit.proof"
 LABEL = "grade"
 
 

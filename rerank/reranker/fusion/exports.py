@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from rerank.errors import NotSupportedError, unknown
+from rerank.io.lines import spelled
 from rerank.reranker.fusion.model import FusionModel
 
 TARGETS = ("elasticsearch", "vespa", "formula")
@@ -128,8 +129,9 @@ def formula(model: FusionModel) -> str:
     """The fused score as a sum, and what its parts mean."""
     name = model.normaliser
     terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in model.names])
-    meaning = MEANINGS[name].replace("k +", f"{model.k:g} +")
+    meaning = MEANINGS[name].replace("k +", f"{spelled(model.k)} +")
     gap = "0" if name in ("minmax", "rank") and model.missing == "lowest" else GAPS[model.missing]
+    gap += "" if gap == "0" else ", or 0 if that is none"
     depth = "" if model.depth is None else f"\nOnly the first {model.depth} documents of each run count."
     said = f"{name}(run) is {meaning}." if name != "none" else "The scores are not normalised."
     return f"fused = {terms}\n{said}\nA document that a run does not have gets {gap}.{depth}"
@@ -137,8 +139,9 @@ def formula(model: FusionModel) -> str:
 
 def _sum(model: FusionModel, parts: list[str]) -> str:
     """The weighted sum of the parts, in the order of the runs."""
-    terms = [f"{weight!r} * {part}" for weight, part in zip(model.weights.tolist(), parts)]
-    return " + ".join(terms).replace("+ -", "- ")
+    first, *others = [(weight, f"{abs(weight)!r} * {part}") for weight, part in zip(model.weights.tolist(), parts)]
+    text = f"-{first[1]}" if first[0] < 0 else first[1]
+    return text + "".join(f" {'-' if weight < 0 else '+'} {term}" for weight, term in others)
 
 
 def _cannot(target: str, what: str, advice: str) -> NotSupportedError:

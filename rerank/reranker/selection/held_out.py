@@ -20,7 +20,7 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.fit import fit
 from rerank.reranker.selection.folds import Indices, Split
 from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
-from rerank.reranker.settings import Settings, check
+from rerank.reranker.settings import Settings, check, jobs_of
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -93,6 +93,7 @@ def held_out(
     names = [f"fold {number} of {len(splits)}" for number in range(1, len(splits) + 1)]
     gain = gain_of(base.stat, base.gain, sample_weight)
     parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
+    jobs_of(n_jobs)
     workers = joblib.effective_n_jobs(n_jobs)
 
     def call(jobs: list[Any]) -> list[Any]:
