@@ -52,6 +52,8 @@ def lead_of(
         )  # fmt: skip
 
     own = values(scores)
+    if np.isnan(own).all():  # nothing to order
+        return Lead(np.nan, None, np.nan, np.nan)
     if first is None:
         return Lead(float(np.nanmean(own)), None, np.nan, np.nan)
     before, rng = values(first), np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from rerank.errors import InputError
 
 
 def runs_of(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE, or FILE, whose name is its stem; a file that has the whole text as its name is one."""
+    """Files by name, from NAME=FILE, or FILE, whose name is its stem, also where a file's own name has the sign."""
     found: dict[str, Path] = {}
     for text in given:
         name, equals, path = text.partition("=")
@@ -41,7 +41,9 @@ def prior_of(text: str | None) -> str | dict[str, float] | None:
     except ValueError:
         found = {}
     if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
-        raise InputError(f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once.")
+        raise InputError(
+            f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once."
+        )
     return found
 
 

@@ -159,7 +159,8 @@ def _list(ranked: _Ranked) -> Section:
     start = 1 if table.qid is not None else 0
     numbers = [start, start + 2] + ([start + 3] if before is not None else [])
     below = "" if depth is None or table.qid is not None else " The line is where the list is cut."
-    shown = text(f"The best {len(body)} of {len(table)} rows.{below}", small=True)
+    which = "best" if table.qid is None else f"best {n_shown} of each list, in the order of their names:"
+    shown = text(f"The {which} {len(body)} of {len(table)} rows.{below}", small=True)
     return Section("The list", [rows(head, body, numbers, depth if table.qid is None else None), shown])
 
 
@@ -187,6 +188,8 @@ def _evidence(ranked: _Ranked, own: bool) -> Section:
     from rerank.cli.bootstrap import lead_of
 
     found = lead_of(est, table, ranked.scores, ranked.first, DRAWS)
+    if not isfinite(found.value):
+        return Section(title, [text(f"No {name} is defined on these rows: they hold nothing to order.")])
     lines = [f"{name} of this list is {found.value:.4g}."]
     if found.first is not None:
         lines.append(f"The first stage's list has {found.first:.4g}.")

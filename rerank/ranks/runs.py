@@ -95,6 +95,7 @@ def run_values(
         For an unknown measure, and where no query of the run is judged.
     """
     one_of("ties", ties, ("trec", "pessimistic", "optimistic", "average"))
+    one_of("gain", gain, ("linear", "exponential"))
     least = whole("level", level)
     statistics = [parse(one) for one in measures]
     judged: dict[str, dict[str, int]] = {}

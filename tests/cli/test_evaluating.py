@@ -76,6 +76,7 @@ def test_every_query_and_json(files):
         (("a.run", "q.txt", "--measures", "ndcg10"), "did you mean 'ndcg@10'"),
         (("a.run", "q.txt", "--measures", ","), "--measures is empty"),
         (("a.run", "q.txt", "--ties", "random"), "ties is 'random'"),
+        (("a.run", "q.txt", "--gain", "exp", "--measures", "ap"), "gain is 'exp'"),
         (("a.run", "q.txt", "--level", "0"), "level"),
         (("q.txt", "q.txt"), "not 6"),
     ],

@@ -128,6 +128,7 @@ def test_lists_are_drawn_anew_as_wholes(folder):  # noqa: F811
     write("more.csv", X, y, qid=qid)
     run("report", "m.json", "more.csv")
     told = read()
+    assert "The best 8 of each list, in the order of their names: 48 of 90 rows." in told
     assert "in 6 lists" in told and "the lists drawn anew 1000 times" in told
 
 
@@ -145,6 +146,16 @@ def test_missed_items_and_weights_count_for_both_orders(folder):  # noqa: F811
     value = json.loads(run("score", "m.json", "new.csv", "--weight", "weight", "--json").stdout)
     ours, first = f"{value['value']:.4g}", f"{value['first_stage']:.4g}"
     assert f"ndcg@3 of this list is {ours}. The first stage's list has {first}." in read()
+
+
+def test_rows_on_which_the_statistic_is_not_defined(folder, recwarn):  # noqa: F811
+    X, y = drawn(0)
+    write("old.csv", X, y)
+    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--radius=0", code=None)
+    write("same.csv", X, np.ones(y.size))
+    recwarn.clear()
+    run("report", "m.json", "same.csv")
+    assert "No auc is defined on these rows: they hold nothing to order." in read() and not recwarn.list
 
 
 def test_rows_that_are_all_relevant_or_none_is(model):

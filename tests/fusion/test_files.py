@@ -162,7 +162,7 @@ def test_the_formula_has_names_and_constants_as_they_are():
     given = FusionModel(("a + -b", "c"), np.array([-0.5, -0.25]), "rank", k=12.3456789, missing="impute")
     text = export(given, "formula")
     assert "fused = -0.5 * rank(a + -b) - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + rank)" in text
-    assert text.endswith("gets the mean of the normalised scores that the run gives in the query, or 0 if that is none.")
+    assert text.endswith("the mean of the normalised scores that the run gives in the query, or 0 if that is none.")
 
 
 @pytest.mark.parametrize(
