@@ -123,8 +123,8 @@ plt.show()
 # ## What held-out queries say
 #
 # The best weights of the judged queries need not be the best of others. So by default a fit corrects equal weights by
-# little. Folds of queries that it has not seen choose the normaliser and the size of the correction, and RRF (or equal
-# weights, where they are clearly better) is kept unless the fits lead it there.
+# little. Folds of queries that it has not seen choose the normaliser and the size of the correction, and RRF is kept
+# unless the fits lead it there.
 
 # %%
 fusion = ScoreFusion(STAT, random_state=0).fit(runs, qrels)

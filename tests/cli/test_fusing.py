@@ -61,7 +61,7 @@ def test_an_audit_is_what_verify_checks(folder, tmp_path):
     assert json.loads(done.stdout)["audit"] == f"{tmp_path}/audit" and files[0] in done.stderr
     checked = RUN.invoke(app, ["verify", *files[:2], "--proof", files[2]])
     assert checked.exit_code == 0 and "Everything stated holds." in checked.stdout
-    kept = fitted(folder, tmp_path, "--radius", "0", "--audit", f"{tmp_path}/other", "--json")
+    kept = fitted(folder, tmp_path, "--prior", "rrf", "--radius", "0", "--audit", f"{tmp_path}/other", "--json")
     assert json.loads(kept.stdout)["audit"] is None and "No audit was written" in kept.stderr
     assert not (tmp_path / "other").exists()
 

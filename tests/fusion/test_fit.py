@@ -10,7 +10,9 @@ import pytest
 from rerank.fusion import ScoreFusion
 
 from rerank.errors import InputError
-from rerank.reranker.fusion.nulls import Null, kept_null, preferred, promising
+from rerank.reranker.fusion.choice import best_of
+from rerank.reranker.fusion.nulls import Null, preferred, promising
+from rerank.reranker.selection.judge import Judged
 from tests.fusion import naive
 
 QUICK = {"time_limit": 20.0, "random_state": 0}
@@ -128,8 +130,8 @@ def test_the_null_is_kept_where_no_fit_leads():
     found = ScoreFusion(cv=4, safeguard=math.inf, node_limit=0, **QUICK).fit(runs, qrels)
     assert found.null_kept_ and found.result_.status == "first_stage_kept"
     assert list(found.weights_.values()) == [0.5, 0.5]
-    name = "rank" if found.null_ == "RRF" else found.normaliser_
-    wanted = naive.fused(runs, equal(runs), name)
+    assert found.null_ == "RRF" and found.normaliser_ == "rank"
+    wanted = naive.fused(runs, equal(runs), "rank")
     assert found.result_.statistic == pytest.approx(naive.mean_ndcg(wanted, qrels), abs=1e-9)
     assert found.result_.statistic == pytest.approx(found.nulls_[found.null_], abs=1e-9)
     assert "held-out queries do not speak for fitted weights" in found.result_.message
@@ -170,29 +172,15 @@ def test_runs_alone_have_missing_documents_last_and_rrf_is_as_published_or_has_a
         assert found.nulls_[title] == pytest.approx(wanted, abs=1e-9)
 
 
-def test_rrf_is_kept_unless_another_null_leads_by_a_standard_error():
-    def null(name, values):
-        return Null(name, "rank", np.ones(1), np.array(values))
-
-    rrf = null("RRF", [0.5, 0.5, 0.5, math.nan])
-    noisy = null("noisy", [1.5, 0.0, 0.2, math.nan])  # leads by .067, its error is .47
-    clear = null("clear", [0.6, 0.7, 0.65, math.nan])
-    clearer = null("clearer", [0.7, 0.8, 0.75, math.nan])
-    assert kept_null([rrf, noisy]) is rrf and kept_null([rrf]) is rrf
-    assert kept_null([rrf, noisy, clear]) is clear and kept_null([rrf, clearer, clear]) is clearer
-    assert kept_null([null("RRF", [0.1]), null("one", [0.9])]).name == "RRF"
-
-
 def test_a_normaliser_that_is_clearly_behind_is_not_tried():
     def null(name, values):
         return Null(name, name, np.ones(1), np.array(values))
 
-    kept = null("rank", [0.5, 0.6, 0.7, math.nan])
+    first = null("rank", [0.5, 0.6, 0.7, math.nan])
     noisy = null("z", [0.0, 0.9, 0.6, math.nan])  # behind by .1, its error is .23
     behind = null("minmax", [0.3, 0.45, 0.5, math.nan])  # behind by .18, its error is .017
-    assert promising([kept, noisy, behind], kept) == {"rank", "z"}
-    assert promising([behind, kept], null("z", [0.9, 0.95, 0.99, math.nan])) == {"rank"}
-    assert promising([null("rank", [0.5]), null("z", [0.1])], null("rank", [0.5])) == {"rank", "z"}
+    assert promising([first, noisy, behind]) == {"rank", "z"} and promising([behind, first]) == {"minmax", "rank"}
+    assert promising([null("rank", [0.5]), null("z", [0.1])]) == {"rank", "z"}
 
 
 def test_another_normaliser_than_the_null_s_is_taken_where_it_leads_clearly():
@@ -220,6 +208,15 @@ def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):
     found = ScoreFusion(cv=2, node_limit=0, **QUICK).fit(runs, qrels)
     assert len(calls) == 1 and found.cv_results_["scores"].shape == (1, 3)
     assert {option["normalise"] for option in found.cv_results_["params"]} == {"minmax"}
+
+
+def test_the_radius_that_leads_most_is_taken_even_where_smaller_ones_lead_nothing():
+    leads = np.array([[-0.01, 0.0], [0.02, 0.03], [0.01, 0.06], [0.5, 0.5]])
+    found = Judged(leads + 0.4, np.full(2, 0.4), leads, np.array([0.1, 0.03, 0.01, 0.1]), leads.mean(axis=1))
+    mean, strict = {"rule": "mean", "safeguard": 1.0}, {"rule": "strict", "safeguard": 1.0}
+    assert best_of(found, [0, 1, 2], mean) == (2, False) == best_of(found, [0, 1, 2], strict)
+    assert best_of(found, [0, 1], mean) == (1, False) and best_of(found, [0, 1], strict)[1]
+    assert best_of(found, [0], mean) == (0, True)
 
 
 def test_one_judged_query_keeps_rrf():

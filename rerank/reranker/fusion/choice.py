@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -143,20 +142,22 @@ def chosen_by_folds(
     found = judge(folds.ranked)
     note = UNMOVED if clock.limited and mostly_unmoved(folds.ranked) else ""
     numbers = [number for number, option in enumerate(folds.tried) if option.normaliser == last]
-    radii = [math.inf if (radius := folds.tried[number].radius) is None else radius for number in numbers]
-    best = choose(some_options(found, numbers), radii, rule["rule"], rule["safeguard"])
-    number = numbers[best.best]
-    return Chosen(
-        folds.tried[number], None if best.first_stage_kept else number, tuple(folds.tried), found, note
-    )
+    number, kept = best_of(found, numbers, rule)
+    return Chosen(folds.tried[number], None if kept else number, tuple(folds.tried), found, note)
 
 
-def some_options(found: Judged, numbers: Sequence[int]) -> Judged:
-    """The same of some options."""
+def best_of(found: Judged, numbers: Sequence[int], rule: Mapping[str, Any]) -> tuple[int, bool]:
+    """The option with the largest lead among some, and whether the null is kept because it leads none.
+
+    No radius has to be led by a smaller one first, as :func:`choose` has it for corrections of tables: weights that are
+    not negative over-fit little, and a small correction may show nothing on few queries where a large one does.
+    """
     own = list(numbers)
-    return replace(
+    some = replace(
         found, scores=found.scores[own], leads=found.leads[own], errors=found.errors[own], means=found.means[own]
     )
+    best = choose(some, [0.0] * len(own), rule["rule"], rule["safeguard"])
+    return own[best.best], best.first_stage_kept
 
 
 def _middle(options: Sequence[Option]) -> Option:

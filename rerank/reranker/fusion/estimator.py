@@ -1,4 +1,4 @@
-"""Fitted score fusion: normalised scores of several runs, weighted, with RRF and equal weights as nulls."""
+"""Fitted score fusion: normalised scores of several runs, weighted, with RRF as the null hypothesis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class ScoreFusion(BaseEstimator):
-    """Fuses runs by weights that are fitted to judgements, unless RRF or equal weights do as well on held-out queries.
+    """Fuses runs by weights that are fitted to judgements, unless RRF does as well on held-out queries.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class ScoreFusion(BaseEstimator):
         Statistic, value, bound, gap and status of the fit on all judged queries; ``first_stage_statistic`` is that of
         the prior. The bound holds for the normaliser and the radius of this fit, and not where a null is kept.
     nulls_ : dict of str to float
-        Mean statistic of each null on the judged queries.
+        Mean statistic on the judged queries of RRF, or the prior given, and of equal weights of each normaliser.
     runs_ : dict of str to float
         The same of each run alone, documents that it does not have last.
     cv_results_ : dict or None

@@ -18,7 +18,7 @@ from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reran
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K
-from rerank.reranker.fusion.nulls import Null, kept_null, prior_weights, promising, values_by_list
+from rerank.reranker.fusion.nulls import Null, prior_weights, promising, values_by_list
 from rerank.reranker.result import Result
 from rerank.reranker.selection.grid import RULES, check_safeguard, first_stage_kept
 from rerank.statistics import RankStatistic, parse
@@ -71,10 +71,10 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     if bool(options["positive"]) and (prior < 0).any():
         raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
     nulls, tables = _nulls(found, plain, options["prior"], normalisers, settings)
-    null = kept_null(nulls)
+    null = nulls[0]
     dropped = ""
     if options["normalise"] == "auto" and options["cv"] is not None:
-        hopeful = promising(nulls, null)
+        hopeful = promising(nulls)
         if left := [name for name in normalisers if name not in hopeful]:
             dropped = f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
         normalisers = tuple(name for name in normalisers if name in hopeful)

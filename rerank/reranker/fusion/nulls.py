@@ -1,8 +1,7 @@
-"""The null hypotheses: fusions that learn nothing, and which of them is kept where held-out queries speak for no other.
+"""The null hypotheses: fusions that learn nothing. RRF is the one that a fit has to lead on held-out queries.
 
-RRF uses ranks alone, so no scale and no outlier of a score can spoil it. It is the null that is kept, unless equal
-weights of normalised scores lead it on the judged queries by more than one standard error of the difference. Nothing
-is fitted in either, so all judged queries count.
+RRF uses ranks alone, so no scale and no outlier of a score can spoil it. Equal weights of normalised scores are worth
+knowing, and say which normalisers are not worth a fit; in the place of RRF the luckiest of them would win.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ from rerank.reranker.data import Data
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
-
-CLEAR = 1.0
-"""Standard errors by which equal weights must lead RRF."""
 
 BEHIND = 2.0
 """Standard errors by which equal weights of a normaliser must be behind for no fit to try it."""
@@ -87,33 +83,14 @@ def values_by_list(data: Data, statistic: RankStatistic, scores: Floats) -> Floa
     )
 
 
-def kept_null(nulls: Sequence[Null]) -> Null:
-    """The first null, or the one with the largest mean among those that clearly lead it.
+def promising(nulls: Sequence[Null]) -> set[str]:
+    """Normalisers whose equal weights are not clearly behind the first null.
 
-    A lead is clear if its mean over the judged queries exceeds ``CLEAR`` standard errors.
+    Behind is clear from ``BEHIND`` standard errors of the paired difference on.
     """
-    first, *others = nulls
-    best, lead = first, 0.0
-    for other in others:
-        leads = other.values - first.values
-        leads = leads[~np.isnan(leads)]
-        if leads.size < 2:
-            continue
-        error = float(leads.std(ddof=1)) / math.sqrt(leads.size)
-        if leads.mean() > max(lead, CLEAR * error):
-            best, lead = other, float(leads.mean())
-    return best
-
-
-def promising(nulls: Sequence[Null], kept: Null) -> set[str]:
-    """Ranks, and normalisers whose equal weights are not clearly behind the null that is kept.
-
-    Behind is clear from ``BEHIND`` standard errors of the paired difference on. Ranks are always tried: RRF may look
-    bad on few queries, and no scale spoils fits of ranks.
-    """
-    found = {"rank"}
-    for null in nulls:
-        behind = kept.values - null.values
+    found = {nulls[0].normaliser}
+    for null in nulls[1:]:
+        behind = nulls[0].values - null.values
         behind = behind[~np.isnan(behind)]
         error = float(behind.std(ddof=1)) / math.sqrt(behind.size) if behind.size > 1 else math.inf
         if not behind.size or behind.mean() <= BEHIND * error:
