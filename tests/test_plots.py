@@ -153,6 +153,12 @@ def test_a_picture_can_be_put_among_others(tmp_path):
     assert (tmp_path / "both.png").stat().st_size > 1000
 
 
+def test_dollar_signs_in_the_names_of_columns_are_no_formulas():
+    names = ["price ($)_in_($)", "cost $x_$"]
+    ax = drawn(plots.corrections(names, [0.2, 0.1], 0.3))
+    assert {label.get_text() for label in ax.get_yticklabels()} == set(names)
+
+
 def test_leads_mark_the_option_that_was_chosen():
     ax = drawn(plots.leads(["radius 0.1", "radius 0.3"], [0.5, -0.2], [0.2, np.inf], 0))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["radius 0.1, chosen", "radius 0.3"]

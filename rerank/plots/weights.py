@@ -44,7 +44,7 @@ def corrections(names: Sequence[str], values: ArrayLike, radius: float | None = 
             ax.axvline(side, color=GREY, ls="--", lw=1)
     ax.axvline(0, color="black", lw=0.8)
     ax.set(yticks=range(order.size), xlabel="correction, deviations of the score")
-    ax.set_yticklabels([names[j] for j in order])
+    ax.set_yticklabels([names[j] for j in order], parse_math=False)  # dollar signs in names are no formulas
     ax.locator_params(axis="x", nbins=5)
     hide_frame(ax)
     return ax

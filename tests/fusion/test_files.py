@@ -158,6 +158,12 @@ def test_the_formula_fuses_alike(normaliser):
     assert set(MEANINGS) == set(naive.NORMALISERS)
 
 
+def test_a_constant_may_be_an_int():
+    given = model("rank", k=20)
+    assert json.loads(export(given, "elasticsearch"))["retriever"]["rrf"]["rank_constant"] == 20
+    assert "1 / (20 + rank)" in export(given, "formula")
+
+
 def test_the_formula_has_names_and_constants_as_they_are():
     given = FusionModel(("a + -b", "c"), np.array([-0.5, -0.25]), "rank", k=12.3456789, missing="impute")
     text = export(given, "formula")

@@ -99,7 +99,7 @@ def elasticsearch(model: FusionModel) -> dict[str, Any]:
     body: dict[str, Any] = {"retrievers": inner, "rank_window_size": model.depth or WINDOW}
     if name != "rank":
         return {"retriever": {"linear": body}}
-    if not model.k.is_integer() or model.k < 1:
+    if not float(model.k).is_integer() or model.k < 1:
         raise _cannot("Elasticsearch", f"k = {model.k:g}", "fit with a whole k of at least 1")
     return {"retriever": {"rrf": body | {"rank_constant": int(model.k)}}}
 
@@ -129,7 +129,7 @@ def formula(model: FusionModel) -> str:
     """The fused score as a sum, and what its parts mean."""
     name = model.normaliser
     terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in model.names])
-    meaning = MEANINGS[name].replace("k +", f"{spelled(model.k)} +")
+    meaning = MEANINGS[name].replace("k +", f"{spelled(float(model.k))} +")
     gap = "0" if name in ("minmax", "rank") and model.missing == "lowest" else GAPS[model.missing]
     gap += "" if gap == "0" else ", or 0 if that is none"
     depth = "" if model.depth is None else f"\nOnly the first {model.depth} documents of each run count."
