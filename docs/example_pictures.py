@@ -18,14 +18,14 @@ from PIL import Image
 ROOT = Path(__file__).parent.parent
 CHOSEN = {
     "1_inspect_first": 0, "2_programs_by_hand": 0, "3_ties": 0, "4_why_proxies_fail": 0, "5_score_fusion": 0,
-    "6_a_proof": 0,
+    "6_a_proof": 0, "7_first_stages_compared": 0, "8_recommendations": 0,
 }  # fmt: skip
 """Which of a notebook's pictures is shown."""
 
 WIDTH = 620
 FEW, MANY = (32, Image.Quantize.MAXCOVERAGE), (256, Image.Quantize.MEDIANCUT)
-SHADED = {"6_a_proof"}
-"""Pictures whose greys would get tints with few colours."""
+SHADED = {"6_a_proof", "7_first_stages_compared"}
+"""Pictures with pale areas, which would get the tints of others with few colours."""
 
 
 def draw(name: str) -> None:

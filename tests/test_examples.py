@@ -98,7 +98,48 @@ def a_proof(text):
     assert [words for words in refused if words not in text] == []
 
 
-PROMISES = [inspect_first, programs_by_hand, ties, why_proxies_fail, score_fusion, a_proof]
+def first_stages_compared(text):
+    worlds = re.split(r"(?m)^one way to fail:", text, maxsplit=1)
+    leads = [
+        {(int(length), name): tuple(map(float, lead)) for length, name, *lead in re.findall(
+            r"first +(\d+): (\w+) .*, lead ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", world)}
+        for world in worlds
+    ]  # fmt: skip
+    two, one = leads
+    assert two[60, "robirank"][1] > 0 > two[2000, "robirank"][2]
+    assert two[60, "ranksvm"][2] < 0 < two[2000, "ranksvm"][1]
+    assert len(one) == 9 and all(abs(lead) < 2 for lead, _, _ in one.values())
+    (widest,) = re.findall(r"largest difference from logistic at any length ([\d.]+)", text)
+    assert float(widest) < 2
+    tables = re.findall(r"(?m)^(\w+) +\d+ +0\.\d+ (.*)$", text)
+    assert [name for name, _ in tables] == ["haberman", "german", "abalone19", "ai4i2020"]
+    intervals = [numbers(r"\(([+-][\d.]+) to ([+-][\d.]+)\)", line) for _, line in tables]
+    assert all(low <= 0 for own in intervals for low, _ in own)
+    clear = [(tables[k][0], place) for k, own in enumerate(intervals) for place in range(3) if own[place][1] < 0]
+    assert clear == [("ai4i2020", 1)]
+    corrected = re.findall(r"(?m)^(\w+) +([\d.]+) of 60, corrected ([\d.]+), ", text)
+    before, after = ({row[0]: float(row[k]) for row in corrected} for k in (1, 2))
+    assert min(after, key=after.get) == min(before, key=before.get) == "ranksvm"
+    assert after["robirank"] > after["logistic"]
+    assert abs(after["logistic"] - before["robirank"]) < 2
+    ((low, high),) = numbers(r"(?m)^toppush .* \(([+-][\d.]+) to ([+-][\d.]+)\)$", text)
+    assert low < 0 < high
+
+
+def recommendations(text):
+    told = {name: float(value) for name, value in re.findall(r"(?m)^([\w ]+?) {2,}(0\.\d{4}) ", text)}
+    assert list(told) == sorted(told, key=told.get)
+    assert list(told) == ["popularity", "near songs", "LatentRoBiRank", "the true chances"]
+    step = told["near songs"] - told["popularity"]
+    assert told["the true chances"] - told["near songs"] < 0.3 * step
+    ((lead, _, _),) = numbers(r"over near songs: ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
+    assert 0 < lead < 0.2 * step and len(re.findall(r"(?m)^\d+ +\w+ \d+", text)) == 10
+
+
+PROMISES = [
+    inspect_first, programs_by_hand, ties, why_proxies_fail, score_fusion, a_proof, first_stages_compared,
+    recommendations,
+]  # fmt: skip
 
 
 def cells(path):
