@@ -196,3 +196,33 @@ def test_boxes_of_weights_are_shaded_by_their_bounds():
 
 def test_boxes_with_one_bound_can_be_drawn():
     drawn(plots.weight_space([[0, 0]], [[1, 1]], [2.0], [0.5, 0.5]))
+
+
+def test_a_statistic_by_an_option_shows_both_kinds_of_rows():
+    ax = plots.by_option(
+        [0.03, 0.1, "free"], [1.0, 2.0, 3.0], [0.9, 1.1, 0.5], errors=[0.1, np.nan, 0.2], first_stage=(0.8, 0.95),
+        name="radius", unit="dcg",
+    )  # fmt: skip
+    fitted, held_out = (line for line in drawn(ax).lines if line.get_marker() in ("o", "s"))
+    np.testing.assert_array_equal(fitted.get_xydata(), [(0, 1.0), (1, 2.0), (2, 3.0)])
+    np.testing.assert_array_equal(held_out.get_xydata(), [(0, 0.9), (1, 1.1), (2, 0.5)])
+    assert held_out.is_dashed() and not fitted.is_dashed() and held_out.get_markerfacecolor() == "white"
+    flat = [line for line in ax.lines if line.get_marker() == "None" and list(line.get_xdata()) == [0, 1]]
+    lines = {line.get_ydata()[0]: line.get_linestyle() for line in flat}
+    assert lines == {0.8: ":", 0.95: "-."}
+    (bars,) = ax.collections
+    ends = [path.vertices[:, 1] for path in bars.get_paths() if np.isfinite(path.vertices).all() and path.vertices.size]
+    np.testing.assert_allclose(ends, [[0.9 - 0.196, 0.9 + 0.196], [0.5 - 0.392, 0.5 + 0.392]])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.03", "0.1", "free"]
+    assert len(ax.get_legend().get_texts()) == 4 and (ax.get_xlabel(), ax.get_ylabel()) == ("radius", "dcg")
+    alone = drawn(plots.by_option([20, 100], [1.0, 2.0], name="n_candidates"))
+    assert [text.get_text() for text in alone.get_legend().get_texts()] == ["training rows"]
+
+
+def test_a_statistic_by_an_option_needs_as_many_of_each():
+    with pytest.raises(InputError, match="2 values of K and 1 fitted values"):
+        plots.by_option([1, 2], [1.0], name="K")
+    with pytest.raises(InputError, match="2 values of radius and 3 held-out"):
+        plots.by_option([1, 2], [1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="no held-out values"):
+        plots.by_option([1, 2], [1.0, 2.0], errors=[1.0, 2.0])

@@ -11,6 +11,7 @@ from rerank.plots.boxes import weight_space
 from rerank.plots.gains import cumulative_gain
 from rerank.plots.leads import leads
 from rerank.plots.lists import before_after, preferences, two_lists
+from rerank.plots.options import by_option
 from rerank.plots.programs import bound_over_time, structure
 from rerank.plots.rows import plane
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
@@ -24,6 +25,7 @@ __all__ = [
     "PURPLE",
     "before_after",
     "bound_over_time",
+    "by_option",
     "corrections",
     "cumulative_gain",
     "leads",
