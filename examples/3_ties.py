@@ -13,12 +13,12 @@
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
-from rerank.perturb import duplicates, perturb_rows, perturb_weights, theorem_applies
 
 from formulations import mixed, resolved_rank, subrank
 from formulations.compile import compile_model
 from rerank import plots
 from rerank.errors import InputError
+from rerank.perturb import duplicates, perturb_rows, perturb_weights, theorem_applies
 from rerank.ranks import evaluate, resolved_ranks, subranks
 from rerank.solvers import highs
 from rerank.statistics import AUC

@@ -12,9 +12,9 @@ import json
 
 import matplotlib.pyplot as plt
 import numpy as np
-from rerank.fusion import FusionModel, ScoreFusion
 
 from rerank import plots
+from rerank.fusion import FusionModel, ScoreFusion
 from rerank.io.runs import qrels_of, run_of
 from rerank.ranks.runs import differences, run_values
 

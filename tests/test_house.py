@@ -4,6 +4,7 @@
 """
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cases.imports import (
+    PUBLIC_NAMES,
     ROOT,
     circles,
     edges,
@@ -118,7 +120,7 @@ def imports_against_the_table() -> set[str]:
     found = set()
     for name, others in ours().items():
         allowed = {room(name), *ROOMS.get(room(name), "").split(), "rerank"}
-        if name != "rerank":
+        if room(name) != "rerank":
             found |= {f"{name} -> {other}" for other in others if room(other) not in allowed}
     # One module of the scorers is of use to the latent models, and that one only.
     return found | {
@@ -132,6 +134,7 @@ def imports_against_the_table() -> set[str]:
 
 def entries_of_the_root() -> set[str]:
     kept = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
+    kept |= {f"{name.rpartition('.')[2]}.py" for name in PUBLIC_NAMES}
     return {path.name for path in (ROOT / "rerank").iterdir() if path.name not in kept}
 
 
@@ -241,6 +244,13 @@ def test_the_table_names_every_room_and_points_down():
 def test_the_house_is_flat():
     assert len(entries_of_the_root()) <= MOST_ROOMS
     assert len(longest(between_rooms())) <= MOST_FLOORS
+
+
+@pytest.mark.parametrize(("name", "home"), PUBLIC_NAMES.items())
+def test_a_public_name_is_the_module_itself_and_nothing_inside_imports_it(name, home):
+    assert importlib.import_module(name) is importlib.import_module(home) is sys.modules[name]
+    assert [edge.source for edge in edges() if edge.target == name and edge.source != "rerank"] == []
+    assert modules()[name].read_text(encoding="utf-8").count("\n") <= 12
 
 
 def offenders(sources: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 COLD = """
 import json, resource, time
@@ -69,8 +70,8 @@ def report() -> int:
     return int(wall > 15 or first - second > 1)
 
 
-def _run(script: str, cache: str) -> list:
+def _run(script: str, cache: str) -> list[Any]:
     env = os.environ | {"NUMBA_CACHE_DIR": cache}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
-    answer: list = json.loads(done.stdout.strip().splitlines()[-1])
+    answer: list[Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return answer

@@ -44,7 +44,7 @@ class Part:
         """nDCG@10 of each query, equal scores against the relevant documents."""
         known = number_lists(self.found.joined.qid)[0]
         missed = self.found.missed or {}
-        by_number = {number: missed[name] for number, name in enumerate(known) if name in missed}  # type: ignore[index]
+        by_number = {number: missed[name] for number, name in enumerate(known) if name in missed}
         return np.nan_to_num(list_values(STAT, self.y, scores, self.lists, ideal_gains=by_number))
 
 

@@ -66,7 +66,7 @@ def fitting(queries: int = 1000, documents: int = 100) -> None:
         ("guarded", {"time_limit": 120.0}),
     ):
         began, cpu = time.perf_counter(), time.process_time()
-        found = ScoreFusion(node_limit=0, **options).fit(runs, judged)  # type: ignore[arg-type]
+        found = ScoreFusion(node_limit=0, **options).fit(runs, judged)
         spent = f"{time.process_time() - cpu:.1f} s of CPU, {time.perf_counter() - began:.1f} s in all"
         print(f"{title}: {spent}; ndcg@10 {found.result_.statistic:.4f}, RRF {found.nulls_['RRF']:.4f}", flush=True)
 

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ LOOKED_AT = 5000  # users that are recommended to
 
 def main(folder: str, *options: str) -> None:
     """Print seconds, share and error of the xi-step, and memory."""
-    named = {name: int(value) for name, value in (option.split("=") for option in options)}
+    named: dict[str, Any] = {name: int(value) for name, value in (option.split("=") for option in options)}
     small = LatentRoBiRank(FACTORS, n_epochs=1, random_state=0, **named).fit(drawn_log(0.001))
     small.recommend([0])
     log = read(Path(folder))

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.trust.summary import Summary
 
@@ -90,7 +91,7 @@ def _ran(room: str, environment: dict[str, str]) -> bool:
     return True
 
 
-def _below(found: dict) -> list[tuple[str, float, str]]:
+def _below(found: dict[str, Any]) -> list[tuple[str, float, str]]:
     """Files below the aim with the lines that did not run."""
     return [
         (path, entry["summary"]["percent_covered"], _ranges(entry["missing_lines"]))

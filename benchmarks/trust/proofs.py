@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -233,7 +234,7 @@ def _same_after_a_file(proof: Proof) -> bool:
 
 
 def _same(a: Proof, b: Proof) -> bool:
-    def parts(value: object) -> tuple:
+    def parts(value: object) -> tuple[Any, ...]:
         if isinstance(value, Circuits):
             return tuple(vars(value).values())
         return value if isinstance(value, tuple) else (value,)

@@ -90,8 +90,8 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     assert grades is not None
 
     def told(scores: NDArray[np.float64]) -> float:
-        weights = {"sample_weight": test.sample_weight, "ideal_gains": test.ideal_gains}
-        return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)  # type: ignore[arg-type]
+        weights: dict[str, Any] = {"sample_weight": test.sample_weight, "ideal_gains": test.ideal_gains}
+        return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)
 
     after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
     before = "" if first is None else f"{told(first):.6g} by the first stage, "

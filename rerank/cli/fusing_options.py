@@ -52,7 +52,7 @@ def radius_of(text: str | None) -> float | str | None:
     if text in (None, "auto", "free"):
         return "auto"
     try:
-        return float(text)  # type: ignore[arg-type]
+        return float(text)
     except ValueError:
         raise InputError(f"--radius is {text!r}; it must be auto, free or a number.") from None
 

@@ -136,10 +136,10 @@ def score(
     first = None
     if scores is not None:
         first = evaluate(
-            parse(est.stat), table.y, scores, table.qid, gain=est.gain,  # type: ignore[arg-type]
+            parse(est.stat), table.y, scores, table.qid, gain=est.gain,
             sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
         )  # fmt: skip
-    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)  # type: ignore[arg-type]
+    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)
     name = parse(est.stat).name
     if as_json:
         answer(

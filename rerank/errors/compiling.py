@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 ROOM = "rerank."
 """How the names of modules begin whose kernels count; a user's own are part of the fit."""
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 _lock = threading.Lock()
 _watched = False
 _announced: set[str] = set()

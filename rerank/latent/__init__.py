@@ -6,20 +6,30 @@ Nothing compiled is imported before :class:`LatentRoBiRank` is asked for.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rerank.latent.evaluation import evaluate
+    from rerank.latent.log import split_log
+    from rerank.latent.model import LatentRoBiRank
 
 _HOMES = {
     "LatentRoBiRank": "rerank.latent.model",
     "evaluate": "rerank.latent.evaluation",
     "split_log": "rerank.latent.log",
 }
-__all__ = sorted(_HOMES)
+__all__ = [
+    "LatentRoBiRank",
+    "evaluate",
+    "split_log",
+]
 
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'rerank.latent' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'rerank.latent' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

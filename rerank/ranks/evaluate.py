@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,22 @@ from rerank.ranks.row_gains import Floats, Gain, IdealGains, gain_of
 from rerank.statistics import RankStatistic, parse, presentation
 
 Ties = Literal["pessimistic", "optimistic", "average"]
+
+
+@overload
+def evaluate(
+    stat: object, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *,
+    ties: Ties = "pessimistic", gain: Gain = "exponential", sample_weight: ArrayLike | None = None,
+    query_weight: Mapping[Any, float] | ArrayLike | None = None, ideal_gains: IdealGains = None, empty: Empty = "skip",
+) -> float: ...  # fmt: skip
+
+
+@overload
+def evaluate(
+    stat: object, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *,
+    ties: Literal["interval"], gain: Gain = "exponential", sample_weight: ArrayLike | None = None,
+    query_weight: Mapping[Any, float] | ArrayLike | None = None, ideal_gains: IdealGains = None, empty: Empty = "skip",
+) -> tuple[float, float]: ...  # fmt: skip
 
 
 def evaluate(
@@ -40,7 +56,7 @@ def evaluate(
     query_weight: Mapping[Any, float] | ArrayLike | None = None,
     ideal_gains: IdealGains = None,
     empty: Empty = "skip",
-) -> Any:
+) -> float | tuple[float, float]:
     """Value of a rank statistic: the weighted mean over lists, ``n log n``.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -181,7 +181,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None,
-    ) -> Reranker:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Fit first stage and reranking.
 
         Parameters
@@ -212,7 +212,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
         names: tuple[str, ...] = (),
-    ) -> Reranker:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Fit columns with these ``names``, unless X has names of its own."""
         with enough_memory():
             clock = Clock(self.time_limit)
@@ -222,15 +222,15 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
             named = data.rows.columns.frame or bool(names)
             return self._adopt(replace(fitted, named=named))
 
-    def _adopt(self, state: FittedState) -> Reranker:
+    def _adopt(self, state: FittedState) -> Self:
         """Take over a fitted state and set the public attributes."""
         self.state_ = state
         self.first_stage_ = None if state.first_stage is None else state.first_stage.estimator
         self.threshold_ = state.threshold
-        self.reranks_ = state.reranks
+        self.reranks_: bool = state.reranks
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
-        self.prior_weight_, self.classes_ = state.prior_weight, state.classes and state.classes.names
+        self.prior_weight_, self.classes_ = state.prior_weight, None if state.classes is None else state.classes.names
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
 

@@ -13,6 +13,7 @@ from rerank.io.frames import frame_like, is_frame
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.reranker.ranking import RankingMixin, numbered_lists
+from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -21,6 +22,16 @@ Floats = NDArray[np.float64]
 
 class ExplainMixin(RankingMixin):
     """First rows, contributions and a picture, for a class that ranks by a fitted state."""
+
+    result_: Result
+    coef_: Floats
+    prior_weight_: float
+    features_: NDArray[Any]
+    threshold_: float
+    first_stage_: Any
+    classes_: NDArray[Any] | None
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
     def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Numbers of the rows at places 1 to ``n``, best first; ``X.iloc[est.top(X, n)]`` are the rows.

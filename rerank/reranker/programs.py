@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -55,7 +55,7 @@ class ProgramsMixin:
 
         return export(self._fitted(), self._program(), path, choices)
 
-    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Any:
+    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Self:
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
@@ -90,5 +90,5 @@ class ProgramsMixin:
         check_is_fitted(self, "result_")
         return self.state_
 
-    def _adopt(self, state: FittedState) -> Any:
+    def _adopt(self, state: FittedState) -> Self:
         raise NotImplementedError

@@ -42,7 +42,7 @@ class RankingMixin(GradedTags):
     gain: Any
     state_: FittedState
 
-    def decision_function(self, X: ArrayLike, qid: ArrayLike | str | None = None) -> Floats:
+    def decision_function(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Score of each row, larger is better; with a radius over whole lists in the unit of the first stage's score.
 
         After a fit on one list, a row is in the head if its first-stage score reaches ``threshold_``, whatever the
@@ -54,7 +54,7 @@ class RankingMixin(GradedTags):
             return self.state_.single_scores(rows)
         return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row: one of ``classes_``, by cuts on the score.
 
         A row is relevant from the score on that as many training rows reach as were relevant, out-of-fold where the
@@ -69,16 +69,16 @@ class RankingMixin(GradedTags):
         rows = self._rows(X)
         return self.state_.labels_of(rows)
 
-    def list_scores(self, X: ArrayLike, qid: ArrayLike | str | None = None) -> Floats:
+    def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
         rows = self._rows(X, qid)
         return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
 
-    def first_stage_scores(self, X: ArrayLike) -> Floats | None:
+    def first_stage_scores(self, X: Any) -> Floats | None:
         """Scores of the first stage alone; None if there is none."""
         return self.state_.first(self._rows(X))
 
-    def rank(self, X: ArrayLike, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+    def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Place of each row in its list, 1 on top, by the scores of :meth:`list_scores`.
 
         Equal scores keep the order of the rows.
@@ -89,7 +89,7 @@ class RankingMixin(GradedTags):
 
     def score(
         self,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike,
         qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,

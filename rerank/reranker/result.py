@@ -14,6 +14,7 @@ from rerank.reranker.shown import html_of, text_of
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
+from rerank.problem.proof import Proof
 
 __all__ = [
     "CLOSED",
@@ -105,7 +106,7 @@ class Solution:
     start_value: float | None = None
     start_accepted: bool | None = None
     nodes: int = 0
-    proof: Any = None
+    proof: Proof | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -6,7 +6,15 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rerank.scorers.cost_sensitive import CostSensitiveLogistic, CostSensitiveSVM
+    from rerank.scorers.push import ExponentialPush, PNormPush
+    from rerank.scorers.ranksvm.estimator import RankSVM
+    from rerank.scorers.robirank.estimator import RoBiRank
+    from rerank.scorers.toppush.estimator import InfinitePush, TopPush
+    from rerank.scorers.transform import MonotoneTransform
 
 _HOMES = {
     "TopPush": "rerank.scorers.toppush.estimator",
@@ -19,13 +27,24 @@ _HOMES = {
     "CostSensitiveSVM": "rerank.scorers.cost_sensitive",
     "MonotoneTransform": "rerank.scorers.transform",
 }
-__all__ = sorted(_HOMES)
+__all__ = [
+    "CostSensitiveLogistic",
+    "CostSensitiveSVM",
+    "ExponentialPush",
+    "InfinitePush",
+    "MonotoneTransform",
+    "PNormPush",
+    "RankSVM",
+    "RoBiRank",
+    "TopPush",
+]
 
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'rerank.scorers' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'rerank.scorers' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,6 +66,11 @@ class LinearRanker(BaseEstimator):
     tol: float
     max_iter: Any  # int, or None where the default depends on other parameters
     warm_start: bool
+    coef_: Floats
+    n_iter_: int
+    objective_: float
+    gap_: float
+    n_features_in_: int
 
     @abstractmethod
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
@@ -80,7 +85,7 @@ class LinearRanker(BaseEstimator):
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> LinearRanker:
+    ) -> Self:
         """Learn weights.
 
         Parameters

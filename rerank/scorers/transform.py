@@ -16,7 +16,7 @@ from rerank.scorers.data import Floats
 KINDS = ("signed_log", "ranks", "quantile_bins")
 
 
-class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map every feature by a non-decreasing function ``t_j`` with ``t_j(0) = 0``.
 
     - ``"signed_log"``: ``t(x) = sign(x) log(1 + |x| / offset)``, for ``x >= 0`` the same as ``log(x + offset)`` up to
@@ -45,6 +45,8 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     levels_ : list of float64 arrays
         Values of ``t_j`` below, at and between the knots.
     """
+
+    n_features_in_: int
 
     def __init__(self, kind: str = "signed_log", *, offset: float = 0.01, n_bins: int = 32) -> None:
         self.kind = kind

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem
+from rerank.problem.proof import Proof
 from rerank.search.domain import Domain
 from rerank.search.sizes import value_without_pairs
 
@@ -39,7 +40,7 @@ class SearchResult:
         Bound before any box is split.
     interrupted : bool
         Whether Ctrl-C ended the search.
-    proof : object or None
+    proof : Proof or None
         With ``proof=True``: the record of splits, a :class:`rerank.problem.Proof`.
     box : tuple of float64 (d,) or None
         Lower and upper ends of a box that holds every point that could still beat ``value``.
@@ -56,7 +57,7 @@ class SearchResult:
     start_value: float
     root_bound: float
     interrupted: bool = False
-    proof: object | None = None
+    proof: Proof | None = None
     box: tuple[Floats, Floats] | None = None
     note: str = ""
 

@@ -32,8 +32,8 @@ from rerank.search.targets import MANY
 
 Floats = NDArray[np.float64]
 # Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
-BY_PAIRS = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
-BY_ROWS = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
+BY_PAIRS: dict[float, tuple[int, float]] = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
+BY_ROWS: dict[float, tuple[int, float]] = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
 CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top

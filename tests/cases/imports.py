@@ -9,6 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
+# Files of the root that only give a module in a room its public name; they hold no code of their own.
+PUBLIC_NAMES = {
+    "rerank.datasets": "rerank.io.datasets",
+    "rerank.fusion": "rerank.reranker.fusion",
+    "rerank.metrics": "rerank.reranker.metrics",
+    "rerank.perturb": "rerank.ranks.perturb",
+}
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -114,6 +122,8 @@ def room(name: str) -> str:
     """The first-level entry that holds a module: ``rerank.search.boxes.kernel`` stands in ``search``."""
     if name == "rerank.__main__":  # ``python -m rerank`` is the command line under another name
         return "cli"
+    if name in PUBLIC_NAMES:
+        return "rerank"
     parts = name.split(".")
     return parts[0] if len(parts) == 1 or parts[0] != "rerank" else parts[1]
 

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from rerank.fusion import load
 from typer.testing import CliRunner
 
 from rerank.cli import app
+from rerank.fusion import load
 from rerank.io import read_run, write_run
 from tests.fusion import naive
 

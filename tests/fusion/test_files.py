@@ -8,12 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-from rerank.fusion import FusionModel, ScoreFusion, export, load, save
 from typer.testing import CliRunner
 
 import rerank
 from rerank.cli import app
 from rerank.errors import InputError, NotSupportedError
+from rerank.fusion import FusionModel, ScoreFusion, export, load, save
 from rerank.reranker.fusion.exports import MEANINGS, TARGETS
 from tests.fusion import naive
 
@@ -194,12 +194,6 @@ def test_an_unknown_target_is_named():
     with pytest.raises(InputError, match="did you mean 'elasticsearch'"):
         export(model(), "elastic")
     assert TARGETS == ("elasticsearch", "vespa", "formula")
-
-
-def test_the_public_name_is_the_package():
-    import importlib
-
-    assert importlib.import_module("rerank.fusion") is importlib.import_module("rerank.reranker.fusion")
 
 
 def test_a_model_ranks_without_anything_heavy(tmp_path):

@@ -7,9 +7,9 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from rerank.fusion import ScoreFusion
 
 from rerank.errors import InputError
+from rerank.fusion import ScoreFusion
 from rerank.reranker.fusion.choice import best_of
 from rerank.reranker.fusion.nulls import Null, preferred, promising
 from rerank.reranker.selection.judge import Judged

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rerank.perturb import duplicates, merge_duplicates, perturb_rows
 
 from rerank.errors import InputError
+from rerank.perturb import duplicates, merge_duplicates, perturb_rows
 from rerank.ranks.equal_rows import _apart
 
 

@@ -4,10 +4,10 @@ import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from rerank.metrics import average_precision, ndcg, pos_at_top, precision_at, reciprocal_rank
 from sklearn.metrics import average_precision_score
 
 from rerank.errors import InputError
+from rerank.metrics import average_precision, ndcg, pos_at_top, precision_at, reciprocal_rank
 from rerank.ranks import evaluate
 from tests.oracles.tie_orders import labelled_scores, over_all_orders
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rerank.perturb import duplicates, perturb_weights
 
 from rerank.errors import InputError
+from rerank.perturb import duplicates, perturb_weights
 
 
 def exact_scores(w, X) -> list[Fraction]:

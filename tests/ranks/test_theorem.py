@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rerank.perturb import theorem_applies
 
 from rerank.errors import InputError
+from rerank.perturb import theorem_applies
 from rerank.ranks import resolved_ranks, subranks
 from rerank.statistics import parse
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import sklearn
-from rerank.metrics import make_ranking_scorer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 
 from rerank import Reranker
 from rerank.errors import InputError
+from rerank.metrics import make_ranking_scorer
 from rerank.ranks import evaluate
 
 

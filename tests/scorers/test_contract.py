@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 import pytest
-from rerank.metrics import ndcg
 from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -18,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rerank.scorers
 from rerank.errors import InputError
 from rerank.errors.stops import current
+from rerank.metrics import ndcg
 from rerank.scorers import RankSVM, TopPush
 from rerank.scorers.base import LinearRanker
 from tests.cases.scorers import sparse, utilities

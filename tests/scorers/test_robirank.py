@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rerank.metrics import ndcg
 from scipy.integrate import quad
 from scipy.optimize import check_grad, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from rerank.errors import InputError
+from rerank.metrics import ndcg
 from rerank.scorers import RoBiRank
 from rerank.scorers.data import RankingData, groups_of, weights_of
 from rerank.scorers.robirank.estimator import loss_of

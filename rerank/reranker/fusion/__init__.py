@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FusionModel", "ScoreFusion", "export", "load", "save"]
 
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
-def __getattr__(name: str) -> Any:
-    if name == "ScoreFusion":
-        from rerank.reranker.fusion.estimator import ScoreFusion
+    def __getattr__(name: str) -> Any:
+        if name == "ScoreFusion":
+            from rerank.reranker.fusion.estimator import ScoreFusion
 
-        return ScoreFusion
-    raise AttributeError(f"module 'rerank.fusion' has no attribute {name!r}")
+            return ScoreFusion
+        raise AttributeError(f"module 'rerank.fusion' has no attribute {name!r}")

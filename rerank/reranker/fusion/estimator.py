@@ -17,6 +17,7 @@ from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import Fitted, fit
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
+from rerank.reranker.result import Result
 from rerank.reranker.selection.told import report
 from rerank.statistics import parse
 
@@ -156,13 +157,16 @@ class ScoreFusion(BaseEstimator):
         return self._adopt(fit(self.get_params(deep=False), runs, qrels))
 
     def _adopt(self, found: Fitted) -> ScoreFusion:
-        self.model_, self.result_, self.notes_ = found.model, found.result, found.notes
-        self.weights_ = dict(zip(found.model.names, found.model.weights.tolist()))
-        self.normaliser_ = found.model.normaliser
-        self.null_, self.null_kept_ = found.null.name, found.null_kept
-        self.nulls_ = {null.name: null.mean for null in found.nulls}
-        self.runs_ = found.alone
-        self.cv_results_ = found.cv_results
+        self.model_: FusionModel = found.model
+        self.result_: Result = found.result
+        self.notes_: tuple[str, ...] = found.notes
+        self.weights_: dict[str, float] = dict(zip(found.model.names, found.model.weights.tolist()))
+        self.normaliser_: str = found.model.normaliser
+        self.null_: str = found.null.name
+        self.null_kept_: bool = found.null_kept
+        self.nulls_: dict[str, float] = {null.name: null.mean for null in found.nulls}
+        self.runs_: dict[str, float] = found.alone
+        self.cv_results_: dict[str, Any] | None = found.cv_results
         self._audit = found.audit
         return self
 
@@ -185,7 +189,7 @@ class ScoreFusion(BaseEstimator):
         scores = model.scores(found.joined)
         return float(
             evaluate(
-                self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,  # type: ignore[arg-type]
+                self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,  # type: ignore[call-overload]
                 ideal_gains=found.missed,
             )
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class PartsMixin:
 
     def fit_parts(
         self, parts: Any, y: str | None = None, *, columns: Sequence[str] | None = None, run: Run | None = None
-    ) -> Any:
+    ) -> Self:
         """Fit corrections of a given score on one list that no memory holds, read part by part.
 
         One pass finds deviations and the first rows by the given score, a second one the rows that some corrections
@@ -165,7 +165,7 @@ class PartsMixin:
             places = places_by_list(np.concatenate(scores))
         return iter(np.split(places, ends))
 
-    def _adopt(self, state: FittedState) -> Any:
+    def _adopt(self, state: FittedState) -> Self:
         raise NotImplementedError
 
 

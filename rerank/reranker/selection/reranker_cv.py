@@ -183,11 +183,11 @@ class RerankerCV(ExplainMixin, BaseEstimator):
 
     def _publish(self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged) -> None:
         self.best_estimator_ = best
-        self.best_params_ = candidates[choice.best]
-        self.best_score_ = choice.score
-        self.first_stage_kept_ = choice.first_stage_kept
-        self.chosen_ = None if choice.first_stage_kept else choice.best
-        self.cv_results_ = {
+        self.best_params_: dict[str, Any] = candidates[choice.best]
+        self.best_score_: float = choice.score
+        self.first_stage_kept_: bool = choice.first_stage_kept
+        self.chosen_: int | None = None if choice.first_stage_kept else choice.best
+        self.cv_results_: dict[str, NDArray[Any]] = {
             "params": np.array(candidates, dtype=object),
             "scores": found.scores,
             "mean_score": found.scores.mean(axis=1),
@@ -223,12 +223,12 @@ class RerankerCV(ExplainMixin, BaseEstimator):
 
     # What ranks rows is the best estimator.
     @property
-    def stat(self) -> Any:  # type: ignore[override]
+    def stat(self) -> Any:
         """The statistic that is quoted."""
         return self._best().stat
 
     @property
-    def gain(self) -> Any:  # type: ignore[override]
+    def gain(self) -> Any:
         """The gain of a grade."""
         return self._best().gain
 

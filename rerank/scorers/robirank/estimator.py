@@ -99,7 +99,7 @@ class RoBiRank(LinearRanker):
             minimise(data.X, loss, alpha, w, tol=self.tol, max_iter=self.max_iter, convex=False)
             for w in starts
         ]
-        self.objectives_ = np.array([s.objective for s in found])
+        self.objectives_: Floats = np.array([s.objective for s in found])
         return found[int(self.objectives_.argmin())]
 
     def __sklearn_tags__(self) -> Any:

@@ -7,8 +7,8 @@ import numpy as np
 from rerank.errors import InputError
 from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import RankingData
-from rerank.scorers.toppush.answer import Answer
+from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.toppush.answer import Answer, HullCertificate
 from rerank.scorers.toppush.losses import LOSSES
 from rerank.scorers.toppush.prepare import problem_of
 from rerank.scorers.toppush.problem import TopPushProblem
@@ -132,9 +132,9 @@ class TopPush(LinearRanker):
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
         found = solve(problem, Settings(alpha, self.solver, float(self.tol), max_iter, self.stop), start)
         answer: Answer = found.state
-        self.degenerate_ = answer.hull is not None
-        self.certificate_ = answer.hull
-        self.dual_coef_ = np.zeros(data.y.size)
+        self.degenerate_: bool = answer.hull is not None
+        self.certificate_: HullCertificate | None = answer.hull
+        self.dual_coef_: Floats = np.zeros(data.y.size)
         self.dual_coef_[problem.positive_rows] = problem.share * answer.a
         self.dual_coef_[problem.negative_rows] = -problem.feasible(answer.a, answer.beta)
         return found
