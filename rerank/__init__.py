@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rerank.reranker.loading import load
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["Reranker", "RerankerCV", "__version__", "load"]
 

@@ -109,7 +109,11 @@ def test_the_versions_agree():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     version = META["project"]["version"]
     assert f"\nversion: {version}\n" in citation
-    assert version in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest, date = re.findall(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", changes, flags=re.M)[0]
+    # What is not released yet stands above the newest version.
+    assert re.findall(r"^## (.*)$", changes, flags=re.M)[0] in ("Unreleased", f"{newest} ({date})")
+    assert newest == version and f'\ndate-released: "{date}"\n' in citation
     import rerank
 
     assert rerank.__version__ == version
