@@ -1,9 +1,11 @@
 """The estimators within scikit-learn's tools: folds, calibration, thresholds, inspection, pipelines."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import average_precision_score, make_scorer
@@ -21,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
+from rerank.scorers import MonotoneTransform
 
 N = 90
 SMALL = Reranker("precision@10", solver="search", node_limit=20, time_limit=None, radius=0.1, cross_fit=3)
@@ -177,3 +180,33 @@ def test_a_threshold_tuned_by_folds():
     above = tuned.estimator_.decision_function(X) >= tuned.best_threshold_
     assert tuned.predict(X).tolist() == words(above).tolist()
     assert np.mean(tuned.predict(X) == words(y)) > 0.7
+
+
+def test_a_search_over_the_parameters_of_the_reranker_within():
+    """Names with two underscores reach the reranker that a choice by folds holds, and clones keep them apart."""
+    X, y = table()
+    within = RerankerCV(SMALL, grid={"radius": [0.1]}, cv=2, rule="strict")
+    grid = {"reranker__margin": [0.3], "safeguard": [0.0, np.inf]}
+    search = GridSearchCV(within, grid, cv=2, error_score="raise").fit(X, y)
+    assert within.reranker is SMALL and SMALL.margin != search.best_params_["reranker__margin"]
+    by_hand = [
+        cross_val_score(clone(within).set_params(**options), X, y, cv=2).mean()
+        for options in ({"reranker": clone(SMALL).set_params(margin=0.3), "safeguard": s} for s in (0.0, np.inf))
+    ]
+    assert search.cv_results_["mean_test_score"].tolist() == by_hand
+
+
+def test_names_of_columns_pass_through_a_pipeline_and_a_selection():
+    X, y = table()
+    X = pd.DataFrame(X, columns=["strong", "weak", "constant"], index=np.arange(N) + 7)
+    for kind in ("signed_log", "ranks", "quantile_bins"):
+        step = MonotoneTransform(kind).set_output(transform="pandas").fit(X)
+        out = step.transform(X)
+        assert list(out.columns) == list(X.columns) == step.get_feature_names_out().tolist()
+        assert out.index.equals(X.index)
+        assert np.array_equal(out, MonotoneTransform(kind).fit_transform(X.to_numpy()))
+    pipe = make_pipeline(MonotoneTransform(), clone(SMALL)).set_output(transform="pandas").fit(X, y)
+    assert pipe[-1].feature_names_in_.tolist() == list(X.columns) and set(pipe[-1].features_) <= set(X.columns)
+    chosen = SelectFromModel(clone(HEAD), threshold=1e-9).fit(X, y)  # by the sizes of coef_
+    assert chosen.get_feature_names_out().tolist() == chosen.estimator_.features_.tolist()
+    assert "constant" not in chosen.get_feature_names_out()

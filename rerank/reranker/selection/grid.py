@@ -133,6 +133,8 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
         best = int(np.argmax(judged.means))
         return Choice(best, False, float(scores[best]))
     leads = judged.leads.mean(axis=1)
+    if safeguard == math.inf:
+        return Choice(int(np.argmax(leads)), True, alone)
     clear = leads if rule == "mean" else leads - safeguard * judged.errors if safeguard else leads
     best, lead = -1, 0.0
     for radius in sorted(set(radii)):
@@ -141,7 +143,7 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
         if not clear[first] > lead:
             break
         best, lead = first, float(clear[first])
-    if best < 0 or safeguard == math.inf:
+    if best < 0:
         return Choice(int(np.argmax(leads)), True, alone)
     return Choice(best, False, float(scores[best]))
 
