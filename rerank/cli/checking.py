@@ -30,7 +30,8 @@ def verify(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Table the model was fitted on: .csv, .tsv or .svm, also .gz.", show_default=False
+            help="Table the model was fitted on: .csv, .tsv or .svm, also .gz, or .parquet.",
+            show_default=False,
         ),
     ] = None,
     label: Label = None,
