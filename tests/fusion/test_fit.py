@@ -154,8 +154,10 @@ def test_what_is_quoted_is_what_the_fused_run_scores_where_sums_of_whole_scores_
     runs, qrels = naive.made(5, (1.0, 0.4, 0.2), seed=0, scale=8.0)
     runs = {name: {query: {doc: round(s) for doc, s in own.items()} for query, own in run.items()}
             for name, run in runs.items()}  # fmt: skip
-    found = ScoreFusion(normalise="none", cv=2, safeguard=math.inf, node_limit=0, **QUICK).fit(runs, qrels)
-    assert found.null_kept_ and found.score(runs, qrels) == pytest.approx(found.result_.statistic, abs=1e-12)
+    options = {"normalise": "none", "prior": equal(runs), "cv": 2, "safeguard": math.inf, "node_limit": 0}
+    found = ScoreFusion(**options, **QUICK).fit(runs, qrels)
+    assert found.null_kept_ and found.null_ == "the given weighting"
+    assert found.score(runs, qrels) == pytest.approx(found.result_.statistic, abs=1e-12)
     quoted = [found.nulls_[found.null_], found.result_.first_stage_statistic]
     assert quoted == pytest.approx([found.result_.statistic] * 2, abs=1e-12)
 
