@@ -10,22 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.cli.common import refuse_idle
+from rerank.cli.pictures import course_of
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
 
 if TYPE_CHECKING:
     from rerank.io import Table
+    from rerank.reranker.selection.reranker_cv import RerankerCV
 
 
-def chosen(est: Reranker, table: Table, cv: int, rule: str) -> tuple[Reranker, str]:
-    """The reranker that cross-validation chooses, and its report."""
+def fitted(
+    est: Reranker, table: Table, cv: int | None, rule: str, holdout: float | None
+) -> tuple[Reranker, list[str], Callable[[], Any]]:
+    """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
+    from rerank.reranker.estimator import fit_table
+    from rerank.solvers.progress import recording
+
+    def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
+        own = Reranker(**est.get_params(deep=False))
+        if cv is not None:
+            search = chosen(own, rows, cv, rule)
+            return search.best_estimator_, [search.report()], search.plot
+        with recording() as course:
+            found = fit_table(own, rows)
+        return found, [], lambda: course_of(course, found.result_)
+
+    found, why, draw = by_folds_or_not(table)
+    if holdout is not None:
+        est.set_params(checkpoint=None, proof=False)
+        why.append(held_out_gain(lambda rows: by_folds_or_not(rows)[0], table, holdout, est))
+    return found, why, draw
+
+
+def chosen(est: Reranker, table: Table, cv: int, rule: str) -> RerankerCV:
+    """What cross-validation tried and chose."""
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
     search = RerankerCV(
         est, cv=cv, rule=rule, time_limit=est.time_limit, random_state=est.random_state, verbose=1
     )  # fmt: skip
-    fit_table_by_folds(search, table)
-    return search.best_estimator_, search.report()
+    return fit_table_by_folds(search, table)
 
 
 def check_holdout(share: float | None) -> None:

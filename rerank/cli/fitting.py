@@ -27,9 +27,7 @@ from rerank.cli.common import (
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
-    from rerank.io import Table
     from rerank.problem import Proof
-    from rerank.reranker.estimator import Reranker
     from rerank.reranker.state import FittedState
 
 
@@ -118,6 +116,13 @@ def fit(
             help="Where to keep the state of the search; the same command goes on with it.", show_default=False
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw value and bound over time, or with --cv the lead of every option: a .png, .svg or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     verbose: Annotated[
@@ -126,14 +131,17 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
-    from rerank.cli.choosing import check_holdout, check_meant
+    from rerank.cli.choosing import check_holdout, check_meant, fitted
+    from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.paths import check_outputs
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.settings import check
 
     check_holdout(holdout)
     check_meant(cv, rule, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
-    check_outputs(with_ideal(data), {"--model": model, "--proof": proof, "--checkpoint": checkpoint})
+    check_picture(plot)
+    outputs = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
+    check_outputs(with_ideal(data), outputs)
     table = read_data(
         data,
         label=label,
@@ -158,7 +166,7 @@ def fit(
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    est, why = _fitted(est, table, cv, rule or "mean", holdout)
+    est, why, draw = fitted(est, table, cv, rule or "mean", holdout)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
     record, lacking = _write(replace(est.state_, columns_read=read), model, proof)
@@ -175,28 +183,9 @@ def fit(
         say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")
     if proof is not None and record is None:
         say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
+    if plot is not None:
+        write_picture(plot, draw())
     raise typer.Exit(exit_code(est.result_))
-
-
-def _fitted(
-    est: Reranker, table: Table, cv: int | None, rule: str, holdout: float | None
-) -> tuple[Reranker, list[str]]:
-    """The fitted reranker, and what held-out rows say of it."""
-    from rerank.cli.choosing import chosen, held_out_gain
-    from rerank.reranker.estimator import Reranker, fit_table
-
-    def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str]]:
-        own = Reranker(**est.get_params(deep=False))
-        if cv is None:
-            return fit_table(own, rows), []
-        found, reason = chosen(own, rows, cv, rule)
-        return found, [reason]
-
-    found, why = by_folds_or_not(table)
-    if holdout is not None:
-        est.set_params(checkpoint=None, proof=False)
-        why.append(held_out_gain(lambda rows: by_folds_or_not(rows)[0], table, holdout, est))
-    return found, why
 
 
 def _write(state: FittedState, model: Path, proof: Path | None) -> tuple[Proof | None, str]:

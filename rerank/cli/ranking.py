@@ -22,6 +22,7 @@ from rerank.cli.common import (
     say,
     with_ideal,
 )  # fmt: skip
+from rerank.cli.pictures import check_picture, write_picture
 from rerank.errors import InputError
 
 
@@ -116,11 +117,14 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate the model's ranking of labelled rows, and that of the first stage."""
+    from rerank.io.paths import check_outputs
     from rerank.ranks import count_empty, evaluate
     from rerank.reranker.estimator import restored
     from rerank.reranker.files.document import state_of
     from rerank.statistics import parse
 
+    check_picture(plot)
+    check_outputs([model, *with_ideal(data)], {"--plot": plot})
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
         need_label=True,
@@ -128,7 +132,9 @@ def score(
     est = restored(state_of(doc, where=str(model)))
     assert table.y is not None
     if plot is not None:
-        _draw(plot, est, table, [model, data])
+        if table.qid is not None:
+            raise InputError("--plot draws one list, and the table has several; leave it out, or give one list.")
+        write_picture(plot, est.plot(table.X, table.y))
     value = est.score(
         table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains
     )
@@ -157,26 +163,3 @@ def score(
         typer.echo(f"{name} of the first stage alone  {first:.6g}")
     if empty:
         say(f"{empty} list(s) without anything to order are not counted.")
-
-
-def _draw(path: Path, est: Any, table: Any, read: list[Path]) -> None:
-    from contextlib import suppress
-    from io import BytesIO
-
-    from rerank.io.atomic import writing_bytes
-    from rerank.io.paths import check_outputs
-
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{path} names no kind of picture; write to a .png, .svg or .pdf file.")
-    if table.qid is not None:
-        raise InputError("--plot draws one list, and the table has several; leave it out, or give rows of one list.")
-    check_outputs(read, {"--plot": path})
-    with suppress(ImportError):
-        import matplotlib
-
-        matplotlib.use("Agg")
-    picture = BytesIO()
-    est.plot(table.X, table.y).figure.savefig(picture, format=path.suffix[1:], dpi=150)
-    with writing_bytes(path) as file:
-        file.write(picture.getvalue())
-    say(f"Drawn to {path}.")

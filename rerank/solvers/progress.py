@@ -1,4 +1,4 @@
-"""A live line on standard error while a solver works; nothing if standard error is not a terminal."""
+"""Progress while a solver works: a live line on standard error, if that is a terminal, printed lines, a record."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import IO
 
 from rerank.solvers.outcome import Options, Progress
@@ -18,6 +19,9 @@ QUIET = 1.0
 """Seconds between two printed lines while nothing improves."""
 
 Report = Callable[[Progress], bool | None]
+
+# Where reports are kept within a block of `recording`.
+_record: ContextVar[list[Progress] | None] = ContextVar("record", default=None)
 
 
 @contextmanager
@@ -72,6 +76,22 @@ def printed(label: str, stream: IO[str] | None = None) -> Report:
             print(f"{label}  {line(now)}", file=out, flush=True)
 
     return show
+
+
+@contextmanager
+def recording() -> Iterator[list[Progress]]:
+    """A list that gets what the search of a fit reports within the block."""
+    kept: list[Progress] = []
+    token = _record.set(kept)
+    try:
+        yield kept
+    finally:
+        _record.reset(token)
+
+
+def recorded() -> list[Progress] | None:
+    """The list of the block of :func:`recording`; None outside of one."""
+    return _record.get()
 
 
 def line(now: Progress) -> str:

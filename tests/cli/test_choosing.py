@@ -89,3 +89,55 @@ def test_rows_held_out_are_not_those_that_the_radius_was_chosen_by(table, tmp_pa
     monkeypatch.setattr(choosing, "chosen", chosen)
     fit(table, tmp_path, "--cv", "2", "--holdout", "0.25")
     assert sizes == [240, 180]
+
+
+def test_fit_draws_value_and_bound_over_time(table, tmp_path, monkeypatch):
+    from rerank import plots
+
+    seen, real = [], plots.bound_over_time
+    monkeypatch.setattr(plots, "bound_over_time", lambda traces, **rest: seen.append(traces) or real(traces, **rest))
+    picture = tmp_path / "fit.png"
+    done = fit(table, tmp_path, "--radius", "0.1", "--margin", "0.05", "--json", "--plot", str(picture))
+    assert done.exit_code in (0, 3), done.output
+    assert picture.read_bytes()[:4] == b"\x89PNG" and "Drawn to" in done.stderr
+    ((name, course),) = seen[0].items()
+    found = json.loads(done.stdout)
+    assert name == "search" and course[0].seconds == 0 and course[0].incumbent == -np.inf
+    assert (course[-1].incumbent, course[-1].bound) == (found["value"], found["bound"])
+    assert (np.diff([now.seconds for now in course]) >= 0).all()
+    assert (np.diff([now.incumbent for now in course[1:]]) >= -1e-12).all()
+    # What is stated in the end has the search's allowance for rounding in it.
+    assert (np.diff([now.bound for now in course]) <= 1e-9).all() and course[0].bound > course[-1].bound
+
+
+def test_fit_by_folds_draws_the_leads_of_all_options(table, tmp_path, monkeypatch):
+    from rerank import plots
+
+    seen, real = [], plots.leads
+    monkeypatch.setattr(plots, "leads", lambda names, *rest, **more: seen.append(names) or real(names, *rest, **more))
+    picture = tmp_path / "leads.svg"
+    done = fit(table, tmp_path, "--cv", "2", "--plot", str(picture))
+    assert done.exit_code in (0, 3), done.output
+    assert seen == [[f"radius {radius}" for radius in RADII]] and "<svg" in picture.read_text()[:600]
+
+
+def test_a_fit_without_a_search_draws_nothing_and_says_so(table, tmp_path):
+    picture = tmp_path / "fit.pdf"
+    done = fit(table, tmp_path, "--candidates", "20", "--plot", str(picture))
+    assert done.exit_code == 3, done.output
+    assert not picture.exists() and "Nothing was drawn" in done.stderr and "no part" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["fit.txt", "m.json"])
+def test_a_picture_of_another_kind_is_refused_before_the_fit(table, tmp_path, name):
+    done = fit(table, tmp_path, "--plot", str(tmp_path / name))
+    assert done.exit_code == 2 and "names no kind of picture" in " ".join((done.output + done.stderr).split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_without_matplotlib_is_refused_before_the_fit(table, tmp_path, monkeypatch):
+    from rerank.cli import pictures
+
+    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
+    done = fit(table, tmp_path, "--plot", str(tmp_path / "fit.png"))
+    assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join((done.output + done.stderr).split())

@@ -7,6 +7,7 @@ used only if it bounds the same problem.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -27,7 +28,7 @@ from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin, chosen_formulation
 from rerank.reranker.solve.verified import polished, summed
 from rerank.solvers.outcome import Progress
-from rerank.solvers.progress import live, printed
+from rerank.solvers.progress import live, printed, recorded
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -168,6 +169,9 @@ def _searched(
 
     points = settings.node_limit == 0 and settings.checkpoint is None
     search.ready(problem, points, settings.proof)  # what it says comes before the live line
+    course = recorded()
+    if course == []:
+        course.append(Progress(0.0, -math.inf, problem.ideal, 0))  # what is known before the first round
     with clock.phase("search"), _shown(settings.verbose) as show:
         found = search.solve(
             problem,
@@ -183,6 +187,8 @@ def _searched(
         )
     if settings.verbose > 1:
         printed("search ends")(Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes)))
+    if course is not None:
+        course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
             best = polished(problem, np.asarray(found.weights, dtype=np.float64))
@@ -201,13 +207,15 @@ def _searched(
 
 @contextmanager
 def _shown(verbose: int) -> Iterator[Callable[[Any], None] | None]:
-    """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on."""
+    """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; and what records it."""
     with (
-        live("search") if verbose == 1 else nullcontext(printed("search") if verbose > 1 else None) as report
+        live("search") if verbose == 1 else nullcontext(printed("search") if verbose > 1 else None) as line
     ):
+        course = recorded()
+        reports = [one for one in (line, None if course is None else course.append) if one is not None]
 
         def show(now: Any) -> None:
-            assert report is not None
-            report(Progress(now.seconds, now.value, now.bound, now.boxes))
+            for report in reports:
+                report(Progress(now.seconds, now.value, now.bound, now.boxes))
 
-        yield None if report is None else show
+        yield show if reports else None

@@ -1,0 +1,68 @@
+"""Pictures that commands write to a file: ``--plot``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rerank.cli.common import say
+from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rerank.reranker.result import Result
+    from rerank.solvers.outcome import Progress
+
+KINDS = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse, before any work, a picture that could not be written in the end.
+
+    Raises
+    ------
+    InputError
+        For a file of another kind, or without matplotlib.
+    """
+    if path is None:
+        return
+    if path.suffix not in KINDS:
+        raise InputError(f"{path} names no kind of picture; write to a .png, .svg or .pdf file.")
+    if find_spec("matplotlib") is None:
+        raise InputError("--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'.")
+    import matplotlib
+
+    matplotlib.use("Agg")
+
+
+def write_picture(path: Path, axes: Any) -> None:
+    """Write the figure of some axes; None, of which there is nothing to draw, is said."""
+    if axes is None:
+        say(f"Nothing was drawn to {path}: the search had no part in this result.")
+        return
+    from rerank.io.atomic import writing_bytes
+
+    picture = BytesIO()
+    axes.figure.savefig(picture, format=path.suffix[1:], dpi=150)
+    with writing_bytes(path) as file:
+        file.write(picture.getvalue())
+    say(f"Drawn to {path}.")
+
+
+def course_of(reports: Sequence[Progress], result: Result) -> Any:
+    """Value and bound of the search over time, ending with those of the result; None if it reported nothing."""
+    from rerank.plots import bound_over_time
+
+    if not reports:
+        return None
+    told = [reports[0]]
+    for now in reports[1:]:
+        if (now.incumbent, now.bound) != (told[-1].incumbent, told[-1].bound):  # most rounds change neither
+            told.append(now)
+    last = replace(reports[-1], incumbent=result.value, bound=result.bound)
+    axes = bound_over_time({"search": [*told, last]}, unit=result.fitted_name)
+    axes.set_title(f"value {result.value:.6g}, bound {result.bound:.6g}", fontsize=10)
+    return axes
