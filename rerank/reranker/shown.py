@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -105,11 +106,6 @@ def text_of(result: Result) -> str:
 
 def html_of(result: Result) -> str:
     """The same as a piece of a page; nothing of it is read as HTML but what stands here."""
-    cells = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:right">{escape(value)}</td>'
-        f'<td style="text-align:left">{escape(meaning)}</td></tr>'
-        for name, value, meaning in numbers_of(result)
-    )
     share, bar = reached(result), ""
     if share is not None:
         bar = (
@@ -118,7 +114,20 @@ def html_of(result: Result) -> str:
             f"<p>The value is {_percent(share)} of the bound.</p>"
         )
     notes = "".join(f"<li>{escape(note)}</li>" for note in result.notes)
-    return f"<p><b>{escape(result.message)}</b></p><table>{cells}</table>{bar}" + (f"<ul>{notes}</ul>" if notes else "")
+    table = html_table(numbers_of(result), ("left", "right", "left"))
+    return f"<p><b>{escape(result.message)}</b></p>{table}{bar}" + (f"<ul>{notes}</ul>" if notes else "")
+
+
+def html_table(rows: Iterable[Sequence[str]], sides: Sequence[str]) -> str:
+    """A table whose columns stand on these sides; the first cell of a row is its heading."""
+
+    def cells(row: Sequence[str]) -> str:
+        tags = ["th", *["td"] * (len(row) - 1)]
+        return "".join(
+            f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>' for tag, side, text in zip(tags, sides, row)
+        )
+
+    return f"<table>{''.join(f'<tr>{cells(row)}</tr>' for row in rows)}</table>"
 
 
 def _percent(share: float) -> str:

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
@@ -194,3 +195,27 @@ def test_one_limit_holds_for_all_fits_together():
     cv.fit(X, y)
     assert time.monotonic() - began < 4.0 + 3.0  # the machine may be busy; seven fits of a minute it is not
     assert cv.best_estimator_.time_limit < 4.0 and cv.best_params_.keys() == SMALL.keys()
+
+
+def test_it_reads_as_its_report_and_its_result():
+    X, y, qid = outliers()
+    est = RerankerCV(FAST, grid=SMALL, cv=2, n_repeats=1)
+    assert str(est) == repr(est) and "<style>" in est._repr_mimebundle_()["text/html"]
+    est.fit(X, y, qid)
+    assert str(est) == f"{est.report()}\n\n{est.result_!r}" and repr(est).startswith("RerankerCV(")
+    page = est._repr_mimebundle_()["text/html"]
+    assert page == est._repr_html_() and est.result_._repr_html_() in page
+    for lead, error in zip(est.cv_results_["mean_lead"], est.cv_results_["lead_error"]):
+        assert f">{lead:+.4g}<" in page and f">{error:.2g}<" in page
+    assert page.count("<tr>") == 1 + 1 + 2 + est.result_._repr_html_().count("<tr>")
+    assert ("Chosen (*): epsilon" in page) == (est.chosen_ is not None)
+    with config_context(display="text"):
+        assert list(est._repr_mimebundle_()) == ["text/plain"]
+
+
+def test_nothing_of_a_choice_is_read_as_html():
+    X, y = noise(30)
+    est = RerankerCV(FAST, grid=SMALL, cv=2, n_repeats=1).fit(X, y)
+    est.cv_results_["params"] = np.array([{"features": ["<script>"]}, {"features": ["<b>"]}], dtype=object)
+    page = est._repr_html_()
+    assert "<script>" not in page and "features [&#x27;&lt;b&gt;&#x27;]" in page

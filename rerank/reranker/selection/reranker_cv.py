@@ -26,7 +26,7 @@ from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
-from rerank.reranker.selection.told import option_names, report
+from rerank.reranker.selection.told import ToldMixin, option_names
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 from rerank.statistics import fitted_statistic, parse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class RerankerCV(ExplainMixin, BaseEstimator):
+class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     """A :class:`Reranker` whose options are chosen by cross-validation, with the first stage as a safeguard.
 
     Parameters
@@ -203,10 +203,6 @@ class RerankerCV(ExplainMixin, BaseEstimator):
             self.feature_names_in_ = best.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-
-    def report(self) -> str:
-        """Lead, error and statistic of every option, and what was chosen."""
-        return report(self.cv_results_, self.judge_.name, parse(self._best().stat).name, self.chosen_)
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""

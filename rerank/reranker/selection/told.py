@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
+
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from rerank.reranker.shown import html_of, html_table, text_of
+from rerank.statistics import RankStatistic, parse
 
 
 def option_names(found: Mapping[str, Any]) -> list[str]:
@@ -29,14 +37,60 @@ def report(
     null : str
         What had to be led, if it is no first stage.
     """
+    first, rows, last = _told(found, judge, statistic, chosen, null)
+    width = max(len(row[0]) for row in rows)
+    lines = [f"{name:{width}}  {lead:>10}  {error:>8}  {mean}" for name, lead, error, mean in rows]
+    return "\n".join([first, *lines, last])
+
+
+def _told(
+    found: Mapping[str, Any], judge: str, statistic: str, chosen: int | None, null: str
+) -> tuple[str, list[tuple[str, str, str, str]], str]:
+    """What the leads are, the rows of the table under their heads, and what was chosen."""
     names = option_names(found)
-    row = null.removeprefix("the ")
-    width = max(len(name) for name in (*names, row))
-    lines = [f"{'option':{width}}  {'lead':>10}  {'error':>8}  {statistic} of a fold"]
-    lines.append(f"{row:{width}}  {0:>+10.4g}  {'':>8}  {found['first_stage'].mean():.6g}")
+    rows = [("option", "lead", "error", f"{statistic} of a fold")]
+    rows.append((null.removeprefix("the "), f"{0:+.4g}", "", f"{found['first_stage'].mean():.6g}"))
     for number, name in enumerate(names):
         mark = " *" if number == chosen else ""
         lead, error, mean = (found[key][number] for key in ("mean_lead", "lead_error", "mean_score"))
-        lines.append(f"{name:{width}}  {lead:>+10.4g}  {error:>8.2g}  {mean:.6g}{mark}")
+        rows.append((name, f"{lead:+.4g}", f"{error:.2g}", f"{mean:.6g}{mark}"))
     end = f"{null[:1].upper()}{null[1:]} is kept." if chosen is None else f"Chosen (*): {names[chosen]}."
-    return "\n".join([f"Lead over {null} by {judge} on held-out rows.", *lines, end])
+    return f"Lead over {null} by {judge} on held-out rows.", rows, end
+
+
+class ToldMixin:
+    """Text and HTML of a choice by held-out rows; before the fit those of scikit-learn."""
+
+    cv_results_: dict[str, Any]
+    judge_: RankStatistic
+    chosen_: int | None
+    best_estimator_: Any
+
+    def report(self) -> str:
+        """Lead, error and statistic of every option, and what was chosen."""
+        check_is_fitted(self, "best_estimator_")
+        return report(self.cv_results_, self.judge_.name, self._quoted(), self.chosen_)
+
+    def __str__(self) -> str:
+        if not hasattr(self, "best_estimator_"):
+            return super().__str__()
+        return f"{self.report()}\n\n{text_of(self.best_estimator_.result_)}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":  # scikit-learn's setting
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        if not hasattr(self, "best_estimator_"):
+            page: str = estimator_html_repr(self)
+            return page
+        given = (self.cv_results_, self.judge_.name, self._quoted(), self.chosen_, "the first stage")
+        first, rows, last = _told(*given)
+        table = html_table(rows, ("left", "right", "right", "left"))
+        told = f"<p>{escape(first)}</p>{table}<p><b>{escape(last)}</b></p>"
+        return f"<div>{told}{html_of(self.best_estimator_.result_)}</div>"
+
+    def _quoted(self) -> str:
+        return parse(self.best_estimator_.stat).name
