@@ -121,6 +121,7 @@ def test_fit_by_folds_draws_the_leads_of_all_options(table, tmp_path, monkeypatc
     assert seen == [[f"radius {radius}" for radius in RADII]] and "<svg" in picture.read_text()[:600]
 
 
+@pytest.mark.filterwarnings("ignore:No order of the shortlist changes")
 def test_a_fit_without_a_search_draws_nothing_and_says_so(table, tmp_path):
     picture = tmp_path / "fit.pdf"
     done = fit(table, tmp_path, "--candidates", "20", "--plot", str(picture))
