@@ -21,6 +21,11 @@ def places_of(factor: float, coefficients: Floats) -> Floats:
     return coef[: np.flatnonzero(coef > 0).max(initial=0) + 1]
 
 
+def last_hit(hits: NDArray[np.int64]) -> int:
+    """How many of the best relevant rows can earn something, by the weights of hits."""
+    return int(np.flatnonzero(hits).max(initial=-1)) + 1
+
+
 def starts(parts: Sequence[NDArray[Any]]) -> Ints:
     """Where each of the arrays begins once they stand one after the other, and where the last ends."""
     return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)

@@ -64,8 +64,7 @@ class Run:
         self.lines: LineSearch
         pairs = None
         if not rows_alone(problem, points, proof):
-            needed = proof or problem.weighs_hits
-            pairs = (affordable_pairs if needed else pairs_if_affordable)(problem, workers)
+            pairs = (affordable_pairs if proof else pairs_if_affordable)(problem, workers)
         row_lines = pairs is None or (not self.limited and lines_by_rows(problem))
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.problem import Problem
+from rerank.search.places import last_hit
 
 FROM_PAIRS = 200_000
 """Pairs from which a search may be one by rows."""
@@ -28,12 +29,16 @@ MOST_PAIRS = 5_000_000
 def lines_by_rows(problem: Problem) -> bool:
     """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
     smooth = problem.n_features >= smooth_from(len(problem.lists))
-    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS and not problem.weighs_hits)
+    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS)
 
 
 def by_rows(problem: Problem, supports: bool = False) -> bool:
-    """Whether boxes are searched by rows, too: long lists, too many pairs for a table, or for each of many supports."""
-    return _long(problem) and (supports or number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS))
+    """Whether boxes are searched by rows, too: long lists, too many pairs for a table, or for each of many supports.
+
+    Where the first hit alone counts, nearly all rows leave a box soon, and rows are better on short lists, too.
+    """
+    many = number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
+    return _long(problem) and (supports or many or problem.weighs_hits)
 
 
 def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> bool:
@@ -57,8 +62,12 @@ def _long(problem: Problem) -> bool:
 
 
 def _few_places(problem: Problem) -> bool:
-    places = sum(int(np.count_nonzero(unit.coefficients)) for unit in problem.units)
-    return 2 * places <= _rows(problem) and not problem.weighs_hits
+    places = 0
+    for unit in problem.units:
+        hits = problem.lists[unit.list_index].hits
+        earning = int(np.count_nonzero(unit.coefficients))
+        places += earning if hits is None else min(earning, last_hit(hits))
+    return 2 * places <= _rows(problem)
 
 
 def number_of_pairs(problem: Problem) -> int:

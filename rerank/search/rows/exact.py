@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.problem import Problem, RankedList
 from rerank.search.boxes.vertices import Exact
+from rerank.search.places import last_hit
 from rerank.search.tables import tables
 
 if TYPE_CHECKING:
@@ -69,14 +70,23 @@ class RowExact:
 
 
 def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> RankedList:
-    """The rows of a list that can reach the places that earn something."""
+    """The rows of a list that can reach the places that earn something, and are not behind every hit that counts."""
     places = int(np.count_nonzero(item.coefficients))
-    lower = (middle - reach)[item.gains == 0]
-    if places == 0 or lower.size < places:
-        return item
-    limit = np.partition(lower, -places)[-places] - epsilon
-    left = np.flatnonzero(middle + reach > limit)
+    lower, limit = middle - reach, -np.inf
+    if 0 < places <= np.count_nonzero(item.gains == 0):
+        limit = _last(lower[item.gains == 0], places)
+    if item.hits is not None:
+        above = [lower[item.gains >= g] for g in item.thresholds()]
+        behind = [_last(ends, last_hit(item.hits[: ends.size])) for ends in above]
+        limit = max(limit, min(behind, default=-np.inf))
+    left = np.flatnonzero(middle + reach > limit - epsilon)
     return replace(
         item, rows=item.rows[left], gains=item.gains[left],
         coefficients=item.coefficients[item.coefficients.size - left.size :],
+        hits=None if item.hits is None else item.hits[: left.size],
     )  # fmt: skip
+
+
+def _last(ends: Floats, places: int) -> float:
+    """The smallest of so many largest ends."""
+    return float(np.partition(ends, -places)[-places])

@@ -57,7 +57,9 @@ def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> A
         value += worth(instance, u, gone, scratch.middle, scratch.middle, positives, rows, here, scratch)
         mine = worth(instance, u, gone, scratch.upper, scratch.lower, positives, rows, least, scratch)
         places = instance.places[u] - gone
-        kept, positives, more = filtered(levels.rows, begin, positives, rows, places, least, most, scratch)
+        kept, positives, more = filtered(
+            instance, levels.rows, begin, positives, rows, places, instance.counted[u], least, most, scratch
+        )
         pairs = positives * (kept - positives)
         open_ = levels.n_units[v] > 1 or bound + mine > beaten
         if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= scratch.highest.size:

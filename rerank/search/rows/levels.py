@@ -17,6 +17,9 @@ class Instance(NamedTuple):
     places: Any
     coef_start: Any
     coef: Any
+    hit_start: Any
+    hits: Any
+    counted: Any
     weight: Any  # of a list, in the choice of the feature to split
     least: Any  # as in :class:`rerank.search.boxes.levels.Instance`
     most: Any

@@ -22,6 +22,9 @@ class Lists(NamedTuple):
     places: Any  # of each binary list, and where what they earn begins, as in RowTables
     coef_start: Any
     coef: Any
+    hit_start: Any
+    hits: Any
+    counted: Any
 
 
 class Margin(NamedTuple):
@@ -60,7 +63,9 @@ class LineScratch(NamedTuple):
 
 def lists_of(t: RowTables) -> Lists:
     """The lists of the tables."""
-    arrays = (t.begin, t.level, t.first_unit, t.places, t.coef_start, t.coef)
+    arrays = (
+        t.begin, t.level, t.first_unit, t.places, t.coef_start, t.coef, t.hit_start, t.hits, t.counted
+    )  # fmt: skip
     return Lists._make(np.require(x, requirements=["C", "W"]) for x in arrays)
 
 

@@ -87,10 +87,11 @@ def _followed(lists: Any, q: int, when: Any, pair: Any, n: int, m: int, which: A
     """Value of a list with the ``lost`` pairs of its rows, and the gain of every step; steps are put in order."""
     value, gain, lost, upto, level = 0.0, scratch.gain, scratch.lost, scratch.upto, lists.level
     units = lists.first_unit[q + 1] - lists.first_unit[q]
-    places = lists.places[lists.first_unit[q]]
+    places, weighs = lists.places[lists.first_unit[q]], lists.hits.size > 0
     upto[: units * (places + 1)] = 0
     for t in range(units):
         first, coef = t * (places + 1), lists.coef_start[lists.first_unit[q] + t]
+        hits = lists.hit_start[lists.first_unit[q] + t]
         for i in range(m):
             if level[which[i]] <= t:
                 break
@@ -100,7 +101,7 @@ def _followed(lists: Any, q: int, when: Any, pair: Any, n: int, m: int, which: A
         for x in range(places):
             for _ in range(upto[first + x]):
                 if place + x < places:
-                    value += lists.coef[coef + place + x]
+                    value += lists.coef[coef + place + x] * (lists.hits[hits + place] if weighs else 1.0)
                 place += 1
             upto[first + x] = place
     if n > gain.size:
@@ -119,11 +120,14 @@ def _followed(lists: Any, q: int, when: Any, pair: Any, n: int, m: int, which: A
                 continue
             if pair[e] > 0:
                 upto[first + least] += 1
-            near = upto[first + least] + least - 1
+            nth = upto[first + least] - 1
+            near = nth + least
             if pair[e] < 0:
                 upto[first + least] -= 1
             step = lists.coef[coef + near] if near < places else 0.0
             step -= lists.coef[coef + near + 1] if near + 1 < places else 0.0
+            if weighs:
+                step *= lists.hits[lists.hit_start[lists.first_unit[q] + t] + nth]
             total += step if pair[e] > 0 else -step
         gain[e] = total
     return value, gain

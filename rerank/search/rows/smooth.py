@@ -3,9 +3,10 @@ r"""A smooth stand-in for the value of lists and its slopes, compiled.
 What a list earns is ``sum_p drop_p * (gains among its first p rows)``, where place ``p`` earns ``drop_p`` more than the
 next.  "Among the first p" is "score above a threshold"; here a row counts by how far it is above the threshold in
 units of a width ``h``, and the threshold is where the rows count as ``p`` in all.  With ``h`` going to 0 the value
-becomes the statistic's.  The threshold moves with the scores, so the slope of a row at ``t`` widths above it is
-``drop_p k(t) (gain - mean gain) / h``, with the mean taken over the rows near the threshold by the weights ``k(t)``
-(implicit differentiation).  ``k`` is the biweight kernel, 0 beyond ``h``: rows far away cost nothing.
+becomes the statistic's, but for weights of hits, which are left out.  The threshold moves with the scores, so the slope
+of a row at ``t`` widths above it is ``drop_p k(t) (gain - mean gain) / h``, with the mean taken over the rows near the
+threshold by the weights ``k(t)`` (implicit differentiation).  ``k`` is the biweight kernel, 0 beyond ``h``: rows far
+away cost nothing.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def line_steps(A: Any, B: Any, lists: Any, low: float, high: float, margin: Any,
             continue
         for i in range(size):
             which[i] = first + i
-        places = lists.places[lists.first_unit[q]]
+        places = _places(lists, q)
         known, last = False, 0.0
         pieces[0, 0], pieces[0, 1], pieces[0, 2], pieces[0, 3], pieces[0, 4] = low, high, 0, size, 0
         top = 1
@@ -105,6 +105,13 @@ def line_steps(A: Any, B: Any, lists: Any, low: float, high: float, margin: Any,
 
 
 @njit(cache=True, nogil=True)
+def _places(lists: Any, q: int) -> int:
+    """Places of a list that rows have to be sorted for: where some hits alone count, no more than these."""
+    u = lists.first_unit[q]
+    return min(lists.places[u], lists.counted[u]) if lists.hits.size > 0 else lists.places[u]
+
+
+@njit(cache=True, nogil=True)
 def _cost(count: int, places: int) -> float:
     """Evaluations of a row that the largest of so many scores cost."""
     return count + HEAP * min(count, places)
@@ -130,6 +137,14 @@ def _filtered(
     if places < count:
         heaped(lower, 0, count, places, heap)
         least = heap[0] - abs(margin.most)
+    if lists.hits.size > 0 and lists.first_unit[q + 1] - lists.first_unit[q] == 1:
+        # What so many positives are above is behind every hit that counts.
+        positives, counted = 0, min(places, lists.counted[lists.first_unit[q]])
+        while positives < count and lists.level[which[start + positives]] > 0:
+            positives += 1
+        if positives >= counted:
+            heaped(lower, 0, positives, counted, heap)
+            least = max(least, heap[0] - abs(margin.most))
     kept, pairs, level, higher = 0, 0, -1, 0
     for i in range(count):
         if upper[i] >= least:

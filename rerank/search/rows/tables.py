@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.places import MOST_NUMBERS, places_of, starts
+from rerank.search.places import MOST_NUMBERS, last_hit, places_of, starts
 from rerank.search.rows.choice import smooth_from
 from rerank.search.tables import tolerance
 
@@ -48,6 +48,10 @@ class RowTables:
         Of each list.
     coef_start, coef
         What the places of each list earn, best place first; trailing zeros are left out.
+    hit_start, hits
+        What the j-th best positive of each list multiplies that with; ``hits`` is empty where that is 1 for all.
+    counted : int32 (U,)
+        How many of the best positives of each list can earn something.
     constant, epsilon, tolerance : float
         Of the problem; the tolerance covers two rows.
     """
@@ -62,6 +66,9 @@ class RowTables:
     n_rows: Ints
     coef_start: Ints
     coef: Floats
+    hit_start: Ints
+    hits: Floats
+    counted: Ints
     constant: float
     epsilon: float
     tolerance: float
@@ -88,13 +95,15 @@ class RowTables:
     @cached_property
     def ideal(self) -> float:
         """Value of all positives on top."""
-        lists = zip(self.coef_start[:-1], np.minimum(self.places, self.n_positive), strict=True)
-        return float(sum(self.coef[first : first + n].sum() for first, n in lists))
+        lists = zip(self.coef_start[:-1], self.hit_start[:-1], np.minimum(self.places, self.n_positive), strict=True)
+        if self.hits.size:
+            return float(sum((self.coef[p : p + n] * self.hits[q : q + n]).sum() for p, q, n in lists))
+        return float(sum(self.coef[p : p + n].sum() for p, _, n in lists))
 
     @cached_property
     def slack(self) -> float:
         """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
-        return 1e-13 * max(float(self.coef.sum()), 1e-300)
+        return 1e-13 * max(float(self.coef.sum()) * self.hits.max(initial=1.0), 1e-300)
 
     def to_value(self, inner: float) -> float:
         """From the kernels' unit to the problem's."""
@@ -142,7 +151,7 @@ class RowTables:
         """Whether the steps of the value along a line are too many: a long list of which very many places count."""
         home = np.repeat(np.arange(self.begin.size - 1), np.diff(self.first_unit))
         pairs = np.zeros(self.begin.size - 1)
-        np.add.at(pairs, home, self.n_positive * (self.n_rows - self.n_positive).astype(np.float64))
+        np.add.at(pairs, home, self.counted * (self.n_rows - self.n_positive).astype(np.float64))
         return bool((pairs[home][8 * self.places > self.n_rows] > MOST_STEPS).any())
 
     @cached_property
@@ -178,6 +187,7 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     units = problem.units
     home = np.repeat(np.arange(begin.size - 1), np.diff(first_unit))
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
+    hits = [unit.hits.astype(np.float64) if problem.weighs_hits else np.empty(0) for unit in units]
     return RowTables(
         rows=rows,
         order=order,
@@ -189,6 +199,9 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
         n_rows=np.diff(begin)[home].astype(np.int32),
         coef_start=starts(places),
         coef=np.concatenate([np.empty(0), *places]),
+        hit_start=starts(hits),
+        hits=np.concatenate([np.empty(0), *hits]),
+        counted=np.array([last_hit(unit.hits) for unit in units], np.int32),
         constant=problem.constant,
         epsilon=problem.epsilon,
         tolerance=4.0 * tolerance(problem),

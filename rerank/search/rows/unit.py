@@ -96,9 +96,10 @@ def above(heap: Any, n: int, limit: float) -> int:
 
 @njit(cache=True, nogil=True)
 def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float:
-    """``sum_j coef[j + gone + lost_(j)]`` over the positives whose place earns something."""
+    """``sum_j h_j coef[j + gone + lost_(j)]`` over the positives whose place earns something."""
     places = instance.places[u] - gone
     base = instance.coef_start[u] + gone
+    hits, weighs = instance.hit_start[u], instance.hits.size > 0
     top = 0
     for i in range(n):
         x = lost[i]
@@ -110,7 +111,7 @@ def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> f
     for x in range(top):
         for _ in range(count[x]):
             if place + x < places:
-                total += instance.coef[base + place + x]
+                total += instance.coef[base + place + x] * (instance.hits[hits + place] if weighs else 1.0)
             place += 1
         count[x] = 0
     return total
@@ -123,7 +124,17 @@ def worth(
     """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``.
 
     With upper ends against lower ends it is a bound on the box, with the scores at the centre the value there.
+    Where only the best positive earns something, the others are given its lost pairs.
     """
+    if instance.counted[u] == 1:
+        best = -np.inf
+        for i in range(positives):
+            best = max(best, ahead[i])
+        lost = 0
+        for i in range(positives, n):
+            lost += 1 if behind[i] > best - margin else 0
+        scratch.lost[:positives] = lost
+        return earned(instance, u, gone, scratch.lost, positives, scratch.count)
     known = largest(behind, positives, n, instance.places[u] - gone, scratch.heap)
     for i in range(positives):
         scratch.lost[i] = above(scratch.heap, known, ahead[i] - margin)
@@ -132,23 +143,36 @@ def worth(
 
 @njit(cache=True, nogil=True)
 def filtered(
-    which: Any, begin: int, positives: int, n: int, places: int, least: float, most: float, scratch: Any
-) -> Any:
+    instance: Any, which: Any, begin: int, positives: int, n: int, places: int, counted: int, least: float,
+    most: float, scratch: Any,
+) -> Any:  # fmt: skip
     """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top.
 
-    A positive leaves that has lost every place; a negative that all other positives have lost to, or all beat.
+    A positive leaves that has lost every place, or that as many others as are ``counted`` are above; a negative that
+    all other positives have lost to, or that so many beat.
     """
-    kept = 0
-    top = -np.inf
-    bottom = np.inf
+    mine = 0
+    top, bottom = -np.inf, np.inf
     for i in range(positives):
         if scratch.lost[i] < places:
-            scratch.lost[kept] = scratch.lost[i]
-            scratch.kept[kept] = which[begin + i]
-            kept += 1
+            scratch.lost[mine] = scratch.lost[i]
+            scratch.lower[mine] = scratch.lower[i]
+            scratch.upper[mine] = scratch.upper[i]
+            scratch.kept[mine] = which[begin + i]
+            mine += 1
             top = max(top, scratch.upper[i])
             bottom = min(bottom, scratch.lower[i])
-    mine = kept
+    kept = mine
+    if 0 < min(counted, places) < mine:
+        heaped(scratch.lower, 0, mine, min(counted, places), scratch.heap)
+        bottom = scratch.heap[0]
+        kept = 0
+        for i in range(mine):
+            if scratch.upper[i] - bottom >= -instance.tolerance:
+                scratch.lost[kept] = scratch.lost[i]
+                scratch.kept[kept] = scratch.kept[i]
+                kept += 1
+        mine = kept
     gone = 0
     if mine > 0:
         for i in range(positives, n):
@@ -189,11 +213,12 @@ def refine(
             alive += 1
     bound = earned(instance, u, gone, scratch.lost, alive, scratch.count)
     left = alive
+    enough = min(alive, instance.counted[u], places)
     again = 0
     for q in range(others):
         if scratch.by_all[q] == alive:
             again += 1
-        elif scratch.beaten[q] < alive:
+        elif scratch.beaten[q] < enough:
             scratch.kept[left] = scratch.kept[positives + q]
             left += 1
     return bound, left, alive, again

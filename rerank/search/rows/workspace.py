@@ -26,7 +26,7 @@ def instance(
     """The tables as the kernel takes them; with ``rows`` in the coordinates of a ``basis``, and limits of these."""
     parts = (
         t.rows if rows is None else rows, np.empty((0, 0)) if basis is None else basis,
-        t.places, t.coef_start, t.coef, t.first_places, *within,
+        t.places, t.coef_start, t.coef, t.hit_start, t.hits, t.counted, t.first_places, *within,
     )  # fmt: skip
     # Processes are given read-only maps, and the kernel is compiled for plain arrays.
     arrays = [np.require(x, requirements=["C", "W"]) for x in parts]
