@@ -19,7 +19,6 @@ from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, rows_by_list
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
-from rerank.reranker.classes import Classes
 from rerank.reranker.columns import Rows, columns_of, lists_of
 from rerank.statistics import RankStatistic
 
@@ -63,11 +62,6 @@ class Data:
     missed: tuple[Floats, ...] = ()
     ideal_gains: IdealGains = None
     labels: TwoLabels | None = None
-
-    @property
-    def classes(self) -> Classes | None:
-        """The classes, where there are no rows to find the cuts between them by."""
-        return None
 
     @property
     def feature_names(self) -> tuple[str, ...]:

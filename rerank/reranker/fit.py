@@ -98,9 +98,8 @@ class Fit:
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
             weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
         )  # fmt: skip
-        if self.data.rows.n:
-            return state.with_classes(self.data.rows, self.data.y, self.scores)
-        return replace(state, classes=self.data.classes)
+        # Of a list in parts the rows are not here, and a pass over them finds the classes.
+        return state.with_classes(self.data.rows, self.data.y, self.scores) if self.data.rows.n else state
 
 
 def fit(

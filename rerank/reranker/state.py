@@ -217,8 +217,8 @@ class FittedState:
             )
         if self.classes is None or self.classes.cuts is None:
             raise NotSupportedError(
-                "The model has no cuts between classes, because labels were no whole numbers, weights were read "
-                "from a file, or the list was fitted in parts; use rank or decision_function."
+                "The model has no cuts between classes, because labels were no whole numbers or weights were read "
+                "from a file; use rank or decision_function."
             )
         return self.classes.of(self.single_scores(rows))
 

@@ -26,6 +26,7 @@ from rerank.problem import reduced
 from rerank.reranker import anchored, clock
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
+from rerank.reranker.parts.cuts import first_scores
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -68,7 +69,10 @@ def assert_same(parts, memory, but=("seconds", "proof")):
             assert np.array_equal(mine, other) if field.name == "weights" else mine == other, field.name
     for name in ("coef_", "features_", "feature_names_in_"):
         assert np.array_equal(getattr(parts, name), getattr(memory, name)), name
-    assert parts.classes_ is None if len(memory.classes_) > 2 else np.array_equal(parts.classes_, memory.classes_)
+    for name in ("names", "cuts"):
+        mine, other = getattr(parts.state_.classes, name), getattr(memory.state_.classes, name)
+        assert np.array_equal(mine, other) and mine.dtype == other.dtype, name
+    assert np.array_equal(parts.classes_, memory.classes_)
     for name in ("n_features_in_", "prior_weight_", "threshold_", "reranks_"):
         assert getattr(parts, name) == getattr(memory, name), name
 
@@ -168,10 +172,62 @@ def test_places_of_all_rows_with_equal_scores(seed, places) -> None:
     np.testing.assert_array_equal(found, est.rank(framed(X)))
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 99), places=st.lists(st.integers(0, 400), max_size=6), digits=st.sampled_from([0, 9]),
+    stat=st.sampled_from(["precision@30", "ndcg@7", "recall@20"]),
+)  # fmt: skip
+def test_the_statistic_of_a_list_in_parts_is_that_of_score(seed, places, digits, stat) -> None:
+    X, y = listed(seed, graded=stat == "ndcg@7")
+    new, labels = listed(seed + 1, graded=stat == "ndcg@7")
+    est = in_memory(X, y, stat)
+    for table, given_ in ((X, y), (new, labels)):
+        table = table.round(digits)  # without digits many scores are equal
+        assert est.score_of_parts(cut(table, given_, places)) == est.score(framed(table), given_)
+    est.set_params(stat="auc")
+    assert est.score_of_parts(cut(new, labels, places)) == est.score(framed(new), labels)
+
+
+def test_the_statistic_of_files_and_what_it_refuses(path) -> None:
+    X, y = listed(4)
+    est = in_memory(X, y)
+    assert est.score_of_parts(path, "found") == est.score(framed(X), y) == est.result_.statistic
+    with pytest.raises(InputError, match="y is None; name the column of the labels"):
+        est.score_of_parts(path)
+    with pytest.raises(InputError, match="y holds -1 in row 0, but labels are 0/1 or grades"):
+        est.score_of_parts(cut(X, y - 1, [7]))
+    with pytest.raises(InputError, match="row"):
+        est.score_of_parts([lambda: (X[:0], y[:0])])
+    named = Reranker("precision@30", **OPTIONS).fit(framed(X), np.where(y > 0, 1, -1))
+    assert named.score_of_parts(cut(X, np.where(y > 0, 1, -1), [9])) == named.score(framed(X), np.where(y > 0, 1, -1))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    scores=st.lists(st.integers(-3, 3), min_size=1, max_size=40), most=st.integers(1, 40),
+    places=st.lists(st.integers(0, 40), max_size=5),
+)  # fmt: skip
+def test_the_first_scores_and_one_below_whatever_the_parts(scores, most, places) -> None:
+    values, merged = np.array(scores, dtype=float), np.empty(0)
+    for a, z in pairwise([0, *sorted(places), values.size]):
+        merged = first_scores(np.concatenate([merged, first_scores(values[a:z], most)]), most)
+    ordered = sorted(values.tolist(), reverse=True)
+    lower = [x for x in ordered if x < ordered[:most][-1]][:1]
+    assert merged.tolist() == ordered[:most] + lower
+
+
+def test_grades_that_are_no_whole_numbers_have_no_classes() -> None:
+    X, y = listed(3, graded=True)
+    parts = in_parts(X, y / 2, [100], "dcg@10")
+    assert parts.classes_ is None and in_memory(X, y / 2, "dcg@10").classes_ is None
+    with pytest.raises(NotSupportedError, match="labels were no whole numbers"):
+        parts.predict(framed(X))
+
+
 def test_the_scores_of_a_shortlist_are_not_those_of_parts(path) -> None:
     X, y = listed(4)
     est = in_memory(X, y, radius=None, margin=None, epsilon=1e-6, n_candidates=60)
-    for call in (est.scores_of_parts, est.ranks_of_parts, partial(est.top_of_parts, n=5)):
+    for call in (est.scores_of_parts, est.ranks_of_parts, partial(est.top_of_parts, n=5), est.score_of_parts):
         with pytest.raises(InputError, match="reranks the 60 rows of a shortlist"):
             call(path)
 
@@ -202,11 +258,11 @@ def test_the_file_is_that_of_the_fit_in_memory_and_verifies(tmp_path) -> None:
     parts.save(tmp_path / "parts.json")
     memory.save(tmp_path / "memory.json")
     mine, other = (model_file.read(tmp_path / name) for name in ("parts.json", "memory.json"))
-    assert other.settings.pop("cuts.1") is not None and mine.settings.pop("cuts.1") is None
+    assert mine.settings["cuts.1"] is not None
     assert mine.data_sha256 == other.data_sha256 and mine.settings == other.settings
     mine = model_file.read(tmp_path / "parts.json")
-    with pytest.raises(NotSupportedError, match="or the list was fitted in parts; use rank"):
-        parts.predict(framed(X))
+    np.testing.assert_array_equal(parts.predict(framed(X)), memory.predict(framed(X)))
+    np.testing.assert_array_equal(load(tmp_path / "parts.json").predict(framed(X)), memory.predict(framed(X)))
     table = Table(X, y, None, None, tuple(NAMES))
     report = verify(mine, table, proof=parts.result_.proof)
     assert report.holds, [check for check in report.checks if not check.holds]
@@ -283,7 +339,7 @@ def test_parts_and_labels_that_cannot_be_used(path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("error", [InputError("The disk is gone."), KeyboardInterrupt()], ids=["error", "ctrl-c"])
-@pytest.mark.parametrize("readings", [0, 1, 2, 3])
+@pytest.mark.parametrize("readings", [0, 1, 2, 3, 4])
 def test_after_an_error_in_a_pass_the_estimator_is_as_it_was(error, readings) -> None:
     X, y = listed(7)
     est = in_parts(X, y)

@@ -30,7 +30,7 @@ def check_cuts(checks: Checks, doc: ModelDocument, found: Refit) -> None:
         now = replace(now, cuts=None)  # weights of a file meet no table
     wanted = {} if now is None else {key.partition(".")[2]: cut for key, cut in now.to_flat().items()}
     if set(stated.values()) <= {None} and set(wanted.values()) - {None}:
-        checks.lacking("files of earlier versions and of lists in parts lack it", name)
+        checks.lacking("files of earlier versions lack it", name)
         return
     holds = stated.keys() == wanted.keys() and all(
         stated[key] is cut if cut is None or stated[key] is None else close(stated[key], cut)

@@ -1,4 +1,4 @@
-"""A fit of a list in parts: two passes leave the rows that can matter, and one more confirms the weights."""
+"""A fit of a list in parts: two passes leave the rows that can matter, one confirms the weights, one finds the cuts."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from rerank.reranker.cross_fit import Staged, taken_at_its_word
 from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage
 from rerank.reranker.fit import Fit, concluded
 from rerank.reranker.learners import is_fitted, name_of
+from rerank.reranker.parts.cuts import alone, classes_of_parts
 from rerank.reranker.parts.given import Parts, ScoredPart, read
 from rerank.reranker.parts.left import left_rows, training_of
 from rerank.reranker.settings import Settings, check
@@ -82,7 +83,8 @@ def _fitted(
         with clock.phase("certificate"):
             chosen = np.concatenate([[0], features + 1])
             _confirm([replace(part, chosen=chosen) for part in parts], left, state, run)
-    return state
+    with clock.phase("cuts"):
+        return replace(state, classes=classes_of_parts(given, alone(state), seen.n_relevant, run))
 
 
 def _columns(names: tuple[str, ...], features: Any) -> Columns:

@@ -12,7 +12,6 @@ from rerank.problem import Problem
 from rerank.problem.passes import Seen
 from rerank.problem.reduced import all_gains
 from rerank.ranks.evaluate import shown
-from rerank.reranker.classes import Classes
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.data import Data
 from rerank.reranker.result import ShortlistInfo
@@ -37,11 +36,6 @@ class LeftRows(Data):
     """
 
     seen: Seen
-
-    @property
-    def classes(self) -> Classes | None:
-        """The labels 0 and 1, if there are no others; without a cut, which would take the scores of all rows."""
-        return Classes((0, 1), None, None) if self.seen.least == 1 == self.seen.gains[0] else None
 
     @property
     def longest_list(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
+from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.problem.passes import Part, Run, answers, first_places
+from rerank.ranks import evaluate
 from rerank.ranks.lists import places_by_list
+from rerank.ranks.row_gains import Gain
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import Rows
-from rerank.reranker.parts.given import given_parts, read
+from rerank.reranker.parts.cuts import alone, labelled_scores
+from rerank.reranker.parts.given import given_parts
 from rerank.reranker.state import FittedState
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +30,8 @@ Floats = NDArray[np.float64]
 class PartsMixin:
     """Lists in parts, for a class with a fitted state."""
 
+    stat: Any
+    gain: Gain
     time_limit: float | None
     state_: FittedState
     n_features_in_: int
@@ -38,23 +43,22 @@ class PartsMixin:
         """Fit corrections of a given score on one list that no memory holds, read part by part.
 
         One pass finds deviations and the first rows by the given score, a second one the rows that some corrections
-        within ``radius`` bring near the places that count. These rows are solved in memory, and one more pass over
-        all rows confirms the value of the weights. ``time_limit`` is for what happens between the passes.
+        within ``radius`` bring near the places that count. These rows are solved in memory. A third pass over all rows
+        confirms the value of the weights, and a fourth one finds the cuts of :meth:`predict`; it holds as many scores
+        as there are relevant rows. ``time_limit`` is for what happens between the passes.
 
         The model is that of :meth:`fit` on the same rows and columns as one table, with ``n_candidates=None``, bit by
-        bit, however the list is cut: weights, value, bound, statistics, certificate, every field of ``result_`` and of
-        the file that :meth:`save` writes, but the seconds and what takes the labels and scores of all rows: the cuts of
-        :meth:`predict`, and ``classes_`` where there are more than two grades. Outside of that are a search or a
-        program that the clock or Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first
-        stage whose score of a row depends on the rows beside it, and columns of numbers beyond 1e150, which are
-        refused here.
+        bit, however the list is cut: weights, value, bound, statistics, certificate, cuts, every field of ``result_``
+        and of the file that :meth:`save` writes, but the seconds. Outside of that are a search or a program that the
+        clock or Ctrl-C ends (also a program that confirms a proof in the few seconds it has), a first stage whose score
+        of a row depends on the rows beside it, and columns of numbers beyond 1e150, which are refused here.
 
         Parameters
         ----------
         parts : path, sequence of paths, Ray Dataset, or sequence of callables
             Parquet files, read by row groups; what :func:`rerank.io.row_groups.row_groups` or
             :func:`rerank.search.on_ray.blocks` made; or functions without arguments that each return a table (n, d)
-            and labels (n,). A part is read three times, the first one four times, and holds the same rows each time.
+            and labels (n,). A part is read four times, the first one five times, and holds the same rows each time.
         y : str, optional
             Column of the labels: 0/1 or grades from 0 upwards, 0 irrelevant. Functions return theirs.
         columns : sequence of str, optional
@@ -165,12 +169,36 @@ class PartsMixin:
             places = places_by_list(np.concatenate(scores))
         return iter(np.split(places, ends))
 
+    def score_of_parts(self, parts: Any, y: str | None = None, *, run: Run | None = None) -> float:
+        """The statistic ``stat`` of the ranking of a list: that of :meth:`score` on one list, bit by bit.
+
+        Scores and labels of all rows are held, but no column.
+
+        Parameters
+        ----------
+        parts, y, run
+            As in :meth:`fit_parts`, of any list with the columns of the fit.
+
+        Raises
+        ------
+        InputError
+            As :meth:`scores_of_parts`, and for labels that :meth:`score` refuses.
+        """
+        state = _alone(self)
+        given = given_parts(parts, y, state.columns.inputs, run)
+        with enough_memory(), given.running(state.settings.n_jobs) as call:
+            found = [(np.empty(0), np.empty(0))]
+            found += [own for some in answers(given.parts, call, labelled_scores, state) for own in some]
+            scores, labels = (np.concatenate(own) for own in zip(*found, strict=True))
+            grades = labels_of(labels, labels.size, state.labels)
+            return evaluate(parse(self.stat), grades, scores, gain=self.gain)
+
     def _adopt(self, state: FittedState) -> Self:
         raise NotImplementedError
 
 
 def _alone(est: Any) -> FittedState:
-    """The state that scores rows, without what other processes do not need."""
+    """The state, if it scores rows one by one."""
     check_is_fitted(est, "result_")
     state: FittedState = est.state_
     if state.reranks and math.isfinite(state.threshold):
@@ -178,9 +206,8 @@ def _alone(est: Any) -> FittedState:
             f"The model reranks the {state.n_candidates} rows of a shortlist, whose scores stand above those of the "
             "other rows of a table in memory; fit it by fit_parts, or with n_candidates=None."
         )
-    return replace(state, training=None, prior_scores=None, result=replace(state.result, proof=None))
+    return alone(state)
 
 
 def _scores(part: Part, state: FittedState) -> Floats:
-    X, _ = read(part, state.columns)
-    return state.row_scores(Rows(X, state.columns)) if len(X) else np.empty(0)
+    return labelled_scores(part, state)[0]
