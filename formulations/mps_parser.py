@@ -83,7 +83,7 @@ class _Parser(Contents):
         if title in self.seen:
             raise self.error(f"a second section {title} begins; each stands once")
         if title not in sections and title not in ("NAME", "ENDATA"):
-            raise self.error(f"the section {words[0]!r} is not part of a linear program")
+            raise self.error(f"the section {words[0]!r} is not part of a linear program; pass an .mps file")
         needs = {
             "COLUMNS": "ROWS",
             "RHS": "COLUMNS",

@@ -24,6 +24,7 @@ from rerank.cli import (
     tables,
 )
 from rerank.cli.common import guarded
+from rerank.cli.examples import after_help
 
 app = typer.Typer(
     name="rerank",
@@ -69,7 +70,7 @@ for name, command in (
     ("doctor", checking.doctor),
     ("convert", tables.convert),
 ):
-    app.command(name)(guarded(command))
+    app.command(name, epilog=after_help(name))(guarded(command))
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute a model's numbers from the files alone, in exact rational arithmetic.
+    """Recompute a model's numbers in exact rational arithmetic. Only the files are used.
 
     Ends with 0 where everything stated holds, 3 where a claim stays open, 5 where one does not hold.
     """

@@ -14,7 +14,10 @@ def demo(
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Correct a first stage, guarded by held-out rows: where that pays on lists to come, and where it does not."""
+    """See a guarded correction where it pays, and where not.
+
+    A first stage is corrected, guarded by held-out rows, and both are judged by lists to come.
+    """
     from rerank.cli.demo import run
 
     with working("Fitting logistic regression and small corrections of it, on held-out rows and on all ..."):

@@ -37,12 +37,11 @@ def evaluate(
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of every query.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge runs: a value for each measure and run, and how far each run is ahead of the first one.
+    """Judge runs by their measures, and compare them.
 
-    Every judged query counts, with 0 if a run has nothing for it; unjudged documents are irrelevant. The intervals
-    are Student's, 95 %, of the differences query by query.
-
-    Example: rerank evaluate bm25.run fused.run judgements.txt
+    A value for each measure and run, and how far each run is ahead of the first one. Every judged query counts, with 0
+    if a run has nothing for it; unjudged documents are irrelevant. The intervals are Student's, 95 %, of the
+    differences query by query.
     """
     from rerank.io.trec import read_qrels, read_run
     from rerank.ranks.runs import differences, run_values
@@ -117,5 +116,5 @@ def _print(found: dict[str, RunValues], ahead: dict[str, list[Difference]], base
         for one in apart:
             reach, clear = f" +- {one.half:.4f}" if several else "", " *" if abs(one.mean) > one.half else ""
             typer.echo(f"  {one.measure:14} {one.mean:+.4f}{reach}, {one.wins} won, {one.losses} lost{clear}")
-    if ahead and several:
+    if several and any(abs(one.mean) > one.half for apart in ahead.values() for one in apart):
         typer.echo("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")

@@ -84,7 +84,7 @@ def fuse(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fuse runs: fit weights to judgements, or apply a model; RRF is kept where fits do not lead it."""
+    """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""
     from rerank.io.paths import check_outputs
 
     runs = runs_of(run or [])

@@ -56,7 +56,7 @@ def export(
     ] = "pair",
     as_json: AsJson = False,
 ) -> None:
-    """Write the program of a model and its training data as an .mps file."""
+    """Write the program of a model and its data as an .mps file."""
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.export import export as write_program
     from rerank.reranker.files.refit import refitted
@@ -100,7 +100,7 @@ def solve(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve a program file with an installed solver and write its solution."""
+    """Solve a program file with an installed solver. Its solution is written, too."""
     began = time.monotonic()
     from rerank.io.paths import check_outputs
     from rerank.solvers import gateway
@@ -149,7 +149,7 @@ def take(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a solver's solution back into a model; its value is recomputed exactly."""
+    """Read a solver's solution back into a model. Its value is recomputed exactly."""
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.document import save
     from rerank.reranker.files.export import imported

@@ -36,7 +36,7 @@ def rank(
         Path | None,
         typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
     ] = None,
-    top: Annotated[int, typer.Option(help="Rows of each list to print; 0 for all.")] = 10,
+    top: Annotated[int, typer.Option(min=0, help="Rows of each list to print; 0 for all.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Rank the rows of a table, best first."""
@@ -116,7 +116,7 @@ def score(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate the model's ranking of labelled rows, and that of the first stage."""
+    """Evaluate a ranking of labelled rows, and the first stage's."""
     from rerank.io.paths import check_outputs
     from rerank.ranks import count_empty, evaluate
     from rerank.reranker.estimator import restored

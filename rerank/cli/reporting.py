@@ -53,12 +53,10 @@ def report(
     delimiter: Delimiter = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML page on a model and a table: the list, what changed, evidence, proof, certificate.
+    """Write one HTML page on a model and a table.
 
-    The page needs no network and runs no code. With labels it says how the list does on these rows; if they are
-    those of the fit, the model's numbers are recomputed from them.
-
-    Example: rerank report model.json new.csv -o report.html
+    The list, what changed, evidence, proof, certificate. The page needs no network and runs no code. With labels it
+    says how the list does on these rows; if they are those of the fit, the model's numbers are recomputed from them.
     """
     from rerank.io.atomic import writing
     from rerank.io.paths import check_outputs

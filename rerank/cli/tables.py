@@ -54,8 +54,9 @@ def convert(
     delimiter: Delimiter = None,
     as_json: AsJson = False,
 ) -> None:
-    """Convert CSV and svmlight tables into each other or into TREC judgements, and TREC runs into a table of
-    their scores.
+    """Convert tables, judgements and TREC runs.
+
+    CSV and svmlight tables into each other or into TREC judgements, and TREC runs into a table of their scores.
     """
     from rerank.io.paths import check_outputs
 

@@ -31,7 +31,9 @@ class CertificateError(RerankError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name that looks most like ``word``, for a sentence that asks "did you mean"."""
-    return similar(word, known, most=1, cutoff=0.0)[0]
+    names = list(known)
+    same = [name for name in names if name.casefold() == word.casefold()]
+    return (same or similar(word, names, most=1, cutoff=0.0))[0]
 
 
 def similar(word: str, known: Iterable[str], most: int = 3, cutoff: float = 0.5) -> list[str]:

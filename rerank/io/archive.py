@@ -119,7 +119,8 @@ def refusing(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[N
     try:
         yield
     except InputError as error:
-        raise InputError(f"Cannot read the {what} {name}: {error}") from None
+        known = str(error).startswith("Cannot read")
+        raise InputError(str(error) if known else f"Cannot read the {what} {name}: {error}") from None
     except OSError as error:
         raise InputError(f"Cannot read the {what} {name}: {error.strerror or 'it is damaged'}.") from None
     except (MemoryError, RecursionError):

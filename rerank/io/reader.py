@@ -37,8 +37,8 @@ def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
             raise InputError(f"{path} is svmlight, which has no {_meaning(key)}; leave that option out.")
         return read_svmlight(path, **given)
     known = ", ".join([*DELIMITERS, ".parquet", *sorted(SVMLIGHT)])
-    what = f"has the suffix {suffix!r}, which names" if suffix else "has no suffix that names"
-    raise InputError(f"{path} {what} no format that is read; save the table in one of {known}.")
+    what = f"has the suffix {suffix!r}, which names no" if suffix else "has no suffix that names a"
+    raise InputError(f"{path} {what} format that is read; save the table in one of {known}.")
 
 
 def column_names(path: str | os.PathLike[str], delimiter: str | None = None) -> list[str]:

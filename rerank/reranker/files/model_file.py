@@ -23,6 +23,7 @@ from rerank.reranker.files.model_fields import KINDS, decode, encode, refuse
 
 FORMAT = "exact-rerank model"
 SCHEMA = 2
+WRITTEN_BY = "pass a file written by save or by rerank fit"
 SINCE_2 = ("prior_scores", "reranked")
 """Fields that files of schema 1 do not hold."""
 
@@ -122,7 +123,7 @@ def to_dict(document: ModelDocument) -> dict[str, Any]:
 def from_dict(body: Any, where: str = "model") -> ModelDocument:
     """Build the document from JSON values; a malformation is an `InputError` naming `where` and the field."""
     if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise refuse(where, f'"format" is not {FORMAT!r}', "pass a file written by save")
+        raise refuse(where, f'"format" is not {FORMAT!r}', WRITTEN_BY)
     if body.get("schema") not in (1, SCHEMA) or isinstance(body["schema"], bool):
         found = f"schema {str(body.get('schema'))[:40]} is not 1 or {SCHEMA}"
         raise refuse(where, found, "use the version of exact-rerank that wrote it")
@@ -159,7 +160,7 @@ def read(path: str | os.PathLike[str]) -> ModelDocument:
         body = parsed_json(raw, object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, MemoryError) as error:
         reason = str(error) or "it does not fit into memory"
-        raise refuse(where, f"it is not JSON ({reason[:120]})", "pass a file written by save") from None
+        raise refuse(where, f"it is not JSON ({reason[:120]})", WRITTEN_BY) from None
     return from_dict(body, where)
 
 

@@ -1,0 +1,41 @@
+"""What the help of a command ends with: commands to copy."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "demo": ["rerank demo", "rerank demo --jobs 1 --json"],
+    "fit": [
+        "rerank fit old.csv --label died --stat precision@50 --model m.json",
+        "rerank fit old.csv --label died --radius 0.1 --cv 5 --model m.json",
+        "rerank fit old.csv --label died --first-stage my_score --model m.json",
+        "rerank fit letor.svm --stat ndcg@10 --max-features 3 --model m.json",
+        "rerank fit old.csv --label died --model m.json --proof m.proof",
+    ],
+    "rank": ["rerank rank m.json new.csv --top 20", "rerank rank m.json new.csv --output list.csv"],
+    "score": ["rerank score m.json later.csv"],
+    "report": ["rerank report m.json new.csv --output report.html"],
+    "evaluate": [
+        "rerank evaluate bm25.run fused.run judgements.txt",
+        "rerank evaluate old=a.run new=b.run judgements.txt --measures ndcg@10,rr",
+    ],
+    "fuse": [
+        "rerank fuse --run bm25.run --run dense.run --qrels q.txt --model f.json",
+        "rerank fuse --run bm25.run --run dense.run --model f.json --out fused.run",
+        "rerank fuse --run bm25.run --run dense.run --model f.json --export vespa",
+    ],
+    "export": ["rerank export m.json old.csv program.mps"],
+    "solve": ["rerank solve program.mps --solver scip --time-limit 600"],
+    "import": ["rerank import program.mps program.sol --model m.json"],
+    "verify": ["rerank verify m.json old.csv", "rerank verify m.json old.csv --proof m.proof"],
+    "doctor": ["rerank doctor"],
+    "convert": [
+        "rerank convert old.csv old.svm --label died",
+        "rerank convert letor.svm judgements.qrels",
+        "rerank convert a.run scores.csv",
+    ],
+}
+
+
+def after_help(command: str) -> str:
+    """The end of a command's help; the first character keeps the lines as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[command])
