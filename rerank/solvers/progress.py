@@ -1,4 +1,4 @@
-"""Progress while a solver works: a live line on standard error, if that is a terminal, printed lines, a record."""
+"""Progress of a solver: a live line on standard error, in a terminal or under a cell; printed lines; a record."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from rerank.solvers.outcome import Options, Progress
 
 INTERVAL = 0.1
 """Seconds between two reports."""
+
+WORDS = ("incumbent", "nodes")
+"""What solvers call the best value found and the parts that a proof looks at."""
 
 QUIET = 1.0
 """Seconds between two printed lines while nothing improves."""
@@ -38,7 +41,9 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 
 
 @contextmanager
-def live(label: str, stream: IO[str] | None = None) -> Iterator[Report | None]:
+def live(
+    label: str, stream: IO[str] | None = None, words: tuple[str, str] = WORDS
+) -> Iterator[Report | None]:
     """A line with seconds, incumbent, bound, gap and nodes; it is erased at the end.
 
     Parameters
@@ -46,9 +51,15 @@ def live(label: str, stream: IO[str] | None = None) -> Iterator[Report | None]:
     label : str
         Stands before the figures.
     stream : text file, optional
-        Standard error if omitted. If it is not a terminal, None is yielded and rich is not imported.
+        Standard error if omitted. If it is neither a terminal nor a notebook's, None is yielded.
+    words : pair of str, optional
+        Other words for incumbent and nodes.
     """
     out = sys.stderr if stream is None else stream
+    if type(out).__module__.startswith("ipykernel."):
+        with _under_a_cell(label, out, words) as report:
+            yield report
+        return
     if not out.isatty():
         yield None
         return
@@ -59,12 +70,32 @@ def live(label: str, stream: IO[str] | None = None) -> Iterator[Report | None]:
     with Live(console=Console(file=out), auto_refresh=False, transient=True) as display:
 
         def show(now: Progress) -> None:
-            display.update(Text(f"{label}  {line(now)}", no_wrap=True, overflow="ellipsis"), refresh=True)
+            text = Text(f"{label}  {line(now, words)}", no_wrap=True, overflow="ellipsis")
+            display.update(text, refresh=True)
 
         yield show
 
 
-def printed(label: str, stream: IO[str] | None = None) -> Report:
+@contextmanager
+def _under_a_cell(label: str, out: IO[str], words: tuple[str, str]) -> Iterator[Report]:
+    """The line in a notebook, which rewrites what follows a carriage return but knows no other movement."""
+    width, due = 0, 0.0
+
+    def show(now: Progress) -> None:
+        nonlocal width, due
+        if time.monotonic() >= due:
+            due = time.monotonic() + INTERVAL
+            text = f"{label}  {line(now, words)}"
+            print(f"\r{text:<{width}}", end="", file=out, flush=True)
+            width = max(width, len(text))
+
+    try:
+        yield show
+    finally:
+        print(f"\r{'':<{width}}\r", end="", file=out, flush=True)
+
+
+def printed(label: str, stream: IO[str] | None = None, words: tuple[str, str] = WORDS) -> Report:
     """A report that prints a line, on any standard error, for each better incumbent and once a second besides."""
     out = sys.stderr if stream is None else stream
     best, due = -math.inf, 0.0
@@ -73,7 +104,7 @@ def printed(label: str, stream: IO[str] | None = None) -> Report:
         nonlocal best, due
         if now.incumbent > best or now.seconds >= due:
             best, due = max(best, now.incumbent), now.seconds + QUIET
-            print(f"{label}  {line(now)}", file=out, flush=True)
+            print(f"{label}  {line(now, words)}", file=out, flush=True)
 
     return show
 
@@ -94,11 +125,11 @@ def recorded() -> list[Progress] | None:
     return _record.get()
 
 
-def line(now: Progress) -> str:
+def line(now: Progress, words: tuple[str, str] = WORDS) -> str:
     """One progress report in words."""
     return (
-        f"{now.seconds:6.1f} s  incumbent {_figure(now.incumbent)}  bound {_figure(now.bound)}  "
-        f"gap {_figure(now.gap)}  nodes {max(now.nodes, 0)}"
+        f"{now.seconds:6.1f} s  {words[0]} {_figure(now.incumbent)}  bound {_figure(now.bound)}  "
+        f"gap {_figure(now.gap)}  {words[1]} {max(now.nodes, 0)}"
     )
 
 

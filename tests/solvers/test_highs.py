@@ -438,6 +438,21 @@ def test_the_live_line_is_for_terminals(monkeypatch):
     assert silent.text == "" and "incumbent 11  bound 12  gap 1  nodes 40" in loud.text
 
 
+def test_a_notebook_has_the_line_under_its_cell(monkeypatch):
+    """Each report covers the one before it, and the end covers the last one; a carriage return is all that it needs."""
+    cell = type("OutStream", (Terminal,), {"__module__": "ipykernel.iostream"})(False)
+    monkeypatch.setattr("rerank.solvers.progress.INTERVAL", 0.0)
+    with pytest.raises(KeyboardInterrupt), live("search", cell, ("value", "boxes")) as report:
+        report(Progress(2.0, 10.5, 12.0, 123456))
+        report(Progress(3.0, 11, 12.0, 7))
+        raise KeyboardInterrupt
+    empty, first, second, end, last = cell.text.split("\r")
+    assert (empty, last) == ("", "") and "\n" not in cell.text
+    assert first == "search     2.0 s  value 10.5  bound 12  gap 1.5  boxes 123456"
+    assert second.rstrip() == "search     3.0 s  value 11  bound 12  gap 1  boxes 7"
+    assert len(second) == len(end) == len(first) and not end.strip()
+
+
 def test_progress_is_reported_once_and_not_too_often():
     news, reported = [Progress(0.0, 1.0, 2.0, 0)], []
     tick = throttled(reported.append, lambda: news[-1])

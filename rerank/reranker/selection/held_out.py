@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -124,12 +125,14 @@ def held_out(
     found: list[list[Ranked]] = []
     try:
         for number, job in enumerate(jobs):
+            began = time.perf_counter()
             limits = [
                 (one["time_limit"], fits - number * len(options) - place) for place, one in enumerate(options)
             ]
             found.append(_fold(settings, options, *job, limits, clock))
             if verbose:
-                print(f"{names[number]}: {len(options)} options", file=sys.stderr, flush=True)
+                spent = time.perf_counter() - began
+                print(f"{names[number]}: {len(options)} options, {spent:.1f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         if not found:
             raise

@@ -70,7 +70,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     random_state : int, RandomState or None
         Seed of the folds; None is 0, so that two fits give the same result.
     verbose : int, default 0
-        1 writes a line to standard error for each fold.
+        1 writes a line with its seconds to standard error for each fold, unless ``n_jobs`` has several at a time.
 
     Attributes
     ----------

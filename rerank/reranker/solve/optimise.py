@@ -49,6 +49,7 @@ POLISH_SHARE = 0.5
 """Share of the time that is left for polishing what the search found."""
 
 INTERRUPTED = "Stopped by Ctrl-C."
+BOXES = ("value", "boxes")  # of a search, in a line of progress
 
 
 def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | None = None) -> Solution:
@@ -186,7 +187,8 @@ def _searched(
             held=held,
         )
     if settings.verbose > 1:
-        printed("search ends")(Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes)))
+        end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
+        printed("search ends", words=BOXES)(end)
     if course is not None:
         course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
     with clock.phase("certificate"):
@@ -209,7 +211,9 @@ def _searched(
 def _shown(verbose: int) -> Iterator[Callable[[Any], None] | None]:
     """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; and what records it."""
     with (
-        live("search") if verbose == 1 else nullcontext(printed("search") if verbose > 1 else None) as line
+        live("search", words=BOXES)
+        if verbose == 1
+        else nullcontext(printed("search", words=BOXES) if verbose > 1 else None) as line
     ):
         course = recorded()
         reports = [one for one in (line, None if course is None else course.append) if one is not None]
