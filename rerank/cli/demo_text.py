@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rerank.cli.demo import LISTS, ROWS, SHOWN, STAT, TOP, Case, Demo
+from rerank.cli.demo import LISTS, ROWS, SHOWN, STAT, TOP, Case
 from rerank.cli.report import four_numbers
 from rerank.io.machines import SENSORS
 
@@ -18,18 +18,24 @@ OPENING = (
 )
 
 
-def print_demo(demo: Demo, console: Console | None = None) -> None:
-    """Print the two lists, the numbers, the proof and the lists to come."""
-    out = console or Console()
-    pays, kept = demo.pays, demo.kept
+def print_opening(out: Console) -> None:
+    """Print what the machines are, before anything is fitted."""
     _say(out, OPENING, "")
+
+
+def print_pays(pays: Case, out: Console) -> None:
+    """Print the two lists, the numbers, the proof and the lists to come."""
     _say(out, *fitted(pays), "")
     out.print(four_numbers(pays.result))
     _say(out, "", pays.result.message, "", *to_come(pays), "")
     out.print(side_by_side(pays))
+    _say(out, "")
+
+
+def print_kept(kept: Case, out: Console) -> None:
+    """Print the case where the guard keeps the first stage."""
     _say(
         out,
-        "",
         "Where the first stage is right there is nothing to gain. The same sensors, but one way to fail, with log-odds "
         "as logistic regression takes them to be:",
         "",

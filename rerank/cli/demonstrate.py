@@ -8,6 +8,9 @@ import typer
 
 from rerank.cli.common import AsJson, answer, exit_code, working
 
+WORK = "Fitting logistic regression and small corrections of it, on held-out rows and on all ..."
+AGAIN = "The same on machines that fail in one way ..."
+
 
 def demo(
     time_limit: Annotated[float, typer.Option(help="Seconds for each of the two fits.")] = 40.0,
@@ -18,14 +21,26 @@ def demo(
 
     A first stage is corrected, guarded by held-out rows, and both are judged by lists to come.
     """
-    from rerank.cli.demo import run
-
-    with working("Fitting logistic regression and small corrections of it, on held-out rows and on all ..."):
-        shown = run(time_limit=time_limit, n_jobs=jobs)
     if as_json:
-        answer(shown.to_dict())
-    else:
-        from rerank.cli.demo_text import print_demo
+        from rerank.cli.demo import Demo, cases
 
-        print_demo(shown)
-    raise typer.Exit(exit_code(shown.pays.result))
+        with working(f"{WORK} {AGAIN}"):
+            both = Demo(*cases(time_limit, jobs))
+        answer(both.to_dict())
+        raise typer.Exit(exit_code(both.pays.result))
+    from rich.console import Console
+
+    from rerank.cli.demo import cases
+    from rerank.cli.demo_text import print_kept, print_opening, print_pays
+
+    # Each part is printed when it is known: the first fit on a machine compiles the search.
+    out = Console()
+    print_opening(out)
+    found = cases(time_limit, jobs)
+    with working(WORK):
+        pays = next(found)
+    print_pays(pays, out)
+    with working(AGAIN):
+        kept = next(found)
+    print_kept(kept, out)
+    raise typer.Exit(exit_code(pays.result))

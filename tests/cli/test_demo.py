@@ -1,6 +1,7 @@
 """The demonstration says what is so: its numbers are recomputed here from the machines."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +13,12 @@ from typer.testing import CliRunner
 
 from rerank import datasets
 from rerank.cli import app, demo
-from rerank.cli.demo_text import print_demo, to_come
+from rerank.cli.demo_text import OPENING, to_come
 
 
 @pytest.fixture(scope="module")
 def shown():
-    return demo.run(time_limit=40)
+    return demo.Demo(*demo.cases(time_limit=40))
 
 
 def test_the_guard_takes_a_correction_where_it_pays_and_none_where_there_is_none(shown):
@@ -60,11 +61,22 @@ def test_a_worse_result_on_lists_to_come_is_called_worse(shown):
         assert text.endswith(f": {word}.")
 
 
-def test_it_prints_and_speaks_json(shown, monkeypatch, capsys):
-    print_demo(shown)
-    text = " ".join(capsys.readouterr().out.split())
+def test_it_prints_and_speaks_json(shown, monkeypatch):
+    told = []
+
+    def fitted(*given):
+        for case in (shown.pays, shown.kept):
+            told.append(sys.stdout.buffer.getvalue().decode())
+            yield case
+
+    monkeypatch.setattr(demo, "cases", fitted)
+    done = CliRunner().invoke(app, ["demo"])
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.stdout.split())
+    before, between = (" ".join(each.split()) for each in told)  # what was on the screen when each fit began
+    assert before == OPENING and text.startswith(between) and "lists to come" in between
+    assert "Where the first stage is right" in text and "Where the first stage is right" not in between
     for word in ("first stage", "corrected", "bound", "lists to come", "Proved optimal", "The first stage is kept"):
         assert word in text
-    monkeypatch.setattr(demo, "run", lambda **options: shown)
     done = CliRunner().invoke(app, ["demo", "--json"])
     assert done.exit_code == 0 and json.loads(done.stdout)["pays"]["result"]["proved"]
