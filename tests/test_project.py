@@ -164,7 +164,7 @@ def commands():
     """Every ``python -m NAME`` of ours that a page or a benchmark's docstring shows."""
     texts = [*pages(), *(ROOT / "benchmarks").rglob("*.py")]
     shown = (
-        re.findall(r"python -m ((?:benchmarks|tests)[\w.]*)", path.read_text(encoding="utf-8"))
+        re.findall(r"python -m ((?:benchmarks|formulations|tests)[\w.]*)", path.read_text(encoding="utf-8"))
         for path in texts
     )
     return sorted({name for names in shown for name in names} - {"benchmarks.NAME"})

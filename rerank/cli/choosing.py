@@ -109,7 +109,7 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     part, statistic, unit, where = fitted(train), parse(est.stat), 1.0, ""
     if table.qid is None:
         statistic, unit = of_whole_list(statistic, len(table), len(test))
-        where = f" in the unit of all {len(table)}" if unit != 1.0 else ""
+        where = f", as of a list of {len(table)} rows" if unit != 1.0 else ""
     grades = test.y
     assert grades is not None
 
@@ -119,7 +119,7 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
 
     after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
     before = "" if first is None else f"{told(first):.6g} by the first stage, "
-    told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}"
+    told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
     return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."
 
 

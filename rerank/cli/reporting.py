@@ -169,7 +169,7 @@ def _change(ranked: _Ranked) -> Section:
     parts = []
     if before is not None and depth is not None:
         count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
-        parts.append(text(f"Of the {count} rows in the first {depth} places, the first stage had {both} there."))
+        parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
     words = [note for note in est.result_.notes if note.startswith("Corrections")]
     parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
     weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]

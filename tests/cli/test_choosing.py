@@ -44,7 +44,7 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
     chosen, held = json.loads(done.stdout)["held_out"]
     assert all(f"radius {radius}" in chosen for radius in RADII)
     assert "The first stage is kept." in chosen or "Chosen (*)" in chosen
-    assert held.startswith("Held out 60 rows: precision@20 in the unit of all 240")
+    assert held.startswith("Held out 60 rows: precision@20, as of a list of 240 rows: ")
     assert RUN.invoke(app, ["rank", str(tmp_path / "m.json"), str(table)]).exit_code == 0
 
 
