@@ -84,7 +84,8 @@ The defaults of `RerankerCV` were chosen on splits with other seeds (100 to 103)
 
 A number is the mean lead over the first stage in per cent of its mean, with the 95 % interval for splits that share
 rows (Nadeau and Bengio 2003), and wins/losses. One split gives no interval and no test. Means over all tables have the
-95 % interval of drawing the tables anew."""
+95 % interval of drawing the tables anew. The methods above are called free, anchored and cv; "radius 0" is the share of
+the splits in which cv kept the first stage. FOLDER holds [the tables](papers.md#data-of-the-benchmarks)."""
 
 
 if __name__ == "__main__":

@@ -61,7 +61,8 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
     planned = draws * FOLDS * sum(len(kind.runs) * len(kind.sizes) for kind in KINDS.values())
     lines = [
         "# Score fusion on held-out queries", "",
-        f"Written by `python -m benchmarks.fusion --data FOLDER --draws {draws}`: {len(rows)} of {planned} cells.", "",
+        f"Written by `python -m benchmarks.fusion --data FOLDER --draws {draws}`: {len(rows)} of {planned} cells",
+        "([data](papers.md#data-of-the-benchmarks)).", "",
         "MQ2007-agg (LETOR 4.0) is a collection of runs: 1,692 queries, 21 runs, grades 0 to 2. Of the three others",
         "(OHSUMED with 106 queries, 36 queries of MSLR, LightGBM's example with 251), single columns stand for runs:",
         f"those whose nDCG@10 is {CHANCE:g} above that of a random order, and which differ within {VARYING:.0%} of the",
