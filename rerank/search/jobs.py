@@ -135,9 +135,13 @@ def instance(t: Tables, support: Support) -> Any:
 
 def screen_supports(
     screens: Screens, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_]
-) -> tuple[Floats, int]:
-    """Bounds of supports, -inf where no value is above the limit; and how many coarse boxes that took."""
+) -> tuple[Floats, list[NodeBatch | None], int]:
+    """Bounds of supports, -inf where no value is above the limit; what is open, None for all; how many boxes that took.
+
+    The batches number the supports from 0 on.
+    """
     rows, bounds, boxes = np.require(supports, requirements=["C", "W"]), np.full(len(supports), np.inf), 0
+    batches: list[NodeBatch | None] = [None] * len(supports)
     if screens.groups is not None:
         from rerank.search.supports.groups import bound_by_groups
 
@@ -151,9 +155,14 @@ def screen_supports(
 
         found = np.empty(int(left.sum()))
         plain = screens.pairs._make(_writable(screens.pairs))
-        boxes = int(screen(plain, rows[left], limits[left], signed, found))
+        open_, boxes = screen(plain, rows[left], limits[left], signed, found)
         bounds[left] = np.minimum(bounds[left], found)
-    return np.where(bounds > limits, bounds, -np.inf), boxes
+        ends = np.searchsorted(open_.name, np.arange(int(left.sum()) + 1))
+        for s, a, z in zip(np.flatnonzero(left).tolist(), ends[:-1], ends[1:], strict=True):
+            if z > a:
+                parts = (open_.centre, open_.half, open_.bound, np.zeros_like(open_.name), open_.side)
+                batches[s] = NodeBatch(s, *(x[a:z].copy() for x in parts))
+    return np.where(bounds > limits, bounds, -np.inf), batches, int(boxes)
 
 
 def _writable(parts: tuple[Any, ...]) -> list[Any]:

@@ -48,6 +48,7 @@ FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more feature
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
 PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
+OWN = {"done": float, "tried": bool, "work": float, "owed": float, "busy": float}  # what a checkpoint keeps of the loop
 
 
 @dataclass(eq=False)
@@ -114,33 +115,32 @@ class BranchAndBound:
                         self._explore(stop.left)
                     if self.hopeless:
                         self.bound_by_circuits(0.2 * stop.left)
-                    self._aim()
+                    self.targets.aim(boxes, *self._work_done(), self._blind)
                     after(boxes)
                 if fathom_unresolved(boxes, self.exact, self.offer, after):
                     if boxes.open_bound() <= boxes.value + boxes.slack:
                         return True
-                    self.targets.next(boxes, self._done, self._speed * stop.left)
+                    self.targets.next(boxes, *self._work_done())
                 elif boxes.axes.whitened:
                     boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
                 else:
                     return False
 
-    def _aim(self) -> None:
-        """Take up targets where boxes have brought nothing, or another one where a pass takes too long."""
-        if self.targets.begun:
-            self.targets.give_up(self.boxes, self._done)
-        elif len(self.boxes.columns) == 1 and self._blind():
-            self.targets.first(self.boxes, self._done)
+    def _work_done(self) -> tuple[float, float]:
+        """Work so far and work that is left: evaluations, but of many supports seconds of the rounds."""
+        left = current().left
+        return (self._busy, left) if len(self.boxes.columns) > 1 else (self._done, self._speed * left)
 
     def counters(self) -> dict[str, float]:
         """What the steps to come depend on, beside boxes, lines and circuits."""
-        own = {"done": self._done, "tried": self._tried, "work": self._work, "owed": self._owed}
+        own = {name: getattr(self, f"_{name}") for name in OWN}
         return own | asdict(self.share) | self.targets.numbers()
 
     def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
         """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
-        self._done, self._work, self._owed = (float(counters[name]) for name in ("done", "work", "owed"))
-        self._tried, self.states, self.targets = bool(counters["tried"]), states, Targets.of(counters)
+        for name, kind in OWN.items():
+            setattr(self, f"_{name}", kind(counters[name]))
+        self.states, self.targets = states, Targets.of(counters)
         self.share = Share(*(float(counters[part.name]) for part in fields(Share)))
         self.circuits = self.circuits if circuits else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
 from rerank.search.supports.screens import screens_of
-from rerank.search.supports.subsets import supports
+from rerank.search.supports.subsets import moving, supports
 from rerank.search.tables import Tables, tables
 from rerank.search.targets import MANY
 
@@ -81,12 +82,16 @@ class Run:
         pooled = not problem.weighs_hits  # circuits bound what all relevant rows earn alike
         self.circuits = circuits_of(self.tables, self.domain, random_state, proof) if pooled else None
         anchored = self.domain.anchored
-        columns, self.left_out = supports(d - anchored, problem.max_features, problem.C > 0, anchored)
+        # A proof covers every support.
+        self.among = np.arange(int(anchored), d) if proof else moving(problem)
+        columns, self.left_out = supports(
+            self.among.size, problem.max_features, problem.C > 0, anchored, self.among
+        )
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         begin = self.domain.unchanged
         self.boxes = OpenBoxes(
             self.tables, columns, prices, self.domain, self._inner(begin), begin, proof,
-            screens=lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers),
+            screens=cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers)),
         )  # fmt: skip
         self.start_value, self.begun = self.boxes.value, False
         parts = BY_ROWS if isinstance(self.lines, RowLines) else BY_PAIRS
@@ -120,16 +125,14 @@ class Run:
 
         ``after`` is called between lines where there are many.
         """
-        d = self.problem.n_features
         if start is not None:
             self.offer(given_point(self.domain, start))
         if self.begun:
             return
         if self.limited:
-            most = d - len(self.domain.anchor)
-            sizes = most if self.problem.max_features is None else self.problem.max_features
+            sizes = self.among.size if self.problem.max_features is None else self.problem.max_features
             self.lines.deadline = time.perf_counter() + (1.0 if self.points else FORWARD_SHARE) * current().left
-            for _, w in forward(self.lines, sizes, lambda n: self.price * n):
+            for _, w in forward(self.lines, sizes, lambda n: self.price * n, self.among):
                 self.offer(w)
             self.lines.deadline = np.inf
         else:

@@ -29,7 +29,7 @@ KINDS = {
     "weights": "<f8", "points": "<f8", "unexplored": "<i8", "supports": "<i8", "sizes": "<i8", "sides": "<i8",
     "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
     "basis": "<f8", "splits": "<i8", "listed": "<i8", "kept_splits": "<i8",
-    "kept_listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4", "priced": "<f8",
+    "kept_listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4", "priced": "<f8", "boxed": "<i4",
     **{f"circuit_{name}": "<i8" for name in ("sizes", "pairs", "multipliers", "shares", "least")},
 }  # fmt: skip
 """Names of the arrays of a state, and types of their numbers."""
@@ -60,14 +60,15 @@ def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     arrays = {
         "weights": np.empty(0) if boxes.weights is None else boxes.weights,
         "points": joined(points, np.float64),
-        "unexplored": np.array([s for _, s in waiting], np.int64),
-        "priced": np.array([low for low, _ in waiting], np.float64),
+        "unexplored": np.array([s for _, s, _ in waiting], np.int64),
+        "priced": np.array([low for low, _, _ in waiting], np.float64),
+        "boxed": np.array([batch is not None for _, _, batch in waiting], np.int32),
         "splits": joined(boxes.splits, np.int64),
         "listed": np.array(sorted(boxes.listed), np.int64),
         "kept_splits": joined(boxes.kept[0], np.int64),
         "kept_listed": np.array(sorted(boxes.kept[1]), np.int64),
         **boxes.by_circuits.arrays(),
-        **_stored_batches(boxes),
+        **_stored_batches(boxes, [batch for _, _, batch in waiting if batch is not None]),
     }
     return header, arrays
 
@@ -106,21 +107,27 @@ def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arra
     waiting, following = arrays["unexplored"], _count(header["next_support"])
     _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
     priced = finite(arrays["priced"], waiting.shape).tolist()
-    order = list(zip(priced, waiting.tolist(), strict=True))
-    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), order))
     boxes.splits, boxes.n_splits = [splits] if splits.size else [], len(splits)
     boxes.listed = set(arrays["listed"].tolist())
     kept = arrays["kept_splits"].reshape(-1, 3)
     boxes.kept = [kept] if kept.size else [], set(arrays["kept_listed"].tolist())
-    _restore_batches(boxes, bool(header["whitened"]), arrays)
+    screened = iter(_restore_batches(boxes, bool(header["whitened"]), arrays))
+    flags = (arrays["boxed"] != 0).tolist()
+    order = [
+        (low, s, next(screened) if boxed else None)
+        for low, s, boxed in zip(priced, waiting.tolist(), flags, strict=True)
+    ]
+    if any(batch is not None and batch.support != s for _, s, batch in order):
+        raise ValueError("its screened boxes are of other supports")
+    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), order))
 
 
 # ---- boxes
 
 
-def _stored_batches(boxes: OpenBoxes) -> Arrays:
-    """Open batches, then the unresolved ones; ``pushed`` holds the numbers of the open ones."""
-    batches = [batch for _, _, batch in boxes.heap] + boxes.unresolved
+def _stored_batches(boxes: OpenBoxes, screened: list[NodeBatch]) -> Arrays:
+    """Open batches, the unresolved ones, the ``screened``; ``pushed`` holds the numbers of the open ones."""
+    batches = [batch for _, _, batch in boxes.heap] + boxes.unresolved + screened
     # A proof names the groups of every support, the boxes to come only those of their own.
     used = boxes.axes.antiparallel if boxes.record else {batch.support for batch in batches}
     grouped = sorted(s for s in used if s in boxes.axes.antiparallel)
@@ -143,13 +150,17 @@ def _stored_batches(boxes: OpenBoxes) -> Arrays:
     }
 
 
-def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
-    """Put the batches back; everything that compiled code will use as a place in an array is checked."""
+def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[NodeBatch]:
+    """Put the batches back; everything that compiled code will use as a place in an array is checked.
+
+    Returns those that screening left open.
+    """
     supports, sizes, sides = arrays["supports"], arrays["sizes"], arrays["sides"]
     _within(supports, 0, len(boxes.columns) - 1)
     _within(arrays["grouped"], 0, len(boxes.columns) - 1)
     _within(sizes, 1, arrays["bounds"].size)
-    if not sizes.size == supports.size == sides.size >= arrays["pushed"].size:
+    boxed = int(np.count_nonzero(arrays["boxed"]))
+    if not sizes.size == supports.size == sides.size >= arrays["pushed"].size + boxed:
         raise ValueError("its batches of boxes do not fit together")
     if not np.isin(sides, (0, MOST_SIDES)).all():
         raise ValueError("its boxes have another number of sides")
@@ -167,8 +178,8 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
         known = boxes.axes.antiparallel[s].count if s in boxes.axes.antiparallel else 0
         _within(chosen, -known, known)
         batches.append(NodeBatch(s, c.reshape(n, k), h.reshape(n, k), bounds, names, chosen.reshape(n, m)))
-    open_ = arrays["pushed"].size
-    boxes.unresolved = batches[open_:]
+    open_, end = arrays["pushed"].size, len(batches) - boxed
+    boxes.unresolved = batches[open_:end]
     boxes.heap = [
         (-(batch.bound - boxes.prices[batch.support]), number, batch)
         for number, batch in zip(arrays["pushed"].tolist(), batches[:open_], strict=True)
@@ -179,6 +190,7 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> None:
         # The basis may come out differently elsewhere, and boxes mean nothing in another one.
         k = boxes.columns[0].size
         boxes.axes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
+    return batches[end:]
 
 
 def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:

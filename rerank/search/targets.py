@@ -8,6 +8,7 @@ time to close has boxes of every bound left, and mostly one that bounds nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import exp, floor, inf, log
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ SHARE = 0.6  # of the work that is left, for one pass
 TOO_MUCH = 5.0  # times the work that was expected of a pass, after which a higher target is tried
 FIRST_WORK = 2e8  # evaluations of a pair that the first pass may take,
 FIRST_WORK_ROWS = 4e7  # or of a row
+FIRST_SHARE = 0.3  # of the time that is left, for the first pass over many supports
+FALL, HIGHEST = 4.0, 0.9  # work falls by about e^-FALL from the best value to the ideal one; the highest first target
 FAILURES, FAILURES_OF_MANY = 3, 1  # passes given up before the first that ends, then there are no more targets
 
 
@@ -63,6 +66,26 @@ class Targets:
         self.most_failures = FAILURES_OF_MANY if boxes.domain.n_features > MANY else FAILURES
         self.expected = (FIRST_WORK_ROWS if boxes.by_rows else FIRST_WORK) / TOO_MUCH
         self._begin(boxes, done, _between(boxes, boxes.value, FIRST))
+
+    def aim(self, boxes: OpenBoxes, done: float, left: float, blind: Callable[[], bool]) -> None:
+        """Take up targets where boxes have brought nothing, or another one where a pass takes too long."""
+        if self.begun:
+            self.give_up(boxes, done)
+        elif len(boxes.columns) > 1:
+            self._first_of_many(boxes, done, left)
+        elif blind():
+            self.first(boxes, done)
+
+    def _first_of_many(self, boxes: OpenBoxes, done: float, left: float) -> None:
+        """Begin the first pass over many supports if too little time is left to do without.
+
+        Until all of them are screened no bound but the ideal value is known.
+        """
+        needed = done * boxes.waiting / max(len(boxes.columns) - boxes.waiting, 1)
+        if boxes.unexplored.unscreened and needed > left:
+            self.begun, self.expected = True, SHARE * left / TOO_MUCH
+            share = log(needed / (FIRST_SHARE * left)) / FALL
+            self._begin(boxes, done, _between(boxes, boxes.value, min(max(share, LEAST), HIGHEST)))
 
     def next(self, boxes: OpenBoxes, done: float, left: float) -> None:
         """Begin the next pass after one that reached its end, with so much work ``left``."""

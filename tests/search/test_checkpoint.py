@@ -284,6 +284,7 @@ WRONG = {
     "halves": lambda a: -a - 1, "centres": lambda a: a * np.nan, "bounds": lambda a: a[1:],
     "weights": lambda a: a[1:], "points": lambda a: np.ones(3), "unexplored": lambda a: np.array([-2]),
     "pushed": lambda a: np.append(a, a), "names": lambda a: a + 2**50, "splits": lambda a: a + 2**60,
+    "boxed": lambda a: np.ones(1, np.int32),
 }  # fmt: skip
 
 

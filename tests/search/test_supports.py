@@ -11,12 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.problem import Problem
+from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.domain import Domain
+from rerank.search.run import Run
 from rerank.search.supports import subsets as module
-from rerank.search.supports.subsets import supports
+from rerank.search.supports.subsets import moving, supports
+from rerank.statistics import parse
+from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem
+from tests.oracles.comparisons import check_search
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -52,6 +56,40 @@ def test_any_stretch_of_the_supports_is_computed_from_its_place() -> None:
         assert len(rows) == 12 or begin + len(rows) in (7, 28, 63, 98)
     with pytest.raises(IndexError):
         some[len(some)]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 4])
+def test_supports_among_some_features_are_those_of_their_places(limit: int) -> None:
+    among = np.array([1, 2, 5, 8])
+    for anchored in (False, True):
+        plain, _ = supports(4, limit, True, anchored)
+        some, _ = supports(4, limit, True, anchored, among)
+        first = [0] * anchored
+        expected = [(*first, *among[s[anchored:] - anchored]) for s in plain]
+        assert [tuple(s) for s in some] == expected == [tuple(some[i]) for i in range(len(some))]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_features_that_move_no_pair_are_left_out_and_the_optimum_stays(seed: int) -> None:
+    """A feature that is equal within every list: all weights of it are enumerated, the search has none."""
+    drawn = draw(seed, n_max=9, d_max=2).problem
+    home, at = np.zeros(len(drawn.X)), seed % (drawn.n_features + 1)
+    for q, item in enumerate(drawn.lists):
+        home[item.rows] = q
+    problem = replace(
+        drawn, X=np.insert(drawn.X, at, home, axis=1), signs=np.insert(drawn.signs, at, seed % 3 - 1),
+        low=np.insert(drawn.low, at, 0.0), high=np.insert(drawn.high, at, 1.0 + home.max()),
+    )  # fmt: skip
+    assert (moving(problem) == np.delete(np.arange(problem.n_features), at)).all()
+    assert all(at not in support for support in Run(problem, 0).boxes.columns)
+    assert check_search(problem, time_limit=30.0).failures == ()
+    assert check_search(problem, proof=True, time_limit=30.0).failures == ()
+
+
+def test_features_stay_where_none_moves_a_pair() -> None:
+    X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 5.0], [3.0, 5.0]])
+    problem = problem_of(X, [1.0, 0.0, 1.0, 0.0], parse("auc"), [0, 0, 1, 1])
+    assert moving(problem).tolist() == [0, 1] and solve(problem, n_jobs=1).closed
 
 
 @settings(max_examples=50, deadline=None)

@@ -17,8 +17,9 @@ from rerank.problem import Problem
 from rerank.search import loop, solve, targets
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.run import Run
+from rerank.search.supports import screening
 from tests.cases.instances import draw
-from tests.cases.search import surface
+from tests.cases.search import drawn_lists, surface
 from tests.oracles.anchored import anchored
 from tests.oracles.anchored import optimum as anchored_optimum
 from tests.oracles.comparisons import check_search
@@ -153,3 +154,38 @@ def test_what_an_ended_pass_showed_is_the_proof_where_a_point_reaches_its_bound_
     boxes.offer(boxes.shown_before, np.ones(3))
     assert not boxes.drop_fathomed() and boxes.open_bound() == boxes.value
     assert boxes.recorded() is kept
+
+
+def many_supports() -> Problem:
+    """Short lists, 56 supports."""
+    return drawn_lists(3, 8, 10, 8, "ndcg@5", max_features=3)
+
+
+def short_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes over many supports, as if the time would not do for all of them."""
+    monkeypatch.setattr(screening, "FIRST", 1)
+    monkeypatch.setattr(loop.BranchAndBound, "_work_done", lambda self: (1e9, 100.0))
+
+
+def test_targets_bound_many_supports_and_the_optimum_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, used = passes(monkeypatch, many_supports())
+    assert plain.closed and not np.isfinite(used).any()
+    bounds: list[float] = []
+    short_of_time(monkeypatch)
+    found, used = passes(monkeypatch, many_supports(), progress=lambda now: bounds.append(now.bound))
+    assert found.closed and found.value == pytest.approx(plain.value, rel=1e-12)
+    assert len([t for t in used if t > -np.inf]) >= 2 and (np.diff(bounds) <= 1e-12).all()
+    assert len({b for b in bounds if plain.value + 1e-9 < b < bounds[0] - 1e-9}) >= 2
+
+
+@pytest.mark.parametrize("part", [1, 3, 5, 7])
+def test_a_pass_over_supports_that_stops_has_a_bound_and_goes_on(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short_of_time(monkeypatch)
+    whole, _ = passes(monkeypatch, many_supports())
+    limit = part * whole.boxes // 8
+    stopped, _ = passes(monkeypatch, many_supports(), node_limit=limit, checkpoint=tmp_path / "c")
+    assert stopped.bound >= whole.value
+    found, _ = passes(monkeypatch, many_supports(), checkpoint=tmp_path / "c")
+    assert (found.value, found.bound, found.boxes) == (whole.value, whole.bound, whole.boxes)

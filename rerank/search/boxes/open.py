@@ -54,7 +54,7 @@ class OpenBoxes:
     cap : float
         A bound on every value that is known from elsewhere, or from boxes explored before.
     target : float
-        Boxes whose bound (minus price) is at most this are set aside; for a single support.
+        Boxes whose bound (minus price) is at most this are set aside.
     """
 
     tables: Any
@@ -103,13 +103,14 @@ class OpenBoxes:
         return len(self.unexplored)
 
     def _root(self) -> NodeBatch:
-        """The boxes that the domain of the next support falls into."""
-        s, most = self.unexplored.take()
+        """The boxes that the domain of the next support falls into, or those of them that screening left open."""
+        s, most, batch = self.unexplored.take()
+        if batch is not None:
+            return batch
         centres, halves = self.domain.part(self.columns[s]).roots()
         names = np.arange(self.named, self.named + len(centres), dtype=np.int64)
         self.named += len(centres)
-        bounds = np.full(len(centres), most)
-        return NodeBatch(s, centres, halves, bounds, names, np.zeros((len(centres), 0), np.int32))
+        return NodeBatch(s, centres, halves, np.full(names.size, most), names, np.zeros((names.size, 0), np.int32))
 
     def _push(self, batch: NodeBatch) -> None:
         self.pushed += 1
@@ -191,11 +192,12 @@ class OpenBoxes:
         """Arguments of ``screen_supports`` for up to ``count`` jobs, if supports that wait come first."""
         # Without a point to beat nothing would be fathomed; exploring some supports first gives one.
         blind = self.weights is None or not self.weights.any()
-        return self.unexplored.shares(self.value + self.slack, count, blind) if self._new_first() else []
+        return self.unexplored.shares(self.limit, count, blind) if self._new_first() else []
 
-    def merge_screened(self, results: Iterable[tuple[Floats, int]]) -> None:
+    def merge_screened(self, results: Iterable[tuple[Floats, list[NodeBatch | None], int]]) -> None:
         """Merge what the screening jobs returned."""
         self.boxes += self.unexplored.merge(results)
+        self._set_aside(self.limit)
 
     def pick(self, count: int) -> list[NodeBatch]:
         """Remove the batches of largest bound for ``count`` jobs; supports that wait come before the rest of others."""
@@ -223,8 +225,8 @@ class OpenBoxes:
             supports = [self.axes.support(b) for b in share]
             prices = [float(self.prices[b.support]) for b in share]
             values, targets = [self.value + x for x in prices], [self.target + x for x in prices]
-            limits = (values, targets, self.slack, each, whole)
-            shares.append((self.tables, supports, share, *limits, self.record, self.job * NAMES))
+            limits = (values, targets, self.slack, each, whole, self.record, self.job * NAMES)
+            shares.append((self.tables, supports, share, *limits))
             self.job += 1
         return shares
 

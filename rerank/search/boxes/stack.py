@@ -19,7 +19,7 @@ class Boxes(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _empty(n: int, features: int, sides: int) -> Any:
+def empty(n: int, features: int, sides: int) -> Any:
     """Memory for ``n`` boxes."""
     return Boxes(
         np.empty((n, features)),
@@ -45,7 +45,7 @@ def put(boxes: Any, i: int, c: Any, h: Any, bound: float, name: int, f: Any) -> 
 @njit(cache=True, nogil=True)
 def copied(boxes: Any, n: int, places: int) -> Any:
     """The first ``n`` boxes, with memory for ``places``."""
-    made = _empty(places, boxes.centre.shape[1], boxes.side.shape[1])
+    made = empty(places, boxes.centre.shape[1], boxes.side.shape[1])
     for i in range(n):
         put(made, i, boxes.centre[i], boxes.half[i], boxes.bound[i], boxes.name[i], boxes.side[i])
     return made

@@ -8,24 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from rerank.search.lines.search import Floats, LineSearch, Point
+    from rerank.search.lines.search import Floats, Indices, LineSearch, Point
 
 
-def forward(search: LineSearch, limit: int, price: Callable[[int], float]) -> list[Point]:
-    """Best weights met for every size of support up to ``limit``.
+def forward(
+    search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None
+) -> list[Point]:
+    """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them.
 
     ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early.
     """
     anchor = search.domain.anchor
-    d, w = search.domain.n_features, search.domain.unchanged
+    among = np.arange(len(anchor), search.domain.n_features) if among is None else among
+    d, w = len(anchor) + among.size, search.domain.unchanged
     found: list[Point] = []
     chosen = list(anchor)
     while len(chosen) < min(limit + len(anchor), d) and not search.late:
-        trials = [(*_add(search, w, j, chosen), j) for j in range(d) if j not in chosen]
+        trials = [(*_add(search, w, j, chosen), j) for j in among if j not in chosen]
         step = max(trials, key=lambda item: item[0])
         chosen.append(step[2])
         value, w = search.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
-        value, w, chosen = _exchange(search, value, w, chosen)
+        value, w, chosen = _exchange(search, value, w, chosen, among)
         size = len(chosen) - len(anchor)
         if found and value - price(size) < found[-1][0] - price(size - 1) and limit + len(anchor) == d:
             break
@@ -43,7 +46,7 @@ def _add(search: LineSearch, w: Floats, j: int, chosen: list[int]) -> Point:
 
 
 def _exchange(
-    search: LineSearch, value: float, w: Floats, chosen: list[int]
+    search: LineSearch, value: float, w: Floats, chosen: list[int], among: Indices
 ) -> tuple[float, Floats, list[int]]:
     """Replace one feature by another as long as that helps."""
     improved = len(chosen) > 1
@@ -56,7 +59,7 @@ def _exchange(
             if not base.any():
                 continue
             base = search.domain.normal(base)
-            trials = [(*_add(search, base, j, rest), j) for j in range(w.size) if j not in chosen]
+            trials = [(*_add(search, base, j, rest), j) for j in among if j not in chosen]
             if not trials or search.late:
                 break
             best = max(trials, key=lambda item: item[0])

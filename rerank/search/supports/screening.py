@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.search.boxes.nodes import NodeBatch
 from rerank.search.supports.subsets import Supports
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
+Boxes = NodeBatch | None  # open boxes of a support; None for all of it
 
 FIRST = 8  # supports of a job of the first round at most; no more than twice as many from round to round
 WORK = 1e8  # evaluations of a pair by one job, some hundredths of a second
@@ -50,7 +52,7 @@ class Waiting:
     prices: Floats
     signed: NDArray[np.bool_]
     screens: Callable[[], Screens | None] | None
-    _open: list[tuple[float, int]] = field(default_factory=list)  # a heap: price minus bound, support
+    _open: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap: price minus bound, support, boxes
     _next: int = 0
     _part: int = 0  # supports of a job; 0 until the first
     _made: Screens | None = None
@@ -65,24 +67,29 @@ class Waiting:
             most = max(most, self.tables.ideal + self.tables.slack - float(self.prices[self._next]))
         return most
 
-    def take(self) -> tuple[int, float]:
-        """Remove the next support; returns it with the bound of its values."""
+    def take(self) -> tuple[int, float, Boxes]:
+        """Remove the next support; returns it with the bound of its values, and its open boxes."""
         if self._open:
-            low, s = heapq.heappop(self._open)
-            return s, float(self.prices[s]) - low
+            low, s, boxes = heapq.heappop(self._open)
+            return s, float(self.prices[s]) - low, boxes
         self._next += 1
-        return self._next - 1, self.tables.ideal + self.tables.slack
+        return self._next - 1, self.tables.ideal + self.tables.slack, None
+
+    @property
+    def unscreened(self) -> bool:
+        """Whether coarse boxes are still to come for some supports."""
+        return self._next < len(self.columns) and self._made is not None and self._made.pairs is not None
 
     def clear(self) -> None:
         """Drop all of them."""
         self._open.clear()
         self._next = len(self.columns)
 
-    def place(self) -> tuple[int, int, list[tuple[float, int]]]:
+    def place(self) -> tuple[int, int, list[tuple[float, int, Boxes]]]:
         """How far screening is: the next support, supports of a job, and those left open."""
         return self._next, self._part, list(self._open)
 
-    def go_on(self, place: tuple[int, int, list[tuple[float, int]]]) -> None:
+    def go_on(self, place: tuple[int, int, list[tuple[float, int, Boxes]]]) -> None:
         """Go on at a :meth:`place`."""
         self._next, self._part, self._open = place[0], place[1], list(place[2])
 
@@ -118,14 +125,16 @@ class Waiting:
         pairs = None if self._made is None else self._made.pairs
         return FEWEST if pairs is not None and pairs.idle.size > LONG else 1
 
-    def merge(self, results: Iterable[tuple[Floats, int]]) -> int:
+    def merge(self, results: Iterable[tuple[Floats, list[Boxes], int]]) -> int:
         """Keep the supports that the jobs did not fathom; returns the number of boxes that they took."""
         boxes, begin, ideal = 0, self._next, self.tables.ideal
-        for bounds, needed in results:
+        for bounds, batches, needed in results:
             for i in np.flatnonzero(bounds > -np.inf):
-                s = self._next + int(i)
+                s, batch = self._next + int(i), batches[i]
                 most = min(float(bounds[i]), ideal) + self.tables.slack
-                heapq.heappush(self._open, (float(self.prices[s]) - most, s))
+                if batch is not None:
+                    batch = replace(batch, support=s, bounds=np.minimum(batch.bounds, ideal) + self.tables.slack)
+                heapq.heappush(self._open, (float(self.prices[s]) - most, s, batch))
             self._next += bounds.size
             boxes += needed
         if self._made is not None:

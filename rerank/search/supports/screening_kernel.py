@@ -2,6 +2,7 @@
 
 Each support is searched depth first on the sums of :mod:`.screening_rows`, without looking for points:
 the side that is halved is the one along which all pairs move most; a table says which, without evaluating pairs.
+Boxes that are left, small ones mostly, go to the box search.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from rerank.search.boxes.levels import copy
+from rerank.search.boxes.stack import copied, empty, put
 from rerank.search.supports.screening_rows import (
     FACE,
     LEVELS,
@@ -28,6 +30,7 @@ from rerank.search.supports.screening_rows import (
 
 FIXED = 100  # level of the side that the face fixes
 CALL = 2**14  # places of a call
+MOST_LEFT = 500  # boxes of a support; beyond, its box search begins with whole faces
 
 
 @njit(cache=True, nogil=True)
@@ -45,26 +48,27 @@ def _widest(level: Any, spread: Any, features: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any) -> Any:
-    """Halve the face at the bottom of the stack; what the boxes left exceed by no weights, -inf if none is left.
+def _fathom(
+    layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any, open_: Any, n: int,
+    name: int,
+) -> Any:  # fmt: skip
+    """Halve the face at the bottom of the stack, and put what is left to the ``n`` open boxes.
 
-    The second number returned is that of the boxes, some ``most``.
+    The last number returned is that of the boxes, some ``most``.
     """
-    sums, at, levels, tops = stack
+    sums, at, levels, tops, centre, half = stack
     lane, lost, count = scratch
     boxes = 0
-    worst = -np.inf
     top = 1
     while top > 0:
         top -= 1
         which = _widest(levels[top], layout.spread, features)
-        if which < 0:
-            worst = max(worst, tops[top])
+        if which < 0 or boxes >= most:
+            if n == open_.bound.size:
+                open_ = copied(open_, n, 2 * n)
+            put(open_, n, centre[top], half[top], tops[top], name, open_.side[n])
+            n += 1
             continue
-        if boxes >= most:
-            for i in range(top + 1):
-                worst = max(worst, tops[i])
-            break
         boxes += 2
         above = tops[top]
         level = levels[top, which]
@@ -80,13 +84,18 @@ def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stac
                 sums[right, a:z],
             )
         levels[top, which] = SIGNED_SPLIT if level == SPLIT else level + 1
+        middle = centre[top, which]
+        half[top, which] *= 0.5
         # The children replace the parent, one above the other; rows that are free stay above them.
         kept = top
-        for child, n in ((left, n_left), (right, n_right)):
-            here = min(above, bound(sums[child], n, layout, lane, lost, count))
+        for child, n_lost in ((left, n_left), (right, n_right)):
+            here = min(above, bound(sums[child], n_lost, layout, lane, lost, count))
             if here > limit:
                 if kept > top:
                     copy(levels[top], levels[kept])
+                    copy(centre[top], centre[kept])
+                    copy(half[top], half[kept])
+                centre[kept, which] = middle + (-half[top, which] if child == left else half[top, which])
                 at[kept] = child
                 tops[kept] = here
                 kept += 1
@@ -96,12 +105,12 @@ def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, stac
         elif kept == top + 2:
             at[top + 2] = parent
         top = kept
-    return worst, boxes
+    return open_, n, boxes
 
 
 @njit(cache=True, nogil=True)
-def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) -> int:
-    """Bound the values on supports, and count the boxes.
+def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) -> Any:
+    """Bound the values on supports; the open boxes, named by the number of their support, and how many there were.
 
     Parameters
     ----------
@@ -119,7 +128,10 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
     rows = np.empty((s, LEVELS, E), np.int16)
     whole = np.empty(E, np.int16)
     depth = s * LEVELS + 3
-    stack = (np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth))
+    stack = (
+        np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth),
+        np.empty((depth, s)), np.empty((depth, s)),
+    )  # fmt: skip
     places = 1
     for u in range(layout.unit_start.size - 1):
         places = max(places, layout.coef_start[u + 1] - layout.coef_start[u])
@@ -130,7 +142,8 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
     )
     held = np.full(s, -1, np.int64)
     one_way = np.zeros(s, np.bool_)
-    total = 0
+    open_ = empty(64, s, 0)
+    n = total = 0
     for i in range(m):
         for j in range(s):
             one_way[j] = signed[supports[i, j]]
@@ -139,22 +152,24 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
                 reductions(layout.up[held[j]], layout.down[held[j]], rows[j])
         begin(rows, layout.idle, one_way, whole)
         left = np.int64(MOST_BOXES)  # a plain constant would compile its callee twice
-        worst = -np.inf
+        first = n
         for face in range(2 * s):
             j = face // 2
             if one_way[j] and face % 2 == 1:
                 continue
             for q in range(s):
                 stack[2][0, q] = SIGNED_SPLIT if one_way[q] else SPLIT
+                stack[4][0, q], stack[5][0, q] = (0.5, 0.5) if one_way[q] else (0.0, 1.0)
             stack[2][0, j] = FIXED
+            stack[4][0, j], stack[5][0, j] = -1.0 if face % 2 == 1 else 1.0, 0.0
             open_face(
                 whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
             )
             stack[3][0] = np.inf
             most = left // (2 * s - face)
-            open_, boxes = _fathom(layout, supports[i], rows, limits[i], most, stack, scratch)
-            worst = max(worst, open_)
+            open_, n, boxes = _fathom(layout, supports[i], rows, limits[i], most, stack, scratch, open_, n, i)
             total += boxes
             left -= boxes
-        bounds[i] = worst
-    return total
+        bounds[i] = open_.bound[first:n].max() if n > first else -np.inf
+        n = n if n - first <= MOST_LEFT else first
+    return copied(open_, n, n), total

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rerank.problem import Problem
 
 MOST = 5_000_000  # supports enumerated; beyond, the sizes left out are bounded together
 
@@ -28,11 +31,16 @@ class Supports(Sequence[NDArray[np.intp]]):
     sizes : sequence of int
     anchored : bool
         Whether a feature 0 precedes them that every support has, beside those that are counted.
+    among : intp array (d,), optional
+        The features themselves, ascending; by default all from the first on that counts.
     """
 
-    def __init__(self, d: int, sizes: Sequence[int], anchored: bool = False) -> None:
+    def __init__(
+        self, d: int, sizes: Sequence[int], anchored: bool = False, among: NDArray[np.intp] | None = None
+    ) -> None:
         self._d = d
         self._first = int(anchored)
+        self._among = np.arange(self._first, self._first + d) if among is None else among
         self._sizes = np.array(sizes, dtype=np.int64)
         self._many = np.array([comb(d, s) for s in sizes], dtype=np.int64)
         self._ends = np.cumsum(self._many)
@@ -42,7 +50,7 @@ class Supports(Sequence[NDArray[np.intp]]):
 
     def __iter__(self) -> Iterator[NDArray[np.intp]]:
         for s in self._sizes:
-            for chosen in combinations(range(self._first, self._first + self._d), s):
+            for chosen in combinations(self._among, s):
                 yield np.array([0] * self._first + list(chosen), dtype=np.intp)
 
     def __getitem__(self, i: Any) -> Any:
@@ -57,7 +65,7 @@ class Supports(Sequence[NDArray[np.intp]]):
         """Supports of one size as rows, from ``begin`` on and before ``end``."""
         b = int(np.searchsorted(self._ends, begin, side="right"))
         if self._sizes[b] == self._d:
-            return np.arange(self._first + self._d, dtype=np.int32)[None]
+            return np.pad(self._among[None].astype(np.int32), ((0, 0), (self._first, 0)))
         last = self._ends[b] - 1
         # Counted from the end, the n-th subset has n = C(x_1, s) + C(x_2, s - 1) + ... with d > x_1 > x_2 > ...
         left = last - np.arange(begin, min(end, last + 1))
@@ -66,7 +74,7 @@ class Supports(Sequence[NDArray[np.intp]]):
             many = np.array([min(comb(x, k), 2**62) for x in range(self._d)], dtype=np.int64)
             x = np.searchsorted(many, left, side="right") - 1
             left = left - many[x]
-            out[:, j] = self._first + self._d - 1 - x
+            out[:, j] = self._among[self._d - 1 - x]
         return np.pad(out, ((0, 0), (self._first, 0)))
 
     @property
@@ -76,7 +84,7 @@ class Supports(Sequence[NDArray[np.intp]]):
 
 
 def supports(
-    d: int, limit: int | None, priced: bool, anchored: bool = False
+    d: int, limit: int | None, priced: bool, anchored: bool = False, among: NDArray[np.intp] | None = None
 ) -> tuple[Supports, int | None]:
     """Supports to search, small ones first, and the smallest size that was left out (None where nothing is).
 
@@ -88,7 +96,7 @@ def supports(
         Largest support.
     priced : bool
         Whether a feature costs something, so that a smaller support can beat a larger one that contains it.
-    anchored : bool
+    anchored, among
         As for :class:`Supports`.
     """
     largest = d if limit is None else min(limit, d)
@@ -97,5 +105,21 @@ def supports(
     for n, size in enumerate(sizes):
         total += comb(d, size)
         if total > MOST:
-            return Supports(d, sizes[:n], anchored), size
-    return Supports(d, sizes, anchored), None
+            return Supports(d, sizes[:n], anchored, among), size
+    return Supports(d, sizes, anchored, among), None
+
+
+def moving(problem: Problem) -> NDArray[np.intp]:
+    """The features that count and differ within some list; all that count if none does.
+
+    Any other feature moves no pair.  Weights without it, brought to norm 1, win every pair that they won with it.
+    """
+    first = int(problem.anchored)
+    moves = np.zeros(problem.n_features, dtype=np.bool_)
+    for item in problem.lists:
+        rows = problem.X[item.rows]
+        moves |= (rows != rows[:1]).any(axis=0)
+        if moves[first:].all():
+            break
+    found = np.flatnonzero(moves[first:]) + first
+    return found if found.size else np.arange(first, problem.n_features)
