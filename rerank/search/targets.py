@@ -25,6 +25,7 @@ SHARE = 0.6  # of the work that is left, for one pass
 TOO_MUCH = 5.0  # times the work that was expected of a pass, after which a higher target is tried
 FIRST_WORK = 2e8  # evaluations of a pair that the first pass may take,
 FIRST_WORK_ROWS = 4e7  # or of a row
+REST = 1.5  # times the time that screening takes, for what it leaves open, too
 FIRST_SHARE = 0.3  # of the time that is left, for the first pass over many supports
 FALL, HIGHEST = 4.0, 0.9  # work falls by about e^-FALL from the best value to the ideal one; the highest first target
 FAILURES, FAILURES_OF_MANY = 3, 1  # passes given up before the first that ends, then there are no more targets
@@ -81,8 +82,9 @@ class Targets:
 
         Until all of them are screened no bound but the ideal value is known.
         """
-        needed = done * boxes.waiting / max(len(boxes.columns) - boxes.waiting, 1)
-        if boxes.unexplored.unscreened and needed > left:
+        unscreened = boxes.unexplored.unscreened
+        needed = REST * done * unscreened / max(len(boxes.columns) - unscreened, 1)
+        if needed > left > 0:
             self.begun, self.expected = True, SHARE * left / TOO_MUCH
             share = log(needed / (FIRST_SHARE * left)) / FALL
             self._begin(boxes, done, _between(boxes, boxes.value, min(max(share, LEAST), HIGHEST)))

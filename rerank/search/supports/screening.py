@@ -76,9 +76,9 @@ class Waiting:
         return self._next - 1, self.tables.ideal + self.tables.slack, None
 
     @property
-    def unscreened(self) -> bool:
-        """Whether coarse boxes are still to come for some supports."""
-        return self._next < len(self.columns) and self._made is not None and self._made.pairs is not None
+    def unscreened(self) -> int:
+        """For how many supports coarse boxes are still to come."""
+        return 0 if self._made is None or self._made.pairs is None else len(self.columns) - self._next
 
     def clear(self) -> None:
         """Drop all of them."""
