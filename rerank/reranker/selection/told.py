@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.reranker.shown import html_of, html_table, text_of
 from rerank.statistics import RankStatistic, parse
+
+if TYPE_CHECKING:
+    from rerank.reranker.estimator import Reranker
 
 
 def option_names(found: Mapping[str, Any]) -> list[str]:
@@ -64,7 +67,7 @@ class ToldMixin:
     cv_results_: dict[str, Any]
     judge_: RankStatistic
     chosen_: int | None
-    best_estimator_: Any
+    best_estimator_: Reranker
 
     def report(self) -> str:
         """Lead, error and statistic of every option, and what was chosen."""
