@@ -20,7 +20,7 @@ from rerank.errors import SolverError
 from rerank.search import run
 from rerank.search.rows import choice
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import Instance, draw
+from tests.cases.instances import Instance, draw, with_hits
 from tests.oracles.comparisons import RULES, SLACK, Verdict, applicable, check_programs, check_search, stated
 from tests.oracles.oracle import optimum
 from tests.oracles.sweep import sweep
@@ -60,9 +60,11 @@ def searched(seed: int) -> Case:
 
 
 def searched_by_rows(seed: int) -> Case:
-    """The search that long lists get; half of the problems are anchored."""
+    """The search that long lists get; half of the problems are anchored, every third one weighs hits."""
     instance = draw(seed, n_max=12)
     instance = with_score(instance) if seed % 2 else instance
+    if seed % 3 == 0:
+        instance = replace(instance, problem=with_hits(instance.problem, seed))
     with patch.object(choice, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
         verdict = _named(instance, check_search(instance.problem, time_limit=10.0), 10.0)
     return _case(str(instance), "rows", verdict)
