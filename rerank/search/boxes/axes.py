@@ -51,8 +51,8 @@ class Axes:
         if isinstance(self.tables, RowTables):
             return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
         if i not in self.antiparallel:
-            whole = (batch.halves >= 0.5).any()
-            if batch.sides.shape[1] == 0 and len(self.columns) > 1 and whole:
+            fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0
+            if batch.sides.shape[1] == 0 and len(self.columns) > 1 and fresh:
                 return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
         return Support(features, self.basis(i), self.grouped(i), self.domain.within(features))
 

@@ -28,23 +28,35 @@ from rerank.search.supports.screening_rows import (
     reductions,
 )
 
-FIXED = 100  # level of the side that the face fixes
+FIXED = 15  # level of the side that the face fixes
+BITS, LEVEL = 4, 15  # a side is its level in the last bits, and its number from the lower end in sides of its size
 CALL = 2**14  # places of a call
 MOST_LEFT = 500  # boxes of a support; beyond, its box search begins with whole faces
 
 
 @njit(cache=True, nogil=True)
-def _widest(level: Any, spread: Any, features: Any) -> int:
+def _widest(sides: Any, spread: Any, features: Any) -> int:
     """The side whose halving moves the pairs most; -1 if all are at the last level."""
     best = -1
     most = 0.0
-    for j in range(level.size):
-        if level[j] < LEVELS:
-            size = spread[features[j]] * (1.0 if level[j] == SPLIT else 2.0 ** (SPLIT - level[j] + 1.0))
+    for j in range(sides.size):
+        level = sides[j] & LEVEL
+        if level < LEVELS:
+            size = spread[features[j]] * (1.0 if level == SPLIT else 2.0 ** (SPLIT - level + 1.0))
             if size > most or best < 0:
                 most = size
                 best = j
     return best
+
+
+@njit(cache=True, nogil=True)
+def _place(sides: Any, low: Any, centre: Any, half: Any) -> None:
+    """Where a box is; ``low`` holds the lower ends of its face."""
+    for j in range(low.size):
+        level = sides[j] & LEVEL
+        size = 0.0 if level == FIXED else 2.0 if level == SPLIT else 2.0 ** (SIGNED_SPLIT - level)
+        half[j] = 0.5 * size
+        centre[j] = low[j] + ((sides[j] >> BITS) + 0.5) * size
 
 
 @njit(cache=True, nogil=True)
@@ -56,22 +68,24 @@ def _fathom(
 
     The last number returned is that of the boxes, some ``most``.
     """
-    sums, at, levels, tops, centre, half = stack
+    sums, at, sides, tops, low, centre, half = stack
     lane, lost, count = scratch
     boxes = 0
     top = 1
     while top > 0:
         top -= 1
-        which = _widest(levels[top], layout.spread, features)
+        which = _widest(sides[top], layout.spread, features)
         if which < 0 or boxes >= most:
             if n == open_.bound.size:
                 open_ = copied(open_, n, 2 * n)
-            put(open_, n, centre[top], half[top], tops[top], name, open_.side[n])
+            _place(sides[top], low, centre, half)
+            put(open_, n, centre, half, tops[top], name, open_.side[n])
             n += 1
             continue
         boxes += 2
         above = tops[top]
-        level = levels[top, which]
+        level = sides[top, which] & LEVEL
+        lower = ((sides[top, which] >> BITS) << (BITS + 1)) + (SIGNED_SPLIT if level == SPLIT else level + 1)
         parent, left, right = at[top], at[top + 1], at[top + 2]
         n_left = n_right = 0
         for a in range(0, layout.idle.size, CALL):
@@ -83,19 +97,14 @@ def _fathom(
                 sums[left, a:z],
                 sums[right, a:z],
             )
-        levels[top, which] = SIGNED_SPLIT if level == SPLIT else level + 1
-        middle = centre[top, which]
-        half[top, which] *= 0.5
         # The children replace the parent, one above the other; rows that are free stay above them.
         kept = top
         for child, n_lost in ((left, n_left), (right, n_right)):
             here = min(above, bound(sums[child], n_lost, layout, lane, lost, count))
             if here > limit:
                 if kept > top:
-                    copy(levels[top], levels[kept])
-                    copy(centre[top], centre[kept])
-                    copy(half[top], half[kept])
-                centre[kept, which] = middle + (-half[top, which] if child == left else half[top, which])
+                    copy(sides[top], sides[kept])
+                sides[kept, which] = lower if child == left else lower + (1 << BITS)
                 at[kept] = child
                 tops[kept] = here
                 kept += 1
@@ -130,7 +139,7 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
     depth = s * LEVELS + 3
     stack = (
         np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth),
-        np.empty((depth, s)), np.empty((depth, s)),
+        np.empty(s), np.empty(s), np.empty(s),
     )  # fmt: skip
     places = 1
     for u in range(layout.unit_start.size - 1):
@@ -159,9 +168,9 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
                 continue
             for q in range(s):
                 stack[2][0, q] = SIGNED_SPLIT if one_way[q] else SPLIT
-                stack[4][0, q], stack[5][0, q] = (0.5, 0.5) if one_way[q] else (0.0, 1.0)
+                stack[4][q] = 0.0 if one_way[q] else -1.0
             stack[2][0, j] = FIXED
-            stack[4][0, j], stack[5][0, j] = -1.0 if face % 2 == 1 else 1.0, 0.0
+            stack[4][j] = -1.0 if face % 2 == 1 else 1.0
             open_face(
                 whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
             )
