@@ -222,11 +222,10 @@ class OpenBoxes:
             if len(self.columns) > 1:
                 each = max(work / len(share), EVALUATIONS * self.tables.size)
                 whole = each * len(share)
-            supports = [self.axes.support(b) for b in share]
-            prices = [float(self.prices[b.support]) for b in share]
+            supports, prices = zip(*((self.axes.support(b), float(self.prices[b.support])) for b in share), strict=True)
             values, targets = [self.value + x for x in prices], [self.target + x for x in prices]
             limits = (values, targets, self.slack, each, whole, self.record, self.job * NAMES)
-            shares.append((self.tables, supports, share, *limits))
+            shares.append((self.tables, list(supports), share, *limits))
             self.job += 1
         return shares
 
