@@ -12,7 +12,7 @@ from rerank.search import Held, solve
 from tests.cases.search import drawn_lists, noisy_problem, pause
 
 
-@pytest.mark.parametrize("options", [{}, {"C": 0.004, "max_features": 3}])
+@pytest.mark.parametrize("options", [{}, {"C": 0.002, "max_features": 4}])
 def test_a_search_in_two_parts_takes_the_steps_of_one(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:

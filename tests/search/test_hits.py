@@ -153,8 +153,8 @@ def test_screens_of_supports_bound_every_order(seed: int) -> None:
     rows = np.array(list(combinations(range(3), 2)), dtype=np.int32)
     t = tables(problem)
     no_limit, free = np.full(3, -1.0), np.zeros(3, bool)
-    by_groups, _ = screen_supports(Screens(groups_of(problem), None, 1.0, 0.0, False), rows, no_limit, free)
-    by_boxes, _ = screen_supports(Screens(None, layout(t, 2), 1.0, 0.0, False), rows, no_limit, free)
+    by_groups, *_ = screen_supports(Screens(groups_of(problem), None, 1.0, 0.0, False), rows, no_limit, free)
+    by_boxes, *_ = screen_supports(Screens(None, layout(t, 2), 1.0, 0.0, False), rows, no_limit, free)
     for features, groups, boxes in zip(rows, by_groups, by_boxes, strict=True):
         _, of = np.unique(problem.X[:, features], axis=0, return_inverse=True)
         orders = permutations(range(of.max() + 1))
