@@ -97,6 +97,6 @@ def test_without_pyarrow_the_advice_is_to_install_it(file, monkeypatch):
 @pytest.mark.parametrize("name", ["t.xlsx", "t.feather", "t", "t.json", "t.parquet.gz"])
 def test_other_formats_are_refused_with_what_is_read(tmp_path, name):
     with pytest.raises(
-        InputError, match=r"no format that is read; save the table in one of \.csv, \.tsv, \.parquet"
+        InputError, match=r"format that is read; save the table in one of \.csv, \.tsv, \.parquet"
     ):
         read_table(tmp_path / name)

@@ -296,7 +296,7 @@ CORRECTED = dict(first_stage="score", radius=0.05, margin=1e-6, n_candidates=Non
 
 
 def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, dataset, tmp_path):
-    """Also where workers are killed in each of the three passes."""
+    """Also where workers are killed in each pass."""
     X, y = list_of_scores(4, 600)
     table = pytest.importorskip("pyarrow").table(list(X.T), names=COLUMNS)
     memory = Reranker("precision@20", **CORRECTED).fit(table, y)
@@ -309,7 +309,7 @@ def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, datase
     for parts, call in ((dataset, None), (listed[0], run)):
         passes = []
         est = Reranker("precision@20", **CORRECTED).fit_parts(parts, "found", run=call)
-        assert passes == (["look", "_keep", "_keep"] if call is run else [])
+        assert passes == (["look", "_keep", "_keep", "_seen"] if call is run else [])
         assert est.result_.certificate == memory.result_.certificate and est.result_.bound == memory.result_.bound
         assert np.array_equal(est.coef_, memory.coef_) and est.result_.shortlist == memory.result_.shortlist
         rows, scores = est.top_of_parts(parts, 30, run=call)
@@ -317,7 +317,7 @@ def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, datase
         assert np.array_equal(scores, memory.decision_function(table)[rows])
         assert np.array_equal(np.concatenate(list(est.scores_of_parts(parts))), memory.decision_function(table))
         assert np.array_equal(np.concatenate(list(est.ranks_of_parts(parts, run=call))), memory.rank(table))
-    assert len(list(tmp_path.iterdir())) == 5
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 def test_a_scored_block_is_read_where_it_is(dataset):
