@@ -24,12 +24,12 @@ CURVES = "mq2007agg"
 
 FINDINGS = """\
 What follows from it: with five or ten judged queries take RRF; what fits gain there is within chance. From twenty on
-the guarded fit leads RRF in the mean of every line of MQ2007-agg and OHSUMED. Free weights that are not negative do as
-well or a little better there, with nothing to guard them. Fits whose weights may be negative (coordinate ascent,
-RankSVM here) and boosted trees fall below RRF with few queries and many runs. From 200 queries on the linear methods differ
-little, and RankSVM takes the least time; with 1,000 queries and many runs boosted trees are ahead in these cells. A fit
-of 1,000 queries may end at its prior for want of time, as some here do. There is too little of the three other
-collections yet to say more of them."""
+the guarded fit leads RRF in the mean of every line of MQ2007-agg and OHSUMED. Free weights that are not negative do
+as well or a little better there, with nothing to guard them. Fits whose weights may be negative (coordinate ascent,
+RankSVM here) and boosted trees fall below RRF with few queries and many runs. From 200 queries on the linear methods
+differ little, and RankSVM takes the least time; with 1,000 queries and many runs boosted trees are ahead in these
+cells. A fit of 1,000 queries may end at its prior for want of time, as some here do. There is too little of the three
+other collections yet to say more of them."""
 
 
 def leads(rows: Sequence[dict[str, Any]], where: Where, name: str, base: str = "RRF") -> np.ndarray:
