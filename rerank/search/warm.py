@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rerank.search.tables import Tables
 
 _asked = _rows_asked = False
-LINE = "Compiling the search, once for this machine: some 15 seconds; kept in {}."
+LINE = "Compiling the search, once for this machine: about 40 seconds on two cores; kept in {}."
 
 
 def announce(verbose: bool = False, rows: bool = False) -> bool:
