@@ -28,7 +28,7 @@ from rerank.io.row_groups import row_groups
 from rerank.problem import anchored_problem
 from rerank.problem.partitions import at_weights, top_of
 from rerank.problem.passes import Run
-from rerank.search import ready, solve
+from rerank.search import compile_kernels, solve
 from rerank.search.on_ray import Block, blocks, run_on_ray
 from rerank.search.workers import Workers
 from rerank.statistics import parse
@@ -108,7 +108,7 @@ def measured(part: Any, function: Callable[..., Any], *given: Any) -> tuple[Any,
 
 def measure(path: Path, jobs: int, ray: str) -> dict[str, object]:
     """Fit on the file, certify the weights with one more pass, and find the first rows with another."""
-    ready()
+    compile_kernels()
     times = []
     with Workers(jobs) as workers:
         run = Tasks(run_on_ray if ray else workers.run, here=not ray)

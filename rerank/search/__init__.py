@@ -229,7 +229,7 @@ def line_search(
 def _line_searched(
     problem: Problem, start: ArrayLike | None, time_limit: float, random_state: int
 ) -> tuple[NDArray[np.float64], float]:
-    ready()
+    ready(problem)
     with limited(time_limit):
         try:
             run = Run(problem, random_state)

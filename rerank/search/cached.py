@@ -4,51 +4,62 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rerank.search.compiled import MARK
 
-def is_compiled(rows: bool = False) -> bool:
-    """Whether every kernel, or those for ``rows``, are compiled, here or in the cache on disk; takes milliseconds."""
+PARTS = {
+    "row lines": 10, "pair boxes": 10, "row boxes": 7, "supports": 6, "circuits": 5, "pair lines": 2, "smooth": 2
+}  # fmt: skip
+"""What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
+
+
+def is_compiled(parts: Iterable[str] = tuple(PARTS)) -> bool:
+    """Whether every kernel of the parts is compiled, here or in the cache on disk; takes milliseconds."""
     from numba import config
 
-    kernels = row_entries() if rows else entries()
+    kernels = entries(parts)
     if config.DISABLE_JIT or all(kernel.signatures for kernel in kernels):
         return True
     cached = {(index.parent, index.name.partition("-")[0]) for index in _indices()}
     return all((cache_of(kernel), name_of(kernel)) in cached for kernel in kernels)
 
 
-def entries() -> list[Any]:
-    """The kernels that are called from Python; compiling them compiles all others."""
-    from rerank.search.boxes.kernel import explore
+def entries(parts: Iterable[str] = tuple(PARTS)) -> list[Any]:
+    """The kernels of the parts that Python calls, but for a few that compile in no time."""
+    from rerank.search.boxes import kernel as boxes
     from rerank.search.circuits.removal import removal
-    from rerank.search.lines.kernel import ends, sweep
+    from rerank.search.lines import kernel as lines
+    from rerank.search.rows import kernel as row_boxes
+    from rerank.search.rows import sweep
+    from rerank.search.rows.smooth import smoothed
     from rerank.search.supports.groups import bound_by_groups
     from rerank.search.supports.screening_kernel import screen
 
-    return [explore, removal, ends, sweep, screen, bound_by_groups, *row_entries()]
-
-
-def row_entries() -> list[Any]:
-    """Those that a search by rows alone calls, but for a few that it seldom needs."""
-    from rerank.search.rows.kernel import explore
-    from rerank.search.rows.smooth import smoothed
-    from rerank.search.rows.sweep import best_of_line, value_of
-
-    return [explore, best_of_line, value_of, smoothed]
+    kernels = {
+        "pair boxes": [boxes.explore],
+        "pair lines": [lines.ends, lines.sweep],
+        "row boxes": [row_boxes.explore],
+        "row lines": [sweep.best_of_line, sweep.value_of],
+        "smooth": [smoothed],
+        "supports": [screen, bound_by_groups],
+        "circuits": [removal],
+    }
+    return [kernel for part in parts for kernel in kernels[part]]
 
 
 def _indices() -> list[Path]:
     """Index files of the kernels' cache for this Python; those that no longer fit the sources are removed."""
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = []
-    for module in set[ModuleType]().union(*(_called(sys.modules[f.py_func.__module__]) for f in entries())):
+    for own in {f.py_func.__module__: f for f in entries()}.values():
+        module = sys.modules[own.py_func.__module__]
         # numba compares with a kernel's own file; a kernel also holds the code of those it calls, from other files.
         changed = max(_changed(part) for part in _called(module))
-        own = next(f for f in _kernels(module) if f.py_func.__module__ == module.__name__)
         for index in cache_of(own).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
             with suppress(OSError):
                 if index.stat().st_mtime >= changed:
@@ -59,13 +70,13 @@ def _indices() -> list[Path]:
 
 
 def _kernels(module: ModuleType) -> list[Any]:
-    """The kernels that a module defines or calls."""
-    return [f for f in vars(module).values() if hasattr(f, "py_func")]
+    """The kernels that a module defines or calls, and the functions that are compiled into them."""
+    return [f for f in vars(module).values() if hasattr(f, "py_func") or hasattr(f, MARK)]
 
 
 def _called(module: ModuleType) -> set[ModuleType]:
-    """The module and those whose kernels its own kernels call."""
-    homes = {f.py_func.__module__ for f in _kernels(module)} - {module.__name__}
+    """The module and those whose functions its own kernels call."""
+    homes = {getattr(f, "py_func", f).__module__ for f in _kernels(module)} - {module.__name__}
     return {module}.union(*(_called(sys.modules[home]) for home in homes))
 
 

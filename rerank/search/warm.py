@@ -6,12 +6,12 @@ Numba keeps compiled kernels in a folder for each folder of sources: in ``__pyca
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +20,13 @@ from rerank.errors.compiling import say, uncounted, watch
 from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
-from rerank.search.cached import cache_of, entries, is_compiled
+from rerank.search.cached import PARTS, cache_of, entries, is_compiled
 from rerank.search.circuits.demands import Demands
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
+from rerank.search.lines.ascent import Ascent
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows.choice import rows_alone
+from rerank.search.rows.choice import lines_by_rows, rows_alone
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from rerank.search.rows.tables import RowTables
     from rerank.search.tables import Tables
 
-_asked = _rows_asked = False
-LINE = "Compiling the search, once for this machine: about 40 seconds on two cores; kept in {}."
+_asked: set[str] = set()
+LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
 
 
-def announce(verbose: bool = False, rows: bool = False) -> bool:
+def announce(verbose: bool = False, parts: Iterable[str] = tuple(PARTS)) -> bool:
     """Say in one line that kernels are about to be compiled, if they are.
 
     The line goes to the log, and to standard error where that is a terminal or ``verbose`` asks for it.
@@ -51,9 +52,11 @@ def announce(verbose: bool = False, rows: bool = False) -> bool:
     bool
         Whether there was something to announce.
     """
-    if is_compiled(rows):
+    if is_compiled(parts := list(parts)):
         return False
-    say(LINE.format(os.path.commonpath([cache_of(kernel) for kernel in entries()])), verbose)
+    seconds = max(sum(PARTS[part] for part in share) for share in _shares(parts))
+    kept = os.path.commonpath([cache_of(kernel) for kernel in entries()])
+    say(LINE.format(5 * math.ceil(seconds / 5), kept), verbose)
     return True
 
 
@@ -72,13 +75,12 @@ def compile_kernels(verbose: bool = False) -> float:
 
 
 @uncounted()
-def _compiled(verbose: bool, rows: bool = False) -> float:
-    global _asked
+def _compiled(verbose: bool, parts: Iterable[str] = tuple(PARTS)) -> float:
     began = time.perf_counter()
-    here, there = (_compile_row_boxes, _compile_row_lines) if rows else (_compile_pairs, _compile_rows)
-    helper = _helper(there) if announce(verbose, rows) else None
+    here, there = _shares(parts)
+    helper = _helper(there) if announce(verbose, [*here, *there]) and there else None
     try:
-        here()
+        _compile(here)
         while helper is not None and helper.poll() is None:
             _unless_asked()
             time.sleep(0.01)
@@ -87,8 +89,8 @@ def _compiled(verbose: bool, rows: bool = False) -> float:
             helper.kill()  # it has ended, but for an error here
             helper.wait()
     _unless_asked()
-    there()  # from the helper's cache, or here if there was no helper
-    _asked = _asked or not rows
+    _compile(there)  # from the helper's cache, or here if there was no helper
+    _asked.update(here, there)
     return time.perf_counter() - began
 
 
@@ -98,18 +100,62 @@ def _unless_asked() -> None:
         raise KeyboardInterrupt
 
 
-def _compile_pairs() -> None:
-    """The kernels for tables of pairs: about half of what there is to compile."""
+def _shares(parts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The parts for two processes, which take about as long."""
+    shares: tuple[list[str], list[str]] = [], []
+    for part in sorted(parts, key=list(PARTS).index):
+        min(shares, key=lambda share: sum(PARTS[part] for part in share)).append(part)
+    return shares
+
+
+def _compile(parts: Iterable[str]) -> None:
+    for part in parts:
+        for problem in _small():
+            _COMPILE[part](problem)
+
+
+def _pair_boxes(problem: Problem) -> None:
+    _explored(tables(problem))
+
+
+def _pair_lines(problem: Problem) -> None:
+    LineSearch(tables(problem), Domain.of(problem)).climb(np.ones(2), rounds=1)
+
+
+def _row_boxes(problem: Problem) -> None:
+    _explored(row_tables(problem, np.ones(2)))
+
+
+def _row_lines(problem: Problem) -> None:
+    lines_on(row_tables(problem, np.ones(2)), Domain.of(problem)).climb(np.ones(2), rounds=1)
+
+
+def _smooth(problem: Problem) -> None:
+    Ascent(row_tables(problem, np.ones(2)), Domain.of(problem)).reached(np.ones(2), 1.0)
+
+
+def _supports(problem: Problem) -> None:
     from rerank.search.supports.groups import groups_of
 
-    for problem in _small():
-        t, domain = tables(problem), Domain.of(problem)
-        _explored(t)
-        LineSearch(t, domain).climb(np.ones(2), rounds=1)
-        for groups, pairs in ((groups_of(problem), None), (None, layout(t, 1))):
-            screens = Screens(groups, pairs, 1.0, 0.0, False)
-            screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
-        Demands(problem, problem.units[0], domain, t.tolerance).decided([(1, 0)], np.inf)
+    for groups, pairs in ((groups_of(problem), None), (None, layout(tables(problem), 1))):
+        screens = Screens(groups, pairs, 1.0, 0.0, False)
+        screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), Domain.of(problem).signed)
+
+
+def _circuits(problem: Problem) -> None:
+    demands = Demands(problem, problem.units[0], Domain.of(problem), tables(problem).tolerance)
+    demands.decided([(1, 0)], np.inf)
+
+
+_COMPILE: dict[str, Callable[[Problem], None]] = {
+    "pair boxes": _pair_boxes,
+    "pair lines": _pair_lines,
+    "row boxes": _row_boxes,
+    "row lines": _row_lines,
+    "smooth": _smooth,
+    "supports": _supports,
+    "circuits": _circuits,
+}
 
 
 def _explored(t: Tables | RowTables) -> None:
@@ -121,24 +167,6 @@ def _explored(t: Tables | RowTables) -> None:
     explore_batches(t, [support], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 1)
 
 
-def _compile_rows() -> None:
-    """The kernels for rows."""
-    _compile_row_boxes()
-    _compile_row_lines()
-
-
-def _compile_row_boxes() -> None:
-    for problem in _small():
-        _explored(row_tables(problem, np.ones(2)))
-
-
-def _compile_row_lines() -> None:
-    for problem in _small():
-        lines = lines_on(row_tables(problem, np.ones(2)), Domain.of(problem))
-        lines.climb(np.ones(2), rounds=1)
-        lines.finish(replace(lines.begun(np.ones(2), rounds=1), widths=[1.0]))
-
-
 def _small() -> list[Problem]:
     """One problem of each kind that the kernels tell apart, though they serve both with one signature."""
     from rerank.problem import problem_of
@@ -148,12 +176,11 @@ def _small() -> list[Problem]:
     return [problem_of(X, gains, parse(statistic)) for statistic in ("auc", "dcg")]
 
 
-def _helper(part: Callable[[], None]) -> subprocess.Popen[bytes] | None:
-    """A second process that compiles its part into the cache meanwhile; None if it cannot be started."""
+def _helper(parts: list[str]) -> subprocess.Popen[bytes] | None:
+    """A second process that compiles its parts into the cache meanwhile; None if it cannot be started."""
     if not sys.executable or (os.cpu_count() or 1) < 2:
         return None
-    name = part.__name__
-    command = f"from {__name__} import {name}; {name}()"
+    command = f"from {__name__} import _compile; _compile({parts!r})"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:
         return subprocess.Popen(
@@ -167,17 +194,26 @@ def _helper(part: Callable[[], None]) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def ready(problem: Problem | None = None, points: bool = False, proof: bool = False) -> None:
-    """Compile the kernels unless that was done, on this machine or in this process; time limits do not count it.
+def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
+    """Compile the kernels of a problem unless that was done, on this machine or in this process.
 
-    A search by rows alone compiles its own kernels, half of all; what else it may call is compiled when it is called.
+    Time limits do not count it.  What is not foreseen here is compiled where it is called.
     """
-    global _asked, _rows_asked
-    rows = problem is not None and rows_alone(problem, points, proof)
-    if _asked or (rows and _rows_asked):
+    parts = _needed(problem, points, proof) - _asked
+    if not parts:
         return
-    _, interrupted = protected(lambda: is_compiled(rows) or _compiled(False, rows))
+    _, interrupted = protected(lambda: is_compiled(parts) or _compiled(False, parts))
     if interrupted:
         raise KeyboardInterrupt
     watch()
-    _asked, _rows_asked = not rows, True
+    _asked.update(parts)
+
+
+def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:
+    """The parts that a search is going to call."""
+    supports = problem.max_features is not None or problem.C > 0
+    if rows_alone(problem, points, proof):
+        return {"row boxes", "row lines", "smooth"}
+    by_rows = not supports and lines_by_rows(problem)
+    lines = {"row lines", "smooth"} if by_rows else {"pair lines"}
+    return {"pair boxes"} | lines | ({"supports"} if supports else set())

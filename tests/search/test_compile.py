@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from numba import njit
@@ -17,6 +18,7 @@ from rerank.errors.compiling import compiling_time, uncounted, watch
 from rerank.errors.stops import limited
 from rerank.reranker.clock import Clock
 from rerank.search import warm
+from rerank.search.cached import PARTS
 from tests.cases.search import noisy_problem
 
 FIRST = """
@@ -108,7 +110,7 @@ def test_compiling_is_announced_on_request_and_only_when_there_is_something_to_c
     warm.compile_kernels()
     assert warm.is_compiled() and not warm.announce(verbose=True)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(warm, "is_compiled", lambda rows=False: False)
+    monkeypatch.setattr(warm, "is_compiled", lambda parts: False)
     assert warm.announce() and capsys.readouterr().err == ""  # captured standard error is no terminal
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert warm.announce()
@@ -119,14 +121,15 @@ def test_compiling_is_announced_on_request_and_only_when_there_is_something_to_c
 def test_compiling_ahead_and_the_first_solve_announce_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(warm, "is_compiled", lambda rows=False: False)
+    monkeypatch.setattr(warm, "is_compiled", lambda parts: False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    for begin in (warm.compile_kernels, warm.ready):
-        monkeypatch.setattr(warm, "_asked", False)
+    problem = noisy_problem(30, 3, "dcg@10", 0.3, 0)
+    for begin in (warm.compile_kernels, lambda: warm.ready(problem)):
+        monkeypatch.setattr(warm, "_asked", set())
         before = compiling_time()
         begin()
         after = compiling_time()
-        warm.ready()
+        warm.ready(problem)
         assert after > before and compiling_time() == after
         assert capsys.readouterr().err.count("Compiling") == 1
 
@@ -283,22 +286,30 @@ def test_without_a_compiler_the_kernels_run_as_python() -> None:
     assert run.stdout == "True\n"
 
 
-def test_a_search_by_rows_alone_compiles_no_kernels_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
-    monkeypatch.setattr(warm, "is_compiled", lambda rows=False: False)
-    monkeypatch.setattr(warm, "_helper", lambda part: None)
-    for name in ("_compile_pairs", "_compile_rows", "_compile_row_boxes", "_compile_row_lines"):
-        monkeypatch.setattr(warm, name, lambda name=name: called.append(name))
-    for name in ("_asked", "_rows_asked"):
-        monkeypatch.setattr(warm, name, False)
+def test_a_search_compiles_what_it_needs_and_that_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[set[str]] = []
+    monkeypatch.setattr(warm, "is_compiled", lambda parts: False)
+    monkeypatch.setattr(warm, "_helper", lambda parts: None)
+    monkeypatch.setattr(warm, "_compile", lambda parts: called.append(set(parts)))
+    monkeypatch.setattr(warm, "_asked", set())
+
+    def asked(*problem_and_options: Any, **options: Any) -> set[str]:
+        called.clear()
+        warm.ready(*problem_and_options, **options)
+        return set().union(*called)
+
     long, short = (noisy_problem(n, 3, "dcg@10", 0.3, 0) for n in (2000, 30))
-    warm.ready(long)
-    warm.ready(long)
-    assert called == ["_compile_row_boxes", "_compile_row_lines"]
-    warm.ready(long, proof=True)  # a proof is one by pairs, so all are compiled now
-    warm.ready(short)
-    warm.ready(long)
-    assert called[2:] == ["_compile_pairs", "_compile_rows"]
-    monkeypatch.setattr(warm, "_asked", False)
-    warm.ready(short)
-    assert called[4:] == ["_compile_pairs", "_compile_rows"]
+    assert asked(long) == {"row boxes", "row lines", "smooth"} and asked(long) == set()
+    assert asked(long, proof=True) == {"pair boxes"}  # a proof is one by pairs; its lines are by rows
+    assert asked(short) == {"pair lines"} and asked(long) == asked(short) == set()
+    assert asked(noisy_problem(30, 3, "dcg@10", 0.3, 0, C=0.01)) == {"supports"}
+    warm.compile_kernels()
+    assert asked(noisy_problem(30, 3, "auc", 0.3, 0, max_features=2)) == set()
+
+
+def test_two_processes_take_about_as_long() -> None:
+    for parts in (list(PARTS), ["pair boxes", "pair lines"], ["row lines"]):
+        here, there = warm._shares(parts)
+        seconds = [sum(PARTS[part] for part in share) for share in (here, there)]
+        assert sorted([*here, *there]) == sorted(parts)
+        assert abs(seconds[0] - seconds[1]) <= max(PARTS[part] for part in parts)

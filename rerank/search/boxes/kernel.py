@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rerank.search.boxes.levels import LEVELS, allowed, copy, descend, descend_lists, total_value
 from rerank.search.boxes.pairs import (
@@ -36,13 +35,14 @@ from rerank.search.boxes.pairs import (
 )  # fmt: skip
 from rerank.search.boxes.relaxation import HOPE, must_lose
 from rerank.search.boxes.stack import copied, longer, put
+from rerank.search.compiled import kernel
 
 STUCK = 5  # splits a feature that decide nothing, after which a box is unresolved,
 FEW = 16  # if no more pairs than this are undecided in it; exact arithmetic fathoms it then
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def explore(
     instance: Any, workspace: Any, todo: Any, incumbent: float, slack: float, target: float, work_limit: float,
     smallest: float, record: bool, next_name: int,
@@ -98,7 +98,7 @@ def explore(
     n_splits = 0
     # Of each box: its level, splits in a row that decided nothing, whether the last split was by a group.
     notes = arrays.notes
-    n_unresolved = np.int64(0)
+    n_unresolved: Any = np.int64(0)
     unresolved = copied(todo, n_unresolved, n_unresolved + 1)
     top = todo.bound.size
     stack = todo

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import njit
+from rerank.search.compiled import inner
 
 LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
 
@@ -56,14 +56,14 @@ class Levels(NamedTuple):
     runs: Any
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def copy(old: Any, new: Any) -> None:
     """``new[: old.size] = old``; a slice assignment would compile for a second, its error messages with it."""
     for p in range(old.size):
         new[p] = old[p]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def allowed(c: Any, least: Any, most: Any) -> bool:
     """Whether a centre is within the limits; there are none where ``least`` is empty."""
     inside = True
@@ -72,7 +72,7 @@ def allowed(c: Any, least: Any, most: Any) -> bool:
     return inside
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
     """``row[to + q] = row[start + keep[q]]``."""
     old = row[start:to]
@@ -81,7 +81,7 @@ def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
         new[q] = old[keep[q]]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def find_runs(S: Any, ends: Any) -> int:
     """Ends of the runs of equal slots, and how many there are."""
     runs = 0
@@ -94,7 +94,7 @@ def find_runs(S: Any, ends: Any) -> int:
     return runs
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
     """``sum_j hits[j] coef[j + lost_(j)]`` of one binary list by counting sort.
 
@@ -126,7 +126,7 @@ def unit_value(u: int, lost: Any, instance: Any, count: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def total_value(units: Any, n_units: int, lost: Any, instance: Any, count: Any) -> float:
     """Value of the first ``n_units`` of ``units``."""
     total = 0.0
@@ -135,7 +135,7 @@ def total_value(units: Any, n_units: int, lost: Any, instance: Any, count: Any) 
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def descend(levels: Any, v: int, keep: Any, kept: int, grouped: bool) -> None:
     """Make level ``v + 1`` of the kept pairs of level ``v``."""
     a = levels.start[v]
@@ -149,7 +149,7 @@ def descend(levels: Any, v: int, keep: Any, kept: int, grouped: bool) -> None:
     levels.size[v + 1] = kept
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def descend_lists(
     instance: Any, levels: Any, v: int, keep: Any, kept: int, lost: Any, mark: Any, count: Any
 ) -> None:

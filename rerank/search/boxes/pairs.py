@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import inner
 
 SHARE = 0.08  # a box is split by a group whose lighter side holds this share of the undecided weight
 NEVER = -1e300
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
     """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs ``a .. a + n``, column by column."""
     for p in range(n):
@@ -41,7 +42,7 @@ def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: flo
             R[p] += hx * abs(x[p])
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
     """Weight of the pairs that are lost in the whole box, and of those lost at the centre."""
     whole = 0.0
@@ -52,7 +53,7 @@ def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
     return whole, centre
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def norms(S: Any, c: Any, h: Any) -> Any:
     """``max_j |(S u)_j|``: least and largest over the box, and at its centre."""
     least = 0.0
@@ -71,7 +72,7 @@ def norms(S: Any, c: Any, h: Any) -> Any:
     return least, most, here
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
     """Positions of the pairs neither won nor lost in the whole box; no branch here could be predicted."""
     i = 0
@@ -81,7 +82,7 @@ def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
     return i
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def moved(row: Any, weight: Any) -> Any:
     """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``."""
     size = 0.0
@@ -92,7 +93,7 @@ def moved(row: Any, weight: Any) -> Any:
     return size, balance
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> Any:
     """Coordinate whose halving moves the undecided pairs most, and whether they gain more in its upper half.
 
@@ -111,7 +112,7 @@ def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> 
     return which, upward
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole: Any, centre: Any) -> None:
     """:func:`count_lost` where every pair counts once in one slot: sums over runs, which the vector unit can do."""
     p = 0
@@ -126,7 +127,7 @@ def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole:
         p = ends[r]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, centre: Any) -> None:
     """Add to the lost counts of the slots: pairs lost in the whole box, and pairs lost at the centre."""
     for p in range(M.size):
@@ -138,7 +139,7 @@ def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, 
                 whole[s] += gone
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: int, instance: Any) -> int:
     """Drop from ``keep`` the pairs of items that have lost every place that earns something: they stay there."""
     spent = False
@@ -161,7 +162,7 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: i
     return i
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def importance(
     S: Any, Q: Any, W: Any, lost: Any, units: Any, n_units: int, instance: Any, slope: Any, out: Any
 ) -> None:
@@ -191,7 +192,7 @@ def importance(
         out[p] = (out[p] + mean) * W[p]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def impose(M: Any, G: Any, sides: Any, chosen: Any) -> None:
     """Count the pairs on the sides that were not chosen as lost; ``chosen`` is scratch, zero before and after.
 
@@ -208,7 +209,7 @@ def impose(M: Any, G: Any, sides: Any, chosen: Any) -> None:
         chosen[abs(x)] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def heaviest(G: Any, weight: Any, forward: Any, backward: Any) -> int:
     """The group with most undecided weight on its lighter side; 0 where that is too little to split on."""
     total = 0.0

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import njit
+from rerank.search.compiled import inner
 
 STEP = 0.9  # of the way to the point where the sum of the first choice would vanish, were the pairs spread evenly
 HOPE = 0.3  # of the weight lost at the centre: a gap beyond is hardly ever closed, and half the weight never
@@ -37,7 +37,7 @@ class Scratch(NamedTuple):
 
 
 # numpy's error model: a check for division by zero would keep the loop out of the vector unit.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+@inner(error_model="numpy", fastmath={"reassoc", "nsz"})
 def _prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
     """Largest ``t`` of each pair, the choice at the centre and its first term, and what rounding is relative to.
 
@@ -58,7 +58,7 @@ def _prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
     return gain, size
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
     """The choice at the point of these margins, and its first term."""
     gain = 0.0
@@ -69,7 +69,7 @@ def _reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
     return gain
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _sums(D: Any, a: int, t: Any, out: Any) -> None:
     """``out = sum_p t_p D_p``, two columns at a time."""
     k = out.size
@@ -92,7 +92,7 @@ def _sums(D: Any, a: int, t: Any, out: Any) -> None:
         out[k - 1] = left
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _shift(D: Any, a: int, move: Any, margin: Any) -> None:
     """``margin += move.D``, two columns at a time."""
     k = move.size
@@ -111,7 +111,7 @@ def _shift(D: Any, a: int, move: Any, margin: Any) -> None:
             margin[p] += u * x[p]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: float) -> float:
     """Bound by ``1 - share`` of the first choice and ``share`` of the second."""
     value = gain + share * (other - gain)
@@ -120,7 +120,7 @@ def _mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: fl
     return value
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
     """Bound by the best mixture: concave and piecewise linear in the share, so best at an end or where a sum is 0."""
     best = max(
@@ -134,7 +134,7 @@ def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) ->
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def must_lose(
     D: Any, a: int, h: Any, M: Any, R: Any, W: Any, tolerance: float, need: float, scratch: Any
 ) -> float:

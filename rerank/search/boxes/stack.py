@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import inner
 
 
 class Boxes(NamedTuple):
@@ -18,7 +19,7 @@ class Boxes(NamedTuple):
     side: Any
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def empty(n: int, features: int, sides: int) -> Any:
     """Memory for ``n`` boxes."""
     return Boxes(
@@ -30,7 +31,7 @@ def empty(n: int, features: int, sides: int) -> Any:
     )
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def put(boxes: Any, i: int, c: Any, h: Any, bound: float, name: int, f: Any) -> None:
     """Write box ``i``."""
     for j in range(c.size):
@@ -42,7 +43,7 @@ def put(boxes: Any, i: int, c: Any, h: Any, bound: float, name: int, f: Any) -> 
     boxes.name[i] = name
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def copied(boxes: Any, n: int, places: int) -> Any:
     """The first ``n`` boxes, with memory for ``places``."""
     made = empty(places, boxes.centre.shape[1], boxes.side.shape[1])
@@ -51,7 +52,7 @@ def copied(boxes: Any, n: int, places: int) -> Any:
     return made
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def longer(rows: Any) -> Any:
     """The rows of integers, with memory for twice as many."""
     n, k = rows.shape

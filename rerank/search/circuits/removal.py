@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
 from rerank.search.circuits.simplex import basis_of, shares, widest
 from rerank.search.circuits.state import FREE, GONE, KEPT, PAUSED, REACHED, REFUTED, UNKNOWN
+from rerank.search.compiled import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _may_leave(e: int, kind: Any, copies: Any, state: Any) -> bool:
     if state.status[e] != FREE:
         return False
@@ -28,7 +27,7 @@ def _may_leave(e: int, kind: Any, copies: Any, state: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> int:
     """The conflict not met in which the fewest rows may leave; -1 if all are met, -2 if they cannot all be met."""
     which = -1
@@ -65,7 +64,7 @@ def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> in
     return -2 if apart > state.spare.sum() else which
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _decide(e: int, status: int, kind: Any, copies: Any, state: Any) -> None:
     """Let a row leave, with those that follow it, or keep it, with those that it would follow."""
     entry = e
@@ -80,7 +79,7 @@ def _decide(e: int, status: int, kind: Any, copies: Any, state: Any) -> None:
         entry = -1 - e
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _branch(c: int, kind: Any, copies: Any, conflicts: Any, state: Any) -> None:
     """Remove the row of a conflict that meets the most conflicts."""
     which = -1
@@ -91,7 +90,7 @@ def _branch(c: int, kind: Any, copies: Any, conflicts: Any, state: Any) -> None:
     _decide(which, GONE, kind, copies, state)
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _back(kind: Any, copies: Any, state: Any) -> bool:
     """Keep the last row that was chosen to leave; False if there is none."""
     while state.at[0] > 0:
@@ -109,7 +108,7 @@ def _back(kind: Any, copies: Any, state: Any) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _added(
     rows: Any, positive: Any, block: Any, lower: Any, upper: Any, below: float, conflicts: Any, basis: Any
 ) -> bool:
@@ -131,7 +130,7 @@ def _added(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def removal(
     rows: Any, positive: Any, block: Any, copies: Any, lower: Any, upper: Any, epsilon: float, tolerance: float,
     conflicts: Any, state: Any, most_programs: int, most_nodes: int, w: Any,

@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import inner, kernel
 
 OPTIMAL = 1e-9  # a column enters only if its reduced cost is below minus this
 PIVOT = 1e-9
@@ -35,7 +36,7 @@ class Basis(NamedTuple):
     inside: Any  # bool, by column
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def basis_of(n: int, d: int, blocks: int) -> Any:
     """Memory for programs of ``n`` rows."""
     m = d + blocks + 1
@@ -44,7 +45,7 @@ def basis_of(n: int, d: int, blocks: int) -> Any:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _begin(rows: Any, positive: Any, block: Any, dropped: Any, basis: Any) -> None:
     """Begin with all shares on a positive and a negative of block 0; other blocks have a negative without a share."""
     n, d = rows.shape
@@ -78,7 +79,7 @@ def _begin(rows: Any, positive: Any, block: Any, dropped: Any, basis: Any) -> No
         basis.inside[basis.column[at]] = True
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _prices(n: int, lower: Any, upper: Any, basis: Any) -> None:
     d, m = lower.size, basis.x.size
     basis.price[:] = 0.0
@@ -90,7 +91,7 @@ def _prices(n: int, lower: Any, upper: Any, basis: Any) -> None:
                 basis.price[r] += cost * basis.inverse[at, r]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _entering(
     rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any
 ) -> int:
@@ -117,7 +118,7 @@ def _entering(
     return which
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _direction(rows: Any, positive: Any, block: Any, c: int, basis: Any) -> None:
     """What one unit of a column takes from the basis."""
     n, d = rows.shape
@@ -135,7 +136,7 @@ def _direction(rows: Any, positive: Any, block: Any, c: int, basis: Any) -> None
         basis.step[at] = total
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _exchange(c: int, basis: Any) -> bool:
     """Let a column enter; False if nothing would leave."""
     m = basis.x.size
@@ -166,7 +167,7 @@ def _exchange(c: int, basis: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def widest(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any) -> float:
     """The largest margin by which in all blocks the positives lead the negatives, without the rows that are dropped.
 
@@ -185,7 +186,7 @@ def widest(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper
     return np.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shares(
     rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any
 ) -> float:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rerank.search.compiled import inner, kernel
 from rerank.search.lines.margin import envelope, won_from
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ends(
     pairs: Any,
     slot: Any,
@@ -84,7 +84,7 @@ def ends(
     return n, at, who, value, lost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     order: Any,
     at: Any,
@@ -166,7 +166,7 @@ def sweep(
     return best, best_tau
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _inside(a: float, b: float) -> float:
     if a == -np.inf and b == np.inf:
         return 0.0

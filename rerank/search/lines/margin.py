@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import inner
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def envelope(w: Any, u: Any) -> Any:
     """Pieces of ``max_j |w_j + tau u_j|`` from left to right: how many ends between them, ends, slopes, intercepts."""
     k = w.size
@@ -49,7 +50,7 @@ def envelope(w: Any, u: Any) -> Any:
     return pieces, breaks, slopes, levels
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def won_from(A: float, B: float, epsilon: float, n: int, breaks: Any, slopes: Any, levels: Any) -> float:
     """Left end of the interval where ``A + B tau - epsilon N(tau) >= 0``; ``inf`` where it is empty."""
     if B - epsilon * slopes[0] < 0.0:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rerank.search.boxes.levels import allowed, copy
 from rerank.search.boxes.pairs import norms
 from rerank.search.boxes.stack import copied, longer, put
+from rerank.search.compiled import inner, kernel
 from rerank.search.rows.levels import LEVELS, add_unit, close
 from rerank.search.rows.unit import filtered, measure, refine, worth
 
@@ -28,7 +28,7 @@ FEW = 2000  # pairs that are formed in any case, and
 PER_ROW = 128  # so many more for each row that is left
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> Any:
     """Bound of the box ``c +- h`` of the scratch, value at its centre, and work; the rows left make level ``v + 1``.
 
@@ -78,7 +78,7 @@ def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> A
     return bound, value, work
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def widest(h: Any, amount: Any, smallest: float) -> int:
     """The feature whose halving moves the rows most; -1 if all are too small to be split."""
     which = -1
@@ -90,7 +90,7 @@ def widest(h: Any, amount: Any, smallest: float) -> int:
     return which
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def explore(
     instance: Any, levels: Any, scratch: Any, todo: Any, incumbent: float, slack: float, target: float,
     work_limit: float, smallest: float, next_name: int,

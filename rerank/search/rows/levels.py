@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import njit
+from rerank.search.compiled import inner
 
 LEVELS = 96  # every level drops a fifth of its parent's rows, so 96 levels outlast 10^9 rows
 
@@ -65,7 +65,7 @@ class Scratch(NamedTuple):
     notes: Any
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def close(levels: Any, v: int) -> None:
     """Make level ``v`` empty; it begins where level ``v - 1`` ends."""
     levels.start[v] = levels.start[v - 1] + levels.size[v - 1]
@@ -73,7 +73,7 @@ def close(levels: Any, v: int) -> None:
     levels.n_units[v] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def add_unit(
     instance: Any, levels: Any, v: int, u: int, gone: int, kept: int, positives: int, scratch: Any
 ) -> None:

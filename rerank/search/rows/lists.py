@@ -63,10 +63,12 @@ class LineScratch(NamedTuple):
 
 def lists_of(t: RowTables) -> Lists:
     """The lists of the tables."""
-    arrays = (
-        t.begin, t.level, t.first_unit, t.places, t.coef_start, t.coef, t.hit_start, t.hits, t.counted
-    )  # fmt: skip
-    return Lists._make(np.require(x, requirements=["C", "W"]) for x in arrays)
+    # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
+    begin, first_unit, places, coef_start, hit_start, counted = (
+        x.astype(np.int64) for x in (t.begin, t.first_unit, t.places, t.coef_start, t.hit_start, t.counted)
+    )
+    level, coef, hits = (np.require(x, requirements=["C", "W"]) for x in (t.level, t.coef, t.hits))
+    return Lists(begin, level, first_unit, places, coef_start, coef, hit_start, hits, counted)
 
 
 def line_scratch(t: RowTables) -> LineScratch:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rerank.search.boxes.levels import copy
+from rerank.search.compiled import inner
 from rerank.search.lines.margin import won_from
 from rerank.search.rows.unit import worth
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def middle(
     A: Any, B: Any, lists: Any, q: int, a: float, z: float, margin: Any, start: int, m: int, scratch: Any
 ) -> Any:
@@ -28,7 +29,7 @@ def middle(
     return value, 0, scratch.when, scratch.gain
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def swept(
     A: Any, B: Any, lists: Any, q: int, a: float, z: float, margin: Any, start: int, m: int, scratch: Any
 ) -> Any:
@@ -69,7 +70,7 @@ def swept(
     return value, n, when, gain
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _won_on(A: Any, B: Any, i: int, k: int, first: bool, last: bool, margin: Any) -> Any:
     """Ends of the interval on which row ``i`` wins against row ``k``, infinite where the ``first`` or ``last`` is."""
     x, y, left, right = A[i] - A[k], B[i] - B[k], -np.inf, np.inf
@@ -82,7 +83,7 @@ def _won_on(A: Any, B: Any, i: int, k: int, first: bool, last: bool, margin: Any
     return left, right
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _followed(lists: Any, q: int, when: Any, pair: Any, n: int, m: int, which: Any, scratch: Any) -> Any:
     """Value of a list with the ``lost`` pairs of its rows, and the gain of every step; steps are put in order."""
     value, gain, lost, upto, level = 0.0, scratch.gain, scratch.lost, scratch.upto, lists.level
@@ -133,12 +134,16 @@ def _followed(lists: Any, q: int, when: Any, pair: Any, n: int, m: int, which: A
     return value, gain
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _sort(when: Any, pair: Any, n: int) -> None:
     """Put the first ``n`` entries of both in the order of ``when``."""
     if n > 40:
         order = np.argsort(when[:n])
-        when[:n], pair[:n] = when[:n][order], pair[:n][order]
+        own = np.empty((2, n))  # indexing by an array would take a second to compile
+        for e in range(n):
+            own[0, e], own[1, e] = when[order[e]], pair[order[e]]
+        for e in range(n):
+            when[e], pair[e] = own[0, e], own[1, e]
         return
     for e in range(1, n):
         t, p, at = when[e], pair[e], e
@@ -148,9 +153,9 @@ def _sort(when: Any, pair: Any, n: int) -> None:
         when[at], pair[at] = t, p
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def longer(x: Any, least: int) -> Any:
     """``x`` with room for at least so many entries."""
     out = np.empty(max(2 * x.size, least))
-    out[: x.size] = x
+    copy(x, out)
     return out

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rerank.search.compiled import kernel
 
 if TYPE_CHECKING:
     from rerank.search.rows.tables import RowTables
@@ -50,7 +51,7 @@ class Sample(NamedTuple):
         return SmoothScratch(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: Any) -> None:
     """Fill in gains of rows, and thresholds of lists, of which neighbours are put together that earn little."""
     n = 0

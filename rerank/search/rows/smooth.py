@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import heaped
 
 EXACT = 1e-6  # rows by which the count at a threshold may be off
@@ -23,7 +23,7 @@ STEPS = 40  # of the search for a threshold at most
 AROUND = 3.0  # widths below the last place that counts, beyond which a row is left out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> float:
     """The smooth value of all lists; ``slopes`` receives its derivative by each score.
 
@@ -67,7 +67,7 @@ def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> fl
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _threshold(s: Any, p: float, theta: float, h: float) -> float:
     """Where the rows count as ``p``: Newton's steps between ends that close in."""
     low, high = -np.inf, np.inf
@@ -89,7 +89,7 @@ def _threshold(s: Any, p: float, theta: float, h: float) -> float:
     return theta
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _counts(s: Any, theta: float, scale: float) -> Any:
     count = 0.0
     density = 0.0
@@ -101,7 +101,7 @@ def _counts(s: Any, theta: float, scale: float) -> Any:
     return count, 0.9375 * density
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _gains(s: Any, g: Any, theta: float, scale: float) -> Any:
     counted = 0.0
     near = 0.0
@@ -116,7 +116,7 @@ def _gains(s: Any, g: Any, theta: float, scale: float) -> Any:
     return counted, near, gain_near
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _slopes(s: Any, g: Any, slope: Any, theta: float, scale: float, mean: float, drop: float) -> None:
     for i in range(s.size):
         t = min(max((s[i] - theta) * scale, -1.0), 1.0)

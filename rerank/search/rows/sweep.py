@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rerank.search.compiled import inner, kernel
 from rerank.search.lines.margin import envelope
 from rerank.search.rows.lists import Margin
 from rerank.search.rows.piece import longer, middle, swept
@@ -26,7 +26,7 @@ WORK = 60.0  # evaluations of each row of a list that all pieces of one length m
 HEAP = 16.0  # evaluations of a row that finding one place costs
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def line_steps(A: Any, B: Any, lists: Any, low: float, high: float, margin: Any, scratch: Any) -> Any:
     """Where and by how much the value changes on ``low .. high``.
 
@@ -104,20 +104,20 @@ def line_steps(A: Any, B: Any, lists: Any, low: float, high: float, margin: Any,
     return base, n, at, change, work
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _places(lists: Any, q: int) -> int:
     """Places of a list that rows have to be sorted for: where some hits alone count, no more than these."""
     u = lists.first_unit[q]
     return min(lists.places[u], lists.counted[u]) if lists.hits.size > 0 else lists.places[u]
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _cost(count: int, places: int) -> float:
     """Evaluations of a row that the largest of so many scores cost."""
     return count + HEAP * min(count, places)
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _filtered(
     A: Any, B: Any, lists: Any, q: int, a: float, z: float, margin: Any, start: int, count: int, scratch: Any
 ) -> Any:
@@ -158,7 +158,7 @@ def _filtered(
     return kept, pairs
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def best_place(base: float, n: int, at: Any, change: Any, low: float, high: float, slack: float) -> Any:
     """Largest value on ``low .. high`` and the ends of the widest piece that has it."""
     order = np.argsort(at[:n])
@@ -177,7 +177,7 @@ def best_place(base: float, n: int, at: Any, change: Any, low: float, high: floa
     return best, left, right
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_of_line(
     A: Any, B: Any, w: Any, u: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any,
     scratch: Any,
@@ -188,32 +188,46 @@ def best_of_line(
     """
     n, breaks, slopes, levels = envelope(w[:norming], u[:norming])
     back = envelope(w[:norming], -u[:norming])
-    ends = max(np.abs(w[:norming] + low * u[:norming]).max(), np.abs(w[:norming] + high * u[:norming]).max())
-    least = ends
+    first, last = _norm(w, u, norming, low), _norm(w, u, norming, high)
+    least, ends = min(first, last), max(first, last)
     for i in range(n):
         if low < breaks[i] < high:
             least = min(least, levels[i] + slopes[i] * breaks[i])
-    for place in (low, high):
-        least = min(least, np.abs(w[:norming] + place * u[:norming]).max())
     margin = Margin(epsilon, epsilon * least, epsilon * ends, n, breaks, slopes, levels, *back)
     base, steps, at, change, work = line_steps(A, B, lists, low, high, margin, scratch)
     best, left, right = best_place(base, steps, at, change, low, high, slack)
     return best, left, right, work + steps
 
 
-@njit(cache=True, nogil=True)
+@inner()
+def _norm(w: Any, u: Any, norming: int, tau: float) -> float:
+    """Largest size of the first ``norming`` weights at ``w + tau u``."""
+    norm = 0.0
+    for j in range(norming):
+        norm = max(norm, abs(w[j] + tau * u[j]))
+    return norm
+
+
+@inner()
+def _value_of_list(scores: Any, margin: Any, lists: Any, q: int, scratch: Any) -> float:
+    """Value of one list for the scores of its rows."""
+    first = lists.begin[q]
+    size = lists.begin[q + 1] - first
+    for i in range(size):
+        scratch.which[i] = first + i
+    kept, _ = _filtered(scores, scores, lists, q, 0.0, 0.0, margin, 0, size, scratch)
+    value, _, _, _ = middle(scores, scores, lists, q, 0.0, 0.0, margin, size, kept, scratch)
+    return value
+
+
+@kernel
 def value_of(scores: Any, margin: float, lists: Any, scratch: Any) -> float:
     """Value of all lists for the scores of their rows; a pair within ``margin`` is lost."""
     none = np.empty(0)
-    given = Margin(margin, margin, margin, 0, none, none, none, 0, none, none, none)
+    n = none.size  # a literal 0 would make another type of margin, for which all else is compiled again
+    given = Margin(margin, margin, margin, n, none, none, none, n, none, none, none)
     total = 0.0
     for q in range(lists.begin.size - 1):
-        first = lists.begin[q]
-        size = lists.begin[q + 1] - first
-        if lists.first_unit[q] == lists.first_unit[q + 1]:
-            continue
-        for i in range(size):
-            scratch.which[i] = first + i
-        kept, _ = _filtered(scores, scores, lists, q, 0.0, 0.0, given, 0, size, scratch)
-        total += middle(scores, scores, lists, q, 0.0, 0.0, given, size, kept, scratch)[0]
+        if lists.first_unit[q] < lists.first_unit[q + 1]:
+            total += _value_of_list(scores, given, lists, q, scratch)
     return total

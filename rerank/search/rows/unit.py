@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import inner
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def measure(rows: Any, which: Any, begin: int, n: int, c: Any, h: Any, scratch: Any) -> None:
     """Score at the centre, and its ends over the box, of the rows ``which[begin : begin + n]``."""
     k = c.size
@@ -25,7 +26,7 @@ def measure(rows: Any, which: Any, begin: int, n: int, c: Any, h: Any, scratch: 
         scratch.upper[i] = m + r
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def largest(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
     """The ``most`` largest of ``x[begin:end]``, descending, in ``heap``; how many there are."""
     if most >= end - begin:  # all of them
@@ -45,7 +46,7 @@ def largest(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def heaped(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
     """The ``most`` largest of ``x[begin:end]`` in ``heap``, the least of them first; how many there are."""
     n = 0
@@ -63,7 +64,7 @@ def heaped(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _sink(heap: Any, n: int, value: float) -> None:
     """Put ``value`` in the place of the least of ``heap[:n]``."""
     at = 0
@@ -80,7 +81,7 @@ def _sink(heap: Any, n: int, value: float) -> None:
     heap[at] = value
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def above(heap: Any, n: int, limit: float) -> int:
     """How many of the descending ``heap[:n]`` exceed ``limit``."""
     a = 0
@@ -94,7 +95,7 @@ def above(heap: Any, n: int, limit: float) -> int:
     return a
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float:
     """``sum_j h_j coef[j + gone + lost_(j)]`` over the positives whose place earns something."""
     places = instance.places[u] - gone
@@ -117,7 +118,7 @@ def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> f
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def worth(
     instance: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, scratch: Any
 ) -> float:
@@ -141,7 +142,7 @@ def worth(
     return earned(instance, u, gone, scratch.lost, positives, scratch.count)
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def filtered(
     instance: Any, which: Any, begin: int, positives: int, n: int, places: int, counted: int, least: float,
     most: float, scratch: Any,
@@ -184,7 +185,7 @@ def filtered(
     return kept, mine, gone
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def refine(
     instance: Any, u: int, gone: int, more: int, kept: int, positives: int, c: Any, h: Any, least: float, most: float,
     scratch: Any,
@@ -224,7 +225,7 @@ def refine(
     return bound, left, alive, again
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _against(row: Any, scratch: Any, others: int, c: Any, h: Any, least: float) -> int:
     """Ends of the differences of a positive to the other rows, and how many it has lost to in the whole box."""
     highest = scratch.highest[:others]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rerank.search.compiled import inner, kernel
 from rerank.search.places import places_of, starts
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _even(places: NDArray[np.float64], rows: int) -> bool:
     return bool((np.abs(steps - steps.mean()) <= 1e-12 * places[0]).all())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> None:
     """Lower ``bounds`` (m,) to what no value exceeds on the supports (m, s), -inf where none is above its limit."""
     m, s = supports.shape
@@ -132,7 +132,7 @@ def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> Non
         bounds[i] = -np.inf if total <= limits[i] else min(bounds[i], total)
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _worth(coef: Any, hits: Any, even: bool, positives: Any, negatives: Any, groups: Any) -> float:
     """What the positives of a list earn at most; sorts ``groups`` by falling share of positives."""
     for i in range(1, groups.size):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rerank.search.boxes.levels import copy
 from rerank.search.boxes.stack import copied, empty, put
+from rerank.search.compiled import inner, kernel
 from rerank.search.supports.screening_rows import (
     FACE,
     LEVELS,
@@ -34,7 +34,7 @@ CALL = 2**14  # places of a call
 MOST_LEFT = 500  # boxes of a support; beyond, its box search begins with whole faces
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _widest(sides: Any, spread: Any, features: Any) -> int:
     """The side whose halving moves the pairs most; -1 if all are at the last level."""
     best = -1
@@ -49,7 +49,7 @@ def _widest(sides: Any, spread: Any, features: Any) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _place(sides: Any, low: Any, centre: Any, half: Any) -> None:
     """Where a box is; ``low`` holds the lower ends of its face."""
     for j in range(low.size):
@@ -59,7 +59,7 @@ def _place(sides: Any, low: Any, centre: Any, half: Any) -> None:
         centre[j] = low[j] + ((sides[j] >> BITS) + 0.5) * size
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _fathom(
     layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any, open_: Any, n: int,
     name: int,
@@ -117,7 +117,7 @@ def _fathom(
     return open_, n, boxes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) -> Any:
     """Bound the values on supports; the open boxes, named by the number of their support, and how many there were.
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import inner
 
 LEVELS = 11  # rows of reductions a feature: three kinds of first ones, then halvings
 FACE, SPLIT, SIGNED_FACE, SIGNED_SPLIT = 0, 1, 2, 3  # a free side is split at 0, then like a signed one
@@ -44,7 +45,7 @@ class Layout(NamedTuple):
     hits: Any
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def halve(parent: Any, row: Any, threshold: Any, left: Any, right: Any) -> Any:
     """Sums of both children and how many of each are lost; no more than 2^15 - 1 places a call."""
     lost_left = np.int16(0)
@@ -61,7 +62,7 @@ def halve(parent: Any, row: Any, threshold: Any, left: Any, right: Any) -> Any:
     return lost_left, lost_right
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
     """How many pairs of each lane are lost."""
     for i in range(lane.size):
@@ -79,7 +80,7 @@ def _tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
             lane[i] = np.int16(lane[i] + np.int16(x + y))
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@inner(fastmath={"reassoc", "nsz"})
 def _loss(lane: Any, lane_loss: Any) -> float:
     """What the lost pairs cost."""
     gone = 0.0
@@ -88,7 +89,7 @@ def _loss(lane: Any, lane_loss: Any) -> float:
     return gone
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _earned(
     lane: Any,
     lane_slot: Any,
@@ -125,7 +126,7 @@ def _earned(
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline="always")
 def bound(sums: Any, n_lost: int, layout: Any, lane: Any, lost: Any, count: Any) -> float:
     """What no weights in a box with these sums exceed."""
     if layout.even:
@@ -146,7 +147,7 @@ def bound(sums: Any, n_lost: int, layout: Any, lane: Any, lost: Any, count: Any)
     )
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def reductions(up: Any, down: Any, rows: Any) -> None:
     """``rows[level]``: by how much sums fall with the upper end of a side (positive) or the lower one (negative)."""
     for p in range(up.size):
@@ -161,7 +162,7 @@ def reductions(up: Any, down: Any, rows: Any) -> None:
             after[p] = np.int16(np.int16(before[p] - np.int16(before[p] >> 15)) >> 1)
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def begin(rows: Any, idle: Any, one_way: Any, whole: Any) -> None:
     """Sums over all weights of the cube: each feature's size, or its positive part where the weight has a sign."""
     for p in range(idle.size):
@@ -176,7 +177,7 @@ def begin(rows: Any, idle: Any, one_way: Any, whole: Any) -> None:
                 whole[p] = np.int16(whole[p] + max(most[p], np.int16(-most[p])))
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def open_face(whole: Any, row: Any, negative: bool, sums: Any) -> None:
     """Sums on a face of the cube."""
     sign = np.int16(1 if negative else -1)

@@ -1,0 +1,35 @@
+"""How kernels are compiled: those that Python calls, and the functions that only kernels call.
+
+The latter are compiled into each kernel, and are plain Python where Python calls them.  Numba would otherwise make each
+a kernel of its own: a fifth of all compiling went there, and into second versions for numbers written in a call.
+Numba is imported when the first function is decorated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MARK = "compiled_into_kernels"
+"""The attribute of a function that only kernels call."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk."""
+    from numba import njit
+
+    return njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function)
+
+
+def inner(**options: Any) -> Callable[[Function], Function]:
+    """Decorate a function that only kernels call; ``options`` are those of :func:`numba.njit`."""
+    from numba.extending import register_jitable
+
+    def marked(function: Function) -> Function:
+        setattr(function, MARK, True)
+        decorate = register_jitable(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+        compiled: Function = decorate(function)
+        return compiled
+
+    return marked
