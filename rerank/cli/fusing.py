@@ -131,8 +131,6 @@ def _fit(
     limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
     say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
     est.fit(runs, qrels)
-    for note in est.notes_:
-        say(note)
     found = est.model_
     snippet = None if target is None else export(found, target)
     joined = found.joined(runs) if out is not None else None
@@ -143,6 +141,8 @@ def _fit(
             _write(out, found, joined)
     audited = audit is not None and _audited(est, audit)
     if as_json:
+        for note in est.notes_:
+            say(note)
         answer({**_described(found), **found.about, "nulls": est.nulls_, "alone": est.runs_,
                 "model": model and str(model),
                 "out": out and str(out), "audit": str(audit) if audited else None, "export": snippet})  # fmt: skip
@@ -202,16 +202,6 @@ def _described(model: FusionModel) -> dict[str, Any]:
 
 
 def _print(est: ScoreFusion, snippet: str | None) -> None:
-    result = est.result_
-    if est.cv_results_ is not None:
-        typer.echo(est.report() + "\n")
-    width = max(map(len, est.weights_))
-    typer.echo(f"Weights of the scores normalised by {est.normaliser_}:")
-    for name, weight in est.weights_.items():
-        typer.echo(f"  {name:{width}}  {weight:.4f}")
-    for name, value in (*est.runs_.items(), *est.nulls_.items()):
-        typer.echo(f"{est.stat} of the judged queries by {name}: {value:.6g}")
-    typer.echo(f"{est.stat} of the judged queries by these weights: {result.statistic:.6g}")
-    typer.echo(f"value {result.value:.6g}, bound {result.bound:.6g}, gap {result.gap:.6g}\n{result.message}")
+    typer.echo(str(est))
     if snippet is not None:
         typer.echo("\n" + snippet)

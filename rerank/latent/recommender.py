@@ -11,17 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
+from rerank.io.shown import ShownMixin
 from rerank.latent.engines.interface import Factors
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log
 from rerank.latent.storage import files
 from rerank.latent.storage.lock import locked
+from rerank.latent.told import shown
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
-class Recommender:
+class Recommender(ShownMixin):
     """The methods of a trained model.
 
     ``_seen`` is the log that the model was given; ``_held_out`` are the users whose records in it are all in the
@@ -37,6 +39,9 @@ class Recommender:
     alpha_: float
     history_: list[dict[str, Any]]
     stopped_: str
+
+    def _shown(self) -> tuple[str, str] | None:
+        return shown(self) if hasattr(self, "_factors") else None
 
     def recommend(self, users: ArrayLike, k: int = 10, exclude_seen: bool = True) -> tuple[Ints, Floats]:
         """The best items of some users.

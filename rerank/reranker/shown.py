@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
+
+from rerank.io.shown import html_table
 
 if TYPE_CHECKING:
     from rerank.reranker.result import Result
@@ -116,18 +117,6 @@ def html_of(result: Result) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in result.notes)
     table = html_table(numbers_of(result), ("left", "right", "left"))
     return f"<p><b>{escape(result.message)}</b></p>{table}{bar}" + (f"<ul>{notes}</ul>" if notes else "")
-
-
-def html_table(rows: Iterable[Sequence[str]], sides: Sequence[str]) -> str:
-    """A table whose columns stand on these sides; the first cell of a row is its heading."""
-
-    def cells(row: Sequence[str]) -> str:
-        tags = ["th", *["td"] * (len(row) - 1)]
-        return "".join(
-            f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>' for tag, side, text in zip(tags, sides, row)
-        )
-
-    return f"<table>{''.join(f'<tr>{cells(row)}</tr>' for row in rows)}</table>"
 
 
 def _percent(share: float) -> str:

@@ -11,20 +11,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
+from rerank.io.shown import ShownMixin
 from rerank.ranks import evaluate
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import Fitted, fit
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
+from rerank.reranker.fusion.told import folds_of, shown
 from rerank.reranker.result import Result
-from rerank.reranker.selection.told import report
-from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
 
-class ScoreFusion(BaseEstimator):
+class ScoreFusion(ShownMixin, BaseEstimator):
     """Fuses runs by weights that are fitted to judgements, unless RRF does as well on held-out queries.
 
     Parameters
@@ -223,9 +223,7 @@ class ScoreFusion(BaseEstimator):
     def report(self) -> str:
         """Lead, error and statistic of every option over the null, and what was chosen."""
         self._model()
-        found = self.cv_results_
-        if found is None:
-            return "\n".join(self.notes_) or "There were no folds."
-        chosen = None if self.null_kept_ else int(found["chosen"])
-        name = parse(self.stat).name
-        return report({**found, "first_stage": found["null"]}, name, name, chosen, self.null_)
+        return folds_of(self)
+
+    def _shown(self) -> tuple[str, str] | None:
+        return shown(self) if hasattr(self, "model_") else None

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sklearn import get_config
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from rerank.reranker.shown import html_of, html_table, text_of
+from rerank.io.shown import ShownMixin, html_table
+from rerank.reranker.shown import html_of, text_of
 from rerank.statistics import RankStatistic, parse
 
 if TYPE_CHECKING:
@@ -46,6 +45,15 @@ def report(
     return "\n".join([first, *lines, last])
 
 
+def report_html(
+    found: Mapping[str, Any], judge: str, statistic: str, chosen: int | None, null: str = "the first stage"
+) -> str:
+    """The same as a piece of a page."""
+    first, rows, last = _told(found, judge, statistic, chosen, null)
+    table = html_table(rows, ("left", "right", "right", "left"))
+    return f"<p>{escape(first)}</p>{table}<p><b>{escape(last)}</b></p>"
+
+
 def _told(
     found: Mapping[str, Any], judge: str, statistic: str, chosen: int | None, null: str
 ) -> tuple[str, list[tuple[str, str, str, str]], str]:
@@ -61,8 +69,8 @@ def _told(
     return f"Lead over {null} by {judge} on held-out rows.", rows, end
 
 
-class ToldMixin:
-    """Text and HTML of a choice by held-out rows; before the fit those of scikit-learn."""
+class ToldMixin(ShownMixin):
+    """Text and HTML of a choice by held-out rows."""
 
     cv_results_: dict[str, Any]
     judge_: RankStatistic
@@ -74,26 +82,12 @@ class ToldMixin:
         check_is_fitted(self, "best_estimator_")
         return report(self.cv_results_, self.judge_.name, self._quoted(), self.chosen_)
 
-    def __str__(self) -> str:
+    def _shown(self) -> tuple[str, str] | None:
         if not hasattr(self, "best_estimator_"):
-            return super().__str__()
-        return f"{self.report()}\n\n{text_of(self.best_estimator_.result_)}"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = {"text/plain": repr(self)}
-        if get_config()["display"] == "diagram":  # scikit-learn's setting
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
-
-    def _repr_html_inner(self) -> str:
-        if not hasattr(self, "best_estimator_"):
-            page: str = estimator_html_repr(self)
-            return page
-        given = (self.cv_results_, self.judge_.name, self._quoted(), self.chosen_, "the first stage")
-        first, rows, last = _told(*given)
-        table = html_table(rows, ("left", "right", "right", "left"))
-        told = f"<p>{escape(first)}</p>{table}<p><b>{escape(last)}</b></p>"
-        return f"<div>{told}{html_of(self.best_estimator_.result_)}</div>"
+            return None
+        result = self.best_estimator_.result_
+        given = (self.cv_results_, self.judge_.name, self._quoted(), self.chosen_)
+        return f"{self.report()}\n\n{text_of(result)}", report_html(*given) + html_of(result)
 
     def _quoted(self) -> str:
         return parse(self.best_estimator_.stat).name

@@ -1,0 +1,38 @@
+"""A fit of score fusion as text and as a piece of a page."""
+
+import pytest
+
+from rerank.fusion import ScoreFusion
+from tests.fusion import naive
+
+
+@pytest.fixture(scope="module")
+def case():
+    return naive.made(12, (1.2, 0.4), seed=0)
+
+
+def test_it_shows_weights_runs_nulls_and_bound(case):
+    runs, qrels = case
+    est = ScoreFusion(cv=3, random_state=0, time_limit=20.0)
+    assert str(est) == repr(est) and "<style>" in est._repr_mimebundle_()["text/html"]
+    est.fit(runs, qrels)
+    text, page = str(est), est._repr_html_()
+    assert text.startswith(est.report()) and est.result_.message in text
+    for name, weight in est.weights_.items():
+        assert f"{weight:.4f}" in text and f">{weight:.4f}<" in page and name in page
+    for name, value in (*est.runs_.items(), *est.nulls_.items()):
+        line = next(line for line in text.splitlines() if line.startswith(name) and len(line.split()) < 8)
+        assert float(line.split()[-1]) == pytest.approx(value, abs=1e-6)
+    assert f"gap {est.result_.gap:.9f}".rstrip("0").rstrip(".") in text
+
+
+def test_without_folds_there_is_no_report_in_it(case):
+    est = ScoreFusion(cv=None, normalise="minmax", random_state=0, time_limit=20.0).fit(*case)
+    assert str(est).startswith("Weights of the scores normalised by minmax:")
+
+
+def test_names_of_runs_are_no_html(case):
+    runs, qrels = case
+    evil = {f"<b>{name}": run for name, run in runs.items()}
+    page = ScoreFusion(cv=None, random_state=0, time_limit=20.0).fit(evil, qrels)._repr_html_()
+    assert "<b>r0" not in page and "&lt;b&gt;r0" in page
