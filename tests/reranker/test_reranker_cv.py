@@ -18,6 +18,7 @@ from rerank.errors import InputError
 from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
 from rerank.reranker.selection import held_out
+from rerank.statistics import parse
 from tests.reranker.test_estimator import EXPECTED
 
 FAST = Reranker("auc", solver="search", time_limit=5, n_candidates=8)
@@ -163,7 +164,12 @@ def test_two_fits_agree_and_tell_their_folds(capsys):
     X, y = noise()
     one, two = (RerankerCV(FAST, grid=SMALL, cv=2, verbose=1).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(one.cv_results_["scores"], two.cv_results_["scores"])
-    assert capsys.readouterr().err.count("fold 1 of 4") == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("fold ")]
+    assert len(lines) == 8
+    scores, first = one.cv_results_["scores"], one.cv_results_["first_stage"]
+    for k, line in enumerate(lines[:4]):
+        assert line.startswith(f"fold {k + 1} of 4: {parse(one.stat).name} {first[k]:.4g} by the first stage, ")
+        assert f"{scores[:, k].min():.4g}" in line and f"{scores[:, k].max():.4g} by" in line
 
 
 def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):

@@ -131,12 +131,24 @@ def held_out(
             ]
             found.append(_fold(settings, options, *job, limits, clock))
             if verbose:
+                with naming(f"the rows held out in {names[number]}"):
+                    line = _told(base.stat, job[1], found[-1])
                 spent = time.perf_counter() - began
-                print(f"{names[number]}: {len(options)} options, {spent:.1f} s", file=sys.stderr, flush=True)
+                print(f"{names[number]}: {line}, {spent:.1f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         if not found:
             raise
     return found
+
+
+def _told(stat: object, held: Data, ranked: Sequence[Ranked]) -> str:
+    """The statistic of the rows held out in a fold, by the first stage and by the options."""
+    statistic = parse(stat)
+    own = sorted(held.evaluate(statistic, one.own) for one in ranked)
+    alone = ranked[0].alone
+    first = "" if np.isnan(alone).any() else f"{held.evaluate(statistic, alone):.4g} by the first stage, "
+    ends = " to ".join(f"{value:.4g}" for value in dict.fromkeys((own[0], own[-1])))
+    return f"{statistic.name} {first}{ends} by {len(own)} {'option' if len(own) == 1 else 'options'}"
 
 
 def _resolved(settings: Settings) -> Settings:
