@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 # Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
 BY_PAIRS: dict[float, tuple[int, float]] = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
 BY_ROWS: dict[float, tuple[int, float]] = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
+ROW_LINE = 14  # times as much as of a pair a row costs a line
 CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
@@ -150,8 +151,10 @@ class Run:
             # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
             lines.deadline = time.perf_counter() + (1.0 if self.points else CLIMB_SHARE) * stop.left
         else:
-            # A line costs about 1e-7 s a pair; boxes find good points too, so large problems start with few lines.
-            rounds = int(np.clip(4e5 / max(self.tables.size * d, 1), 1, 20))
+            # A line costs about 1e-7 s a pair, and ROW_LINE times that a row; boxes find good points too, so large
+            # problems start with few lines.
+            each = ROW_LINE if isinstance(lines, RowLines) else 1
+            rounds = int(np.clip(4e5 / max(self.tables.size * d * each, 1), 1, 20))
         state.climb = state.climb or lines.begun(self.boxes.best, rounds)
         self.offer(lines.finish(state.climb, after=after)[1])
         lines.deadline, state.climb = np.inf, None

@@ -19,7 +19,8 @@ from rerank.search.rows.lists import Margin
 from rerank.search.rows.piece import longer, middle, swept
 from rerank.search.rows.unit import heaped
 
-FEW = 32  # pairs that are swept at once; half a row's places more for each row,
+FEW = 32  # pairs that are swept at once; so many more for each row and for each of its places,
+PER_PLACE = 0.3
 MOST = 1e6  # but no more than these
 HALVINGS = 16  # of a piece at most: rows that are equal where a piece ends cannot be told apart by more
 WORK = 60.0  # evaluations of each row of a list that all pieces of one length may cost
@@ -70,7 +71,7 @@ def line_steps(A: Any, B: Any, lists: Any, low: float, high: float, margin: Any,
             start, count, turn = int(pieces[top, 2]), int(pieces[top, 3]), int(pieces[top, 4])
             kept, pairs = _filtered(A, B, lists, q, a, z, margin, start, count, scratch)
             work += _cost(count, places)
-            few = min(FEW + (1.0 + 0.5 * places) * kept, MOST)
+            few = min(FEW + (1.0 + PER_PLACE * places) * kept, MOST)
             dear = 2.0 ** (turn + 1) * _cost(kept, places) > WORK * (size + FEW)
             if pairs > few and turn < HALVINGS and not dear:
                 if 5 * kept <= 4 * count:
