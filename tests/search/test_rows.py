@@ -74,6 +74,18 @@ def test_rows_and_pairs_close_at_the_same_value(
     assert mine.value == pytest.approx(theirs.value, abs=1e-12) and mine.weights.any()
 
 
+@pytest.mark.parametrize("statistic", ["precision@300", "dcg@300", "window2@250"])
+def test_many_places_close_at_the_same_value_as_by_pairs(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So many rows stay near the top that boxes form only the pairs that their rows' intervals do not separate.
+    problem = noisy_problem(900, 2, statistic, 0.4, 0)
+    mine = solve(problem, n_jobs=1)
+    for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
+        monkeypatch.setattr(home, name, lambda problem, limited=False: False)
+    theirs = solve(problem, n_jobs=1)
+    assert mine.closed and theirs.closed and mine.boxes <= 2 * theirs.boxes
+    assert mine.value == pytest.approx(theirs.value, abs=1e-12)
+
+
 def test_any_number_of_workers_gives_the_same_bits() -> None:
     problem = noisy_problem(1500, 4, "dcg@20", 0.1, 0)
     one, two = (solve(problem, n_jobs=jobs) for jobs in (1, 2))

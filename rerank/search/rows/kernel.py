@@ -21,11 +21,14 @@ from rerank.search.boxes.pairs import norms
 from rerank.search.boxes.stack import copied, longer, put
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.levels import LEVELS, add_unit, close
+from rerank.search.rows.near import refine_near
 from rerank.search.rows.unit import filtered, measure, refine, worth
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
 FEW = 2000  # pairs that are formed in any case, and
-PER_ROW = 128  # so many more for each row that is left
+PER_ROW = 128  # so many more for each row that is left,
+NEAR_PER_ROW = 8  # and so many where only those are formed that their rows' intervals do not separate
+SORTED = 8.0  # evaluations of a row that finding these costs
 
 
 @inner()
@@ -62,12 +65,23 @@ def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> A
         )
         pairs = positives * (kept - positives)
         open_ = levels.n_units[v] > 1 or bound + mine > beaten
-        if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= scratch.highest.size:
-            work += 0.25 * pairs
-            mine, kept, positives, again = refine(
-                instance, u, gone, more, kept, positives, c, h, least, most, scratch
-            )
-            more += again
+        if open_ and pairs > 0 and kept - positives <= scratch.highest.size:
+            if pairs <= FEW + PER_ROW * kept:
+                work += 0.25 * pairs
+                mine, kept, positives, again = refine(
+                    instance, u, gone, more, kept, positives, c, h, least, most, scratch
+                )
+                more += again
+            else:
+                limit = FEW + NEAR_PER_ROW * kept
+                found, left, alive, again, formed = refine_near(
+                    instance, u, gone, more, kept, positives, c, h, least, most, limit, scratch
+                )
+                work += SORTED * kept
+                if formed <= limit:
+                    work += formed
+                    mine, kept, positives = found, left, alive
+                    more += again
         bound += mine
         if kept == positives or positives == 0:
             decided += mine
