@@ -25,15 +25,15 @@ def _highs(lines: Lines) -> Raw:
     status = lines[1][1].strip() if len(lines) > 1 else ""
     words = [(number, line.split()) for number, line in lines]
     start = next(
-        (i for i, (_, word) in enumerate(words) if word[:2] == ["#", "Columns"] and len(word) == 3), None
+        (i for i, (_, word) in enumerate(words) if word[:2] == ["#", "Columns"] and len(word) in (3, 4)), None
     )
     titles = [line.strip() for _, line in lines[:-1]]
     title = "# Primal solution values"
     kind = lines[titles.index(title) + 1][1].strip() if title in titles else "None"
     if kind != "Feasible" or start is None:
         raise PointlessError(lines[-1][0], "HiGHS", f"{status}, {kind}")
-    line, (_, _, count_text) = words[start]
-    count = int(finite(line, count_text))
+    line, word = words[start]
+    count = int(finite(line, word[2]))  # from HiGHS 1.16 on "sparse" follows a count below 0
     sparse = count < 0
     rows = words[start + 1 : start + 1 + abs(count)]
     if len(rows) != abs(count):

@@ -18,6 +18,7 @@ from rerank.solvers.highs_answer import STATUSES, Ended, described
 from rerank.solvers.highs_listener import Listener
 from rerank.solvers.outcome import Options, Outcome, Point
 from rerank.solvers.progress import reporting, throttled
+from rerank.solvers.quiet import quietly
 from rerank.solvers.running import Stopper, run_call
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def solve(
 
 def version() -> str:
     """Version of the installed HiGHS; SolverError if there is none."""
-    return str(_highspy().Highs().version())
+    return str(quietly(_highspy().Highs).version())
 
 
 def read_and_solve(
@@ -107,7 +108,7 @@ def read_and_solve(
         If HiGHS cannot read the file.
     """
     asked = Options() if options is None else options
-    highs = _highspy().Highs()
+    highs = quietly(_highspy().Highs)
     lines: list[str] = []
     highs.cbLogging.subscribe(lambda event: lines.append(event.message))
     _set_options(highs, asked, asked.presolve)
@@ -128,7 +129,7 @@ class _Session:
         self.program, self.options, self.began = program, options, began
         self.listener = Listener(program, 10 * options.feasibility_tolerance, Stopper(), began)
         self.remarks: list[str] = []
-        self.highs = _highspy().Highs()
+        self.highs = quietly(_highspy().Highs)
         self.listener.attach(self.highs)
         _set_options(self.highs, options, presolve)
         if options.cutoff is not None:
