@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from rerank.io.shown import html_table
+from rerank.io.shown import html_table, text_table
 
 if TYPE_CHECKING:
     from rerank.reranker.result import Result
@@ -95,9 +95,7 @@ def reached(result: Result) -> float | None:
 
 def text_of(result: Result) -> str:
     """The message, the numbers, and a bar of value and bound."""
-    rows = numbers_of(result)
-    widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
-    lines = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}" for name, value, meaning in rows]
+    lines = [text_table(numbers_of(result), ("left", "left", "left"))]
     share = reached(result)
     if share is not None:
         full = math.floor(BAR * share)

@@ -15,15 +15,19 @@ MARK = "compiled_into_kernels"
 """The attribute of a function that only kernels call."""
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk."""
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk.
+
+    ``options`` are those of :func:`numba.njit`.
+    """
     from numba import njit
 
-    return njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function)
+    decorate: Callable[[Callable[..., Any]], Any] = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)
+    return decorate
 
 
 def inner(**options: Any) -> Callable[[Function], Function]:
-    """Decorate a function that only kernels call; ``options`` are those of :func:`numba.njit`."""
+    """Decorate a function that only kernels call; ``options`` as those of :func:`kernel`."""
     from numba.extending import register_jitable
 
     def marked(function: Function) -> Function:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 _lock = threading.Lock()
-_made: set[str] = set()
+_greeted = False
 
 
 def quietly(make: Callable[[], Any]) -> Any:
@@ -16,11 +16,11 @@ def quietly(make: Callable[[], Any]) -> Any:
 
     HiGHS 1.16 greets whoever makes the first of its objects in a process, and no option can come before that.
     """
-    name = f"{make.__module__}.{make.__qualname__}"
+    global _greeted
     with _lock:
-        if name in _made:
+        if _greeted:
             return make()
-        _made.add(name)
+        _greeted = True
         try:
             kept = os.dup(1)
         except OSError:  # there is no standard output

@@ -253,7 +253,7 @@ time.perf_counter = time.monotonic = time.process_time  # other programs on the 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
 y = (X[:, 0] + rng.normal(size=60) > 0).astype(float)
-est = Reranker("dcg@10", solver="none", first_stage="toppush", time_limit=1.0).fit(X, y)
+est = Reranker("dcg@10", solver="none", first_stage="toppush", time_limit=1.5).fit(X, y)
 print(json.dumps([est.result_.seconds, [w.hex() for w in est.state_.first_stage.coef], est.result_.notes]))
 """
 
@@ -261,8 +261,8 @@ print(json.dumps([est.result_.seconds, [w.hex() for w in est.state_.first_stage.
 def test_a_first_stage_that_is_compiled_gives_what_a_compiled_one_gives(tmp_path: Path) -> None:
     cold, coef, notes = run(STAGE, cache=tmp_path)
     warm_, again, _ = run(STAGE, cache=tmp_path)
-    # .4 of the limit is for the first stage, and its kernels take longer.
-    assert cold["compile"] > 0.5 and "compile" not in warm_
+    # .6 seconds of the limit are for the first stage, and its kernels take longer; imports count: .37 on slow cores.
+    assert cold["compile"] > 0.6 and "compile" not in warm_
     assert coef == again and not notes
     assert cold["first_stage"] <= cold["total"] - cold["compile"]
 

@@ -25,7 +25,7 @@ def refined(problem, c, h, gone, more, limit=None):
         found = refine_near(given, 0, gone, more, n, positives, c, h, least, most, limit, scratch)
     bound, left, alive, again = found[:4]
     assert not scratch.count.any()
-    return (bound, alive, again, scratch.kept[:alive].tolist(), scratch.kept[alive:left].tolist()), found[4:]
+    return (bound, alive, again, scratch.kept[:alive].tolist(), set(scratch.kept[alive:left].tolist())), found[4:]
 
 
 @pytest.mark.parametrize("statistic", ["dcg@5", "precision@20", "auc", "ap", "rr"])

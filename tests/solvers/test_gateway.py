@@ -82,11 +82,14 @@ def test_a_time_limit_is_an_outcome_and_is_kept(long, solver):
 @pytest.mark.parametrize("solver", OUTSIDE)
 def test_ctrl_c_comes_back_with_what_there_is(long, solver):
     need(solver)
-    threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
-    outcome = gateway.solve_file(long, solver)
-    assert time.monotonic() - began < 1.2 + 2.0
-    assert outcome.stop is Stop.interrupted and outcome.holds in (Holds.feasible, Holds.nothing)
+    for wait in (1.2, 5.0):  # CBC has a solution by the first or, on slow cores, by the second
+        threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT)).start()
+        began = time.monotonic()
+        outcome = gateway.solve_file(long, solver)
+        assert time.monotonic() - began < wait + 2.0
+        assert outcome.stop is Stop.interrupted and outcome.holds in (Holds.feasible, Holds.nothing)
+        if outcome.holds is Holds.feasible:
+            break
     if solver == "cbc":
         assert outcome.holds is Holds.feasible
 

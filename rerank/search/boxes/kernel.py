@@ -42,7 +42,7 @@ FEW = 16  # if no more pairs than this are undecided in it; exact arithmetic fat
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
-@kernel
+@kernel()
 def explore(
     instance: Any, workspace: Any, todo: Any, incumbent: float, slack: float, target: float, work_limit: float,
     smallest: float, record: bool, next_name: int,

@@ -130,7 +130,7 @@ def _added(
     return True
 
 
-@kernel
+@kernel()
 def removal(
     rows: Any, positive: Any, block: Any, copies: Any, lower: Any, upper: Any, epsilon: float, tolerance: float,
     conflicts: Any, state: Any, most_programs: int, most_nodes: int, w: Any,

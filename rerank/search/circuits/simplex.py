@@ -36,7 +36,7 @@ class Basis(NamedTuple):
     inside: Any  # bool, by column
 
 
-@kernel
+@kernel()
 def basis_of(n: int, d: int, blocks: int) -> Any:
     """Memory for programs of ``n`` rows."""
     m = d + blocks + 1
@@ -167,7 +167,7 @@ def _exchange(c: int, basis: Any) -> bool:
     return True
 
 
-@kernel
+@kernel()
 def widest(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any) -> float:
     """The largest margin by which in all blocks the positives lead the negatives, without the rows that are dropped.
 
@@ -186,7 +186,7 @@ def widest(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper
     return np.nan
 
 
-@kernel
+@kernel()
 def shares(
     rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any
 ) -> float:

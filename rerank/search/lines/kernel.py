@@ -16,7 +16,7 @@ from rerank.search.compiled import inner, kernel
 from rerank.search.lines.margin import envelope, won_from
 
 
-@kernel
+@kernel()
 def ends(
     pairs: Any,
     slot: Any,
@@ -84,7 +84,7 @@ def ends(
     return n, at, who, value, lost
 
 
-@kernel
+@kernel()
 def sweep(
     order: Any,
     at: Any,

@@ -52,9 +52,9 @@ def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> A
     close(levels, v + 1)
     for at in range(levels.n_units[v]):
         u = levels.unit[v, at]
-        gone = levels.gone[v, at]
-        positives = levels.n_positive[v, at]
-        rows = levels.n_rows[v, at]
+        gone: Any = np.int64(levels.gone[v, at])  # one type of counts, so that nothing is compiled twice
+        positives: Any = np.int64(levels.n_positive[v, at])
+        rows: Any = np.int64(levels.n_rows[v, at])
         work += rows
         measure(instance.rows, levels.rows, begin, rows, c, h, scratch)
         value += worth(instance, u, gone, scratch.middle, scratch.middle, positives, rows, here, scratch)
@@ -104,7 +104,7 @@ def widest(h: Any, amount: Any, smallest: float) -> int:
     return which
 
 
-@kernel
+@kernel()
 def explore(
     instance: Any, levels: Any, scratch: Any, todo: Any, incumbent: float, slack: float, target: float,
     work_limit: float, smallest: float, next_name: int,

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rerank.search.compiled import inner
-from rerank.search.rows.unit import earned
+from rerank.search.rows.unit import earned, interval
 
 
 @inner()
@@ -23,7 +21,7 @@ def refine_near(
     gone += more
     places = instance.places[u] - gone
     others = kept - positives
-    order, widest = _sorted(instance, kept, positives, c, h, scratch)
+    widest = _sort(instance, kept, positives, c, h, scratch)
     middles = scratch.lowest[:others]
     formed = 0
     for i in range(positives):
@@ -40,7 +38,7 @@ def refine_near(
         first, last = _between(instance, i, c, h, least, most, widest, middles, scratch)
         lost = others - last
         for p in range(first, last):
-            high, low = _ends(instance.rows, row, scratch.kept[positives + order[p]], c, h)
+            high, low = _ends(instance.rows, row, scratch.kept[positives + p], c, h)
             scratch.highest[p] = high
             scratch.upper[p] = low
             lost += 1 if high < least else 0
@@ -59,32 +57,39 @@ def refine_near(
     bound = earned(instance, u, gone, lost_of, alive, scratch.count)
     enough = min(alive, instance.counted[u], places)
     again, lost_to, beats = 0, 0, 0
-    stays = lost_of[positives:kept]
+    left = alive
     for p in range(others):
         lost_to += by_all[p]
         beats += beaten[p]
         again += 1 if lost_to == alive else 0
-        stays[order[p]] = 1 if lost_to < alive and beats < enough else 0
-    left = alive
-    for q in range(others):
-        if stays[q] > 0:
-            scratch.kept[left] = scratch.kept[positives + q]
+        if lost_to < alive and beats < enough:
+            scratch.kept[left] = scratch.kept[positives + p]
             left += 1
     return bound, left, alive, again, formed
 
 
 @inner()
-def _sorted(instance: Any, kept: int, positives: int, c: Any, h: Any, scratch: Any) -> Any:
-    """Order of the irrelevant rows by their scores at the centre, which are put into ``lowest``; widest interval."""
+def _sort(instance: Any, kept: int, positives: int, c: Any, h: Any, scratch: Any) -> float:
+    """Put the irrelevant rows in the order of their scores at the centre, these into ``lowest``; the widest interval.
+
+    Each row looks for its place among the sorted scores: a sort with an index would compile a second sort.
+    """
     others, widest = kept - positives, 0.0
     for q in range(others):
-        m, r = _interval(instance.rows, scratch.kept[positives + q], c, h)
+        m, r = interval(instance.rows, scratch.kept[positives + q], c, h)
         scratch.highest[q] = m
+        scratch.lowest[q] = m
         widest = max(widest, r)
-    order = np.argsort(scratch.highest[:others])
+    middles, taken, placed = scratch.lowest[:others], scratch.by_all, scratch.lost
+    middles.sort()
+    taken[:others] = 0
+    for q in range(others):
+        first = _place(middles, scratch.highest[q])
+        placed[first + taken[first]] = scratch.kept[positives + q]
+        taken[first] += 1
     for p in range(others):
-        scratch.lowest[p] = scratch.highest[order[p]]
-    return order, widest
+        scratch.kept[positives + p] = placed[p]
+    return widest
 
 
 @inner()
@@ -92,7 +97,7 @@ def _between(
     instance: Any, i: int, c: Any, h: Any, least: float, most: float, widest: float, middles: Any, scratch: Any
 ) -> Any:
     """Where the rows begin and end that a relevant row has neither surely beaten nor surely lost to."""
-    m, r = _interval(instance.rows, scratch.kept[i], c, h)
+    m, r = interval(instance.rows, scratch.kept[i], c, h)
     spare = widest + instance.tolerance  # the sums here are rounded, too
     return _place(middles, m - r - most - spare), _place(middles, m + r - least + spare)
 
@@ -108,17 +113,6 @@ def _place(x: Any, limit: float) -> int:
         else:
             z = at
     return a
-
-
-@inner()
-def _interval(rows: Any, row: int, c: Any, h: Any) -> Any:
-    """Score of a row at the centre, and how far it goes from there."""
-    m, r = 0.0, 0.0
-    for j in range(c.size):
-        z = rows[row, j]
-        m += c[j] * z
-        r += h[j] * abs(z)
-    return m, r
 
 
 @inner()

@@ -51,7 +51,7 @@ class Sample(NamedTuple):
         return SmoothScratch(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n))
 
 
-@kernel
+@kernel()
 def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: Any) -> None:
     """Fill in gains of rows, and thresholds of lists, of which neighbours are put together that earn little."""
     n = 0

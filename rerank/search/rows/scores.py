@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rerank.search.compiled import kernel
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@kernel(fastmath={"reassoc", "nsz"})
 def scores_of(rows: Any, w: Any) -> Any:
     """``rows @ w``; columns of weight 0 are left out."""
     n, some = rows.shape[0], np.flatnonzero(w)
@@ -30,7 +31,7 @@ def scores_of(rows: Any, w: Any) -> Any:
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@kernel(fastmath={"reassoc", "nsz"})
 def weighted_sum(rows: Any, shares: Any) -> Any:
     """``shares @ rows``; rows of share 0 are left out."""
     out = np.zeros(rows.shape[1])

@@ -23,7 +23,7 @@ STEPS = 40  # of the search for a threshold at most
 AROUND = 3.0  # widths below the last place that counts, beyond which a row is left out
 
 
-@kernel
+@kernel()
 def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> float:
     """The smooth value of all lists; ``slopes`` receives its derivative by each score.
 

@@ -178,7 +178,7 @@ def best_place(base: float, n: int, at: Any, change: Any, low: float, high: floa
     return best, left, right
 
 
-@kernel
+@kernel()
 def best_of_line(
     A: Any, B: Any, w: Any, u: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any,
     scratch: Any,
@@ -221,7 +221,7 @@ def _value_of_list(scores: Any, margin: Any, lists: Any, q: int, scratch: Any) -
     return value
 
 
-@kernel
+@kernel()
 def value_of(scores: Any, margin: float, lists: Any, scratch: Any) -> float:
     """Value of all lists for the scores of their rows; a pair within ``margin`` is lost."""
     none = np.empty(0)

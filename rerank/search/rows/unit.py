@@ -12,18 +12,20 @@ from rerank.search.compiled import inner
 @inner()
 def measure(rows: Any, which: Any, begin: int, n: int, c: Any, h: Any, scratch: Any) -> None:
     """Score at the centre, and its ends over the box, of the rows ``which[begin : begin + n]``."""
-    k = c.size
     for i in range(n):
-        row = which[begin + i]
-        m = 0.0
-        r = 0.0
-        for j in range(k):
-            z = rows[row, j]
-            m += c[j] * z
-            r += h[j] * abs(z)
-        scratch.middle[i] = m
-        scratch.lower[i] = m - r
-        scratch.upper[i] = m + r
+        m, r = interval(rows, which[begin + i], c, h)
+        scratch.middle[i], scratch.lower[i], scratch.upper[i] = m, m - r, m + r
+
+
+@inner()
+def interval(rows: Any, row: int, c: Any, h: Any) -> Any:
+    """Score of a row at the centre of a box, and how far it goes from there within the box."""
+    m, r = 0.0, 0.0
+    for j in range(c.size):
+        z = rows[row, j]
+        m += c[j] * z
+        r += h[j] * abs(z)
+    return m, r
 
 
 @inner()
@@ -84,8 +86,7 @@ def _sink(heap: Any, n: int, value: float) -> None:
 @inner()
 def above(heap: Any, n: int, limit: float) -> int:
     """How many of the descending ``heap[:n]`` exceed ``limit``."""
-    a = 0
-    z = n
+    a, z = 0, n
     while a < z:
         middle = (a + z) // 2
         if heap[middle] > limit:
@@ -235,9 +236,7 @@ def _against(row: Any, scratch: Any, others: int, c: Any, h: Any, least: float) 
         lowest[q] = 0.0
     for j in range(c.size):
         column = scratch.columns[j, :others]
-        x = row[j]
-        cj = c[j]
-        hj = h[j]
+        x, cj, hj = row[j], c[j], h[j]
         for q in range(others):
             d = x - column[q]
             m = cj * d

@@ -76,7 +76,7 @@ def _even(places: NDArray[np.float64], rows: int) -> bool:
     return bool((np.abs(steps - steps.mean()) <= 1e-12 * places[0]).all())
 
 
-@kernel
+@kernel()
 def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> None:
     """Lower ``bounds`` (m,) to what no value exceeds on the supports (m, s), -inf where none is above its limit."""
     m, s = supports.shape

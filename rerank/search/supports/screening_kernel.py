@@ -117,7 +117,7 @@ def _fathom(
     return open_, n, boxes
 
 
-@kernel
+@kernel()
 def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) -> Any:
     """Bound the values on supports; the open boxes, named by the number of their support, and how many there were.
 
