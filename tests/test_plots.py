@@ -168,6 +168,7 @@ def test_leads_mark_the_option_that_was_chosen():
     assert [mark.get_markerfacecolor() == "white" for mark in marks] == [False, True]
     kept = drawn(plots.leads(["radius 0.1"], [-0.5], [0.2]))
     assert "first stage, kept" in texts(kept)
+    assert "RRF, kept" in texts(drawn(plots.leads(["radius 0.1"], [-0.5], [0.2], null="RRF")))
     with pytest.raises(InputError, match="2 names, 1 leads"):
         plots.leads(["a", "b"], [0.1], [0.1])
 

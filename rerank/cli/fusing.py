@@ -39,6 +39,10 @@ def fuse(
     export: Annotated[
         str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.", show_default=False)
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.", show_default=False),
+    ] = None,
     stat: Annotated[
         str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", show_default=False)
     ] = None,
@@ -85,12 +89,14 @@ def fuse(
     as_json: AsJson = False,
 ) -> None:
     """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""
+    from rerank.cli.pictures import check_picture
     from rerank.io.paths import check_outputs
 
     runs = runs_of(run or [])
     if not runs and (qrels is not None or out is not None):
         raise InputError("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run.")
-    outputs = {"--out": out, "--model": model if qrels is not None else None}
+    check_picture(plot)
+    outputs = {"--out": out, "--model": model if qrels is not None else None, "--plot": plot}
     if qrels is not None and audit is not None and audit.exists():
         from rerank.reranker.fusion.audit import FILES
 
@@ -100,6 +106,7 @@ def fuse(
         "--stat": stat, "--normalise": normalise, "--prior": prior, "--radius": radius, "--cv": cv,
         "--missing": missing, "--depth": depth, "--k": k, "--gain": gain, "--negative": negative or None,
         "--time-limit": time_limit, "--jobs": jobs, "--seed": seed, "--audit": audit,
+        "--plot": plot,
     }  # fmt: skip
     if qrels is None:
         _apply(runs, model, out, export, given, as_json)
@@ -112,13 +119,15 @@ def fuse(
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen["radius"] = None if radius == "free" else chosen.get("radius", "auto")
     if cv == 0:
+        if plot is not None:
+            raise InputError("--plot draws what the folds say, and --cv is 0; leave one of them out.")
         chosen["cv"] = None
-    _fit(runs, qrels, model, out, audit, export, chosen | {"positive": not negative}, as_json)
+    _fit(runs, qrels, model, out, audit, plot, export, chosen | {"positive": not negative}, as_json)
 
 
 def _fit(
-    runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, audit: Path | None, target: str | None,
-    options: dict[str, Any], as_json: bool,
+    runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, audit: Path | None, plot: Path | None,
+    target: str | None, options: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     from rerank.io.atomic import together
     from rerank.reranker.fusion.estimator import ScoreFusion
@@ -148,6 +157,8 @@ def _fit(
                 "out": out and str(out), "audit": str(audit) if audited else None, "export": snippet})  # fmt: skip
     else:
         _print(est, snippet)
+    if plot is not None:
+        _draw(est, plot)
     raise typer.Exit(exit_code(est.result_))
 
 
@@ -160,6 +171,16 @@ def _audited(est: ScoreFusion, folder: Path) -> bool:
         return False
     say(f"To check value and bound: rerank verify {folder}/model.json {folder}/table.csv --proof {folder}/fit.proof")
     return True
+
+
+def _draw(est: ScoreFusion, path: Path) -> None:
+    """Write the picture; without folds there is none, which is said."""
+    from rerank.cli.pictures import write_picture
+
+    if est.cv_results_ is None:
+        say(f"Nothing was drawn to {path}: there were no folds. {' '.join(est.notes_)}".rstrip())
+    else:
+        write_picture(path, est.plot())
 
 
 def _apply(

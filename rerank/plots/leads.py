@@ -1,4 +1,4 @@
-"""What cross-validation says of each option: lead over the first stage, with its interval."""
+"""What cross-validation says of each option: lead over the null, with its interval."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def leads(
     chosen: int | None = None,
     *,
     unit: str = "lead over the first stage",
+    null: str = "first stage",
     ax: Any = None,
 ) -> Any:
     """One line for each option: its mean lead, and 1.96 standard errors to each side; filled where it was chosen.
@@ -32,9 +33,11 @@ def leads(
     means, errors : arrays (options,)
         An error that is not finite is not drawn.
     chosen : int or None
-        Number of the option; None if the first stage was kept, whose line is 0.
+        Number of the option; None if the null was kept, whose line is 0.
     unit : str
         Under the axis.
+    null : str
+        What the options had to lead.
     """
     centre, error = np.asarray(means, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if not len(names) == centre.size == error.size:
@@ -43,8 +46,7 @@ def leads(
         )
     ax = axes_of(ax, (5.6, 0.45 * len(names) + 1.3))
     ax.plot([0, 0], [-0.6, len(names) - 0.5], color="black", lw=0.8)
-    kept = "first stage" + (", kept" if chosen is None else "")
-    ax.text(0, len(names) - 0.4, kept, ha="center", va="bottom", fontsize=9)
+    ax.text(0, len(names) - 0.4, f"{null}, kept" if chosen is None else null, ha="center", va="bottom", fontsize=9)
     for place, (mean, half) in enumerate(zip(centre, WIDTH * error)):
         color = BLUE if place == chosen else GREY
         if np.isfinite(half):

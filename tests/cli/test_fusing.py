@@ -55,6 +55,19 @@ def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs(folder, tmp_
     assert (tmp_path / "again.run").read_bytes() == (tmp_path / "fused.run").read_bytes()
 
 
+def test_a_fit_draws_the_leads_of_its_options(folder, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "leads.svg"
+    done = fitted(folder, tmp_path, "--cv", "2", "--radius", "0.3", "--plot", str(picture))
+    assert done.exit_code in (0, 3) and f"Drawn to {picture}." in done.stderr, done.output
+    assert picture.read_bytes().startswith(b"<?xml")
+    for options, said in ((("--cv", "0"), "--cv is 0"), (("--plot", f"{tmp_path}/leads.gif"), "no kind of picture")):
+        refused = fitted(folder, tmp_path, "--plot", str(picture), *options)
+        assert refused.exit_code == 2 and said in refused.output
+    applied = fuse(folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/o.run", "--plot", str(picture))
+    assert applied.exit_code == 2 and "--plot" in applied.output
+
+
 def test_an_audit_is_what_verify_checks(folder, tmp_path):
     done = fitted(folder, tmp_path, "--cv", "0", "--normalise", "minmax", "--audit", f"{tmp_path}/audit", "--json")
     files = [f"{tmp_path}/audit/{name}" for name in ("model.json", "table.csv", "fit.proof")]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
 from tests.fusion import naive
 
@@ -26,9 +27,24 @@ def test_it_shows_weights_runs_nulls_and_bound(case):
     assert f"gap {est.result_.gap:.9f}".rstrip("0").rstrip(".") in text
 
 
-def test_without_folds_there_is_no_report_in_it(case):
+def test_the_picture_has_a_line_for_every_option(case):
+    pytest.importorskip("matplotlib").use("Agg")
+    est = ScoreFusion(cv=3, random_state=0, time_limit=20.0).fit(*case)
+    ax = est.plot()
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(names) == len(est.cv_results_["params"]) == len(set(names))
+    assert sum(name.endswith(", chosen") for name in names) == (not est.null_kept_)
+    marks = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o"]
+    assert marks == pytest.approx(est.cv_results_["mean_lead"].tolist())
+    assert ax.get_xlabel() == "lead over RRF, ndcg@10"
+    assert [text.get_text() for text in ax.texts] == ["RRF, kept" if est.null_kept_ else "RRF"]
+
+
+def test_without_folds_there_is_no_report_in_it_and_no_picture(case):
     est = ScoreFusion(cv=None, normalise="minmax", random_state=0, time_limit=20.0).fit(*case)
     assert str(est).startswith("Weights of the scores normalised by minmax:")
+    with pytest.raises(InputError, match="no folds"):
+        est.plot()
 
 
 def test_names_of_runs_are_no_html(case):

@@ -18,7 +18,7 @@ from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import Fitted, fit
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
-from rerank.reranker.fusion.told import folds_of, shown
+from rerank.reranker.fusion.told import drawn, folds_of, shown
 from rerank.reranker.result import Result
 
 Floats = NDArray[np.float64]
@@ -224,6 +224,17 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         """Lead, error and statistic of every option over the null, and what was chosen."""
         self._model()
         return folds_of(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Lead and interval of every option over the null (:func:`rerank.plots.leads`).
+
+        Raises
+        ------
+        InputError
+            For a fit without folds.
+        """
+        self._model()
+        return drawn(self, ax)
 
     def _shown(self) -> tuple[str, str] | None:
         return shown(self) if hasattr(self, "model_") else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from rerank.errors import InputError
 from rerank.io.shown import html_table, text_table
-from rerank.reranker.selection.told import report, report_html
+from rerank.reranker.selection.told import option_names, report, report_html
 from rerank.reranker.shown import number
 from rerank.statistics import parse
 
@@ -35,6 +36,24 @@ def shown(est: ScoreFusion) -> tuple[str, str]:
     notes = [*est.notes_, *result.notes]
     told = f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>" if notes else ""
     return "\n".join([*text, *(f"- {note}" for note in notes)]), "".join(page) + told
+
+
+def drawn(est: ScoreFusion, ax: Any) -> Any:
+    """Lead and interval of every option over the null.
+
+    Raises
+    ------
+    InputError
+        Without folds.
+    """
+    from rerank.plots import leads
+
+    given = _given(est)
+    if given is None:
+        raise InputError(f"There were no folds, so no option has a lead. {' '.join(est.notes_)}".rstrip())
+    found, name, _, chosen, null = given
+    unit = f"lead over {null}, {name}"
+    return leads(option_names(found), found["mean_lead"], found["lead_error"], chosen, unit=unit, null=null, ax=ax)
 
 
 def _ways(est: ScoreFusion) -> list[tuple[str, str, str]]:
