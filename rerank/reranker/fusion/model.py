@@ -102,7 +102,8 @@ class FusionModel:
 
     def _fused(self, block: Floats) -> Floats:
         """Scores (queries, documents) of a block (runs, queries, documents)."""
-        values = normalised(block, self.normaliser, self.k, self.missing)
+        absent = np.isnan(block)
+        values = normalised(block, self.normaliser, self.k, self.missing, absent)
         total = values[0] * self.weights[0]
         with np.errstate(over="ignore", invalid="ignore"):
             for weight, own in zip(self.weights[1:].tolist(), values[1:]):
@@ -111,9 +112,10 @@ class FusionModel:
         if not np.isfinite(size).all():
             raise InputError("The scores are too large to be added up; divide them, or fit with another normaliser.")
         step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))
-        total = np.rint(total / step) * step
-        if self.depth is not None or np.isnan(block).any():
-            total[np.isnan(block).all(axis=0)] = np.nan
+        total /= step
+        np.rint(total, out=total)
+        total *= step
+        total[absent.all(axis=0)] = np.nan
         return total
 
     def joined(self, runs: Mapping[str, Any]) -> Joined:

@@ -19,12 +19,13 @@ by the number of documents).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 NORMALISERS = ("none", "minmax", "z", "rank", "sigmoid")
 MISSING = ("lowest", "zero", "impute")
@@ -35,7 +36,9 @@ CONSTANT = 0.5
 """Min-max value where all scores of a run are equal: retrieved is better than missing, and worse than best."""
 
 
-def normalised(scores: Floats, normaliser: str, k: float = K, missing: str = "lowest") -> Floats:
+def normalised(
+    scores: Floats, normaliser: str, k: float = K, missing: str = "lowest", absent: Mask | None = None
+) -> Floats:
     """Comparable scores, without NaN.
 
     Parameters
@@ -50,37 +53,34 @@ def normalised(scores: Floats, normaliser: str, k: float = K, missing: str = "lo
         query; after "minmax" and "rank" it is 0, the value of the worst score and of an infinite rank. "zero" is 0.
         "impute" is the mean of the values that the run gives in the query. A run without a document for the query
         gives 0 to all, by every rule.
+    absent : bool array like scores, optional
+        Where NaN is, if that is known.
     """
-    absent = np.isnan(scores)
+    absent = np.isnan(scores) if absent is None else absent
     if not absent.any():
         return _values(scores, normaliser, k, None)
     values = _values(scores, normaliser, k, absent)
-    if missing == "zero" or (missing == "lowest" and normaliser in ("minmax", "rank")):
-        return np.where(absent, 0.0, values)
-    return np.where(absent, _fill(values, absent, missing), values)
-
-
-def _fill(values: Floats, absent: NDArray[np.bool_], missing: str) -> Floats:
-    """What missing documents get, by list."""
-    if missing == "lowest":
-        found: Floats = np.where(absent, np.inf, values).min(axis=-1, keepdims=True)
-    else:
+    if missing == "lowest" and normaliser not in ("minmax", "rank"):
+        lowest = np.fmin.reduce(values, axis=-1, keepdims=True)
+        return np.where(absent, np.where(np.isnan(lowest), 0.0, lowest), values)
+    values = np.where(absent, 0.0, values)
+    if missing == "impute":
         # Divided before they are summed: scores that are not normalised may be as large as numbers get.
-        found = (np.where(absent, 0.0, values) / _count(absent)).sum(axis=-1, keepdims=True)
-    return np.where(absent.all(axis=-1, keepdims=True), 0.0, found)
+        return np.where(absent, (values / _count(absent)).sum(axis=-1, keepdims=True), values)
+    return values
 
 
-def _count(absent: NDArray[np.bool_]) -> Floats:
+def _count(absent: Mask) -> Floats:
     """Number of documents that a run has, at least 1, by list."""
     return np.maximum(absent.shape[-1] - absent.sum(axis=-1, keepdims=True), 1).astype(np.float64)
 
 
-def _values(scores: Floats, normaliser: str, k: float, absent: NDArray[np.bool_] | None) -> Floats:
-    """Normalised scores; the entries of missing documents mean nothing."""
+def _values(scores: Floats, normaliser: str, k: float, absent: Mask | None) -> Floats:
+    """Normalised scores, those of missing documents NaN, by "rank" anything."""
     if normaliser == "none":
         return scores
     if normaliser == "rank":
-        return 1.0 / (k + ranks(scores))
+        return _by_rank(scores, absent, lambda ranks: 1.0 / (k + ranks))
     if normaliser == "sigmoid":
         # Both forms are exact to rounding, and neither overflows on its side.
         small = np.exp(-np.abs(scores))
@@ -89,51 +89,64 @@ def _values(scores: Floats, normaliser: str, k: float, absent: NDArray[np.bool_]
     return unit if normaliser == "minmax" else _z(unit, absent)
 
 
-def _minmax(scores: Floats, absent: NDArray[np.bool_] | None) -> Floats:
-    if absent is None:
-        low, high = scores.min(axis=-1, keepdims=True), scores.max(axis=-1, keepdims=True)
-    else:
-        low, high = np.fmin.reduce(scores, axis=-1, keepdims=True), np.fmax.reduce(scores, axis=-1, keepdims=True)
+def _minmax(scores: Floats, absent: Mask | None) -> Floats:
+    low, high = np.fmin.reduce(scores, axis=-1, keepdims=True), np.fmax.reduce(scores, axis=-1, keepdims=True)
     with np.errstate(over="ignore"):
         span = high - low  # NaN where the run has nothing
     if np.isinf(span).any():  # numbers near the largest there are
         return _minmax(scores / 4.0, absent)
-    equal = span == 0
+    unit, equal = scores - low, span == 0
     if not equal.any():
-        return (scores - low) / span
-    return np.where(equal, CONSTANT, (scores - low) / np.where(equal, 1.0, span))
+        unit /= span
+        return unit
+    unit /= np.where(equal, 1.0, span)
+    return unit + CONSTANT * equal  # which were 0
 
 
-def _z(unit: Floats, absent: NDArray[np.bool_] | None) -> Floats:
+def _z(unit: Floats, absent: Mask | None) -> Floats:
     """Standard scores of min-max values, which are those of the scores, and cannot overflow."""
     if absent is None:
-        centred = unit - unit.mean(axis=-1, keepdims=True)
-        count: Any = unit.shape[-1]
+        unit, count = unit - unit.mean(axis=-1, keepdims=True), np.float64(unit.shape[-1])
+        there = unit
     else:
-        count, there = _count(absent), np.where(absent, 0.0, unit)
-        centred = np.where(absent, 0.0, there - there.sum(axis=-1, keepdims=True) / count)
-    spread = np.sqrt(np.einsum("...i,...i->...", centred, centred)[..., None] / count)
+        count = _count(absent)
+        unit = unit - np.where(absent, 0.0, unit).sum(axis=-1, keepdims=True) / count
+        there = np.where(absent, 0.0, unit)
+    spread = np.sqrt(np.einsum("...i,...i->...", there, there)[..., None] / count)
     # Values 0 and 1 are both among those that are not all equal, so their deviation is far from rounding.
     tiny = spread * unit.shape[-1] < 0.25
-    return np.where(tiny, 0.0, centred / np.where(tiny, 1.0, spread))
+    if tiny.any():
+        unit *= ~tiny
+        spread += tiny
+    unit /= spread
+    return unit
 
 
 def ranks(scores: Floats) -> Floats:
     """Rank of each document in its list, 1 for the highest score, equal ranks for equal scores; NaN where missing."""
-    length = scores.shape[-1]
     absent = np.isnan(scores)
-    gaps = bool(absent.any())
-    order = np.argsort(np.where(absent, np.inf, -scores) if gaps else -scores, axis=-1)
+    found = _by_rank(scores, absent if absent.any() else None, lambda ranks: ranks)
+    found[absent] = np.nan
+    return found
+
+
+def _by_rank(scores: Floats, absent: Mask | None, worth: Callable[[Floats], Floats]) -> Floats:
+    """What the rank of each document in its list is worth; the entries of missing documents mean nothing."""
+    length, key = scores.shape[-1], -scores if absent is None else np.where(absent, np.inf, -scores)
+    order = np.argsort(key, axis=-1)
     order += (np.arange(scores.size // max(length, 1)) * length).reshape(*scores.shape[:-1], 1)
-    ordered = scores.take(order)
-    own = np.broadcast_to(np.arange(1.0, length + 1.0), scores.shape)
+    ordered = key.take(order)
+    own = np.arange(1.0, length + 1.0)
     same = ordered[..., 1:] == ordered[..., :-1]
+    if absent is not None:
+        same &= ordered[..., 1:] < np.inf
     if same.any():
+        own = np.broadcast_to(own, scores.shape)
         first = np.where(same, 1.0, own[..., 1:])
         own = np.maximum.accumulate(np.concatenate([own[..., :1], first], axis=-1), axis=-1)
     found = np.empty_like(scores, order="C")
-    found.reshape(-1)[order] = own
-    return np.where(absent, np.nan, found) if gaps else found
+    found.reshape(-1)[order] = worth(own)
+    return found
 
 
 def cut(scores: Floats, depth: int) -> Floats:
