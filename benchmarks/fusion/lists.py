@@ -14,6 +14,7 @@ from rerank.io.trec import Qrels, Run
 from rerank.ranks import list_values, number_lists
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ def part(data: Collection, queries: NDArray[Any], columns: NDArray[np.intp]) -> 
         has = data.has[rows, column]
         runs[f"run{column}"] = Run(qid[has], docid[has], data.X[rows, column][has], f"run{column}")
     qrels = Qrels(qid, docid, data.y[rows])
-    found = judged_runs(runs, qrels, None)
+    found = judged_runs(runs, qrels, None, parse(STAT))
     lists = number_lists(found.joined.qid)[1]
     weights = np.full(len(runs), 1.0 / len(runs))
     X = {

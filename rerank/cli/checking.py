@@ -94,14 +94,18 @@ def verify(
 
 def doctor(as_json: AsJson = False) -> None:
     """List the solvers and libraries that this installation finds."""
-    from rerank.reranker.files.document import versions
+    import platform
+
+    from rerank.reranker.files.document import OPTIONAL, versions
     from rerank.solvers import gateway
 
     with working("Asking the solvers for their versions ..."):
         solvers = gateway.available()
+    python = {"python": platform.python_version(), "platform": platform.platform()}
+    found = python | versions() | versions(OPTIONAL)
     if as_json:
-        answer({"versions": versions(), "solvers": solvers})
+        answer({"versions": found, "solvers": solvers})
         return
     from rerank.cli.report import print_doctor
 
-    print_doctor(versions(), solvers)
+    print_doctor(found, solvers)

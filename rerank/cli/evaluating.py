@@ -45,6 +45,7 @@ def evaluate(
     """
     from rerank.io.trec import read_qrels, read_run
     from rerank.ranks.runs import differences, run_values
+    from rerank.statistics import parse
 
     judgements = read_qrels(qrels)
     wanted = [name.strip() for name in measures.split(",") if name.strip()]
@@ -57,6 +58,9 @@ def evaluate(
             gain=gain, level=level, ties=ties,  # type: ignore[arg-type]
         )  # fmt: skip
         _remark(name, found[name])
+    for remark in dict.fromkeys(parse(name).remark for name in wanted):
+        if remark:
+            say(remark)
     base, *others = found
     ahead = {name: differences(found[name], found[base]) for name in others}
     if as_json:

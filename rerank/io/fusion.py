@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,11 @@ class Judged:
     judged: NDArray[np.bool_]
     missed: Mapping[str, tuple[float, ...]]
 
+    def relevance(self) -> Judged:
+        """The same with 1 for every grade above 0."""
+        missed = {query: (1.0,) * len(grades) for query, grades in self.missed.items()}
+        return replace(self, grades=(self.grades > 0).astype(np.float64), missed=missed)
+
 
 def judge(joined: Joined, qrels: Qrels) -> Judged:
     """The grades of the rows, and those of the relevant documents that are no rows."""
@@ -140,13 +145,15 @@ def _filled(joined: Joined) -> Floats:
     return X
 
 
-def notes_on(missed: Mapping[str, tuple[float, ...]], queries: set[Any], judged: bool = True) -> tuple[str, ...]:
-    """What is said about the relevant documents that no run has."""
+def notes_on(
+    missed: Mapping[str, tuple[float, ...]], queries: set[Any], judged: bool = True, ideal: bool = True
+) -> tuple[str, ...]:
+    """What is said about the relevant documents that no run has, with or without an ideal list to count in."""
     if not missed:
         return ()
     count = sum(map(len, missed.values()))
     use = "they count in the ideal list" if judged else "they are left out of the ideal list"
-    notes = [f"{count} relevant documents are in no run; {use}."]
+    notes = [f"{count} relevant documents are in no run{f'; {use}' if ideal else ''}."]
     absent = [query for query in missed if query not in queries]
     if absent:
         first = f"{len(absent)} judged queries have no document in any run, {absent[0]!r} first"

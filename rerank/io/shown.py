@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+SHORT, WHOLE = 24, ";white-space:nowrap"
+"""Signs of a cell that stays on one line, such as a number or its name, and its style."""
+
 
 class ShownMixin:
     """Text and HTML of a fitted estimator of scikit-learn's kind; before the fit scikit-learn's own."""
@@ -47,7 +50,8 @@ def html_table(rows: Iterable[Sequence[str]], sides: Sequence[str]) -> str:
     def cells(row: Sequence[str]) -> str:
         tags = ["th", *["td"] * (len(row) - 1)]
         return "".join(
-            f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>' for tag, side, text in zip(tags, sides, row)
+            f'<{tag} style="text-align:{side}{WHOLE if len(text) <= SHORT else ""}">{escape(text)}</{tag}>'
+            for tag, side, text in zip(tags, sides, row)
         )
 
     return f"<table>{''.join(f'<tr>{cells(row)}</tr>' for row in rows)}</table>"

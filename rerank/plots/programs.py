@@ -56,7 +56,8 @@ def bound_over_time(
         ax.axhline(best, color="black", lw=0.8)
         ax.text(1.0, best, " optimum", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
     ax.set(xlabel="seconds", ylabel=unit)
-    place = dict(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=max(len(traces), 1))
+    below = -0.6 / ax.figure.get_figheight()  # clear of the label of the axis, however small the picture is
+    place = dict(loc="upper center", bbox_to_anchor=(0.5, below), ncols=max(len(traces), 1))
     ax.legend(title="solid: found    dashed: bound", frameon=False, **place)
     hide_frame(ax)
     return ax

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.statistics import parse
+from rerank.statistics import Precision, RankStatistic, parse
 
 Floats = NDArray[np.float64]
 Gain = Literal["exponential", "linear", "binary"]
@@ -37,6 +37,14 @@ def gain_of(stat: object, gain: Gain, sample_weight: ArrayLike | None = None) ->
                 f"{statistic.name} counts whole rows; give 0 and 1 alone, or weigh lists with query_weight."
             )
     return "binary" if statistic.binary else gain
+
+
+def asks_relevance(statistic: RankStatistic) -> bool:
+    """Whether the measure that search knows by this name asks only whether a document is relevant.
+
+    That holds for P@k, too, though ``precision@k`` counts gains where labels are utilities.
+    """
+    return statistic.binary or isinstance(getattr(statistic, "statistic", statistic), Precision)
 
 
 def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:

@@ -21,7 +21,7 @@ from rerank.io.options import one_of, whole
 from rerank.io.trec import Qrels, Run
 from rerank.ranks.evaluate import Ties, value_of
 from rerank.ranks.lists import OneList
-from rerank.ranks.row_gains import Floats, Gain, gain_of, weighted_gains
+from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
 from rerank.statistics import Precision, RankStatistic, parse
 
 RunTies = Literal["trec", "pessimistic", "optimistic", "average"]
@@ -159,7 +159,7 @@ def differences(run: RunValues, base: RunValues) -> list[Difference]:
 
 
 def _gains(grades: Floats, statistic: RankStatistic, gain: Gain, level: int) -> Floats:
-    if statistic.binary or isinstance(statistic, Precision):
+    if asks_relevance(statistic):
         return (grades >= level).astype(np.float64)
     return weighted_gains(np.maximum(grades, 0), gain_of(statistic, gain, None), None)
 

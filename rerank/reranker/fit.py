@@ -152,14 +152,16 @@ def concluded(this: Fit) -> FittedState:
 
 
 def _notes(this: Fit) -> tuple[str, ...]:
-    """What has to be said of first stage and columns."""
+    """What has to be said of first stage, statistic and columns."""
     notes = [] if this.staged is None else [*this.staged.notes]
     if this.clock.remaining <= 0:
         notes.append(
             f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.1f} s, which is all of the "
             "time_limit or more: nothing was left for the search."
         )
-    problem = this.training.problem
+    problem, statistic = this.training.problem, this.settings.statistic
+    if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
+        notes.append(statistic.remark)
     if this.settings.radius is not None and problem is not None and not problem.anchored:
         notes.append(
             "The first stage gives all rows the same score, so the weights are free and radius is not used."

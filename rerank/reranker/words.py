@@ -14,6 +14,10 @@ MOST = 6
 """Corrections that are told."""
 
 
+CORRECTIONS = "Corrections"
+"""How the sentence on them begins."""
+
+
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
     """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing.
 
@@ -30,7 +34,7 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
         return ""
     told = [_one(names[j], float(weights[j]), float(spread[j])) for j in order[:MOST]]
     more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
-    return f"Corrections, in deviations of the first stage's score: {', '.join(told)}{more}."
+    return f"{CORRECTIONS}, in deviations of the first stage's score: {', '.join(told)}{more}."
 
 
 def _one(name: str, weight: float, spread: float) -> str:

@@ -69,6 +69,8 @@ class RankStatistic:
         Whether a row is relevant or not: its gain is 1 where its label is above 0, whatever the grade.
     per_relevant : bool
         Whether the value is presented as a share of the relevant items of the list, each counted by its gain.
+    remark : str
+        What to say to those who may take the name for another measure, where a list has several relevant items.
     """
 
     stem: ClassVar[str] = ""
@@ -79,6 +81,7 @@ class RankStatistic:
     by_place: ClassVar[bool] = False
     binary: ClassVar[bool] = False
     per_relevant: ClassVar[bool] = False
+    remark: ClassVar[str] = ""
 
     def coefficients(self, n: int) -> Floats:
         """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""

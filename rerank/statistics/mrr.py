@@ -20,6 +20,9 @@ class MRR(RankStatistic):
 
     stem: ClassVar[str] = "mrr"
     by_place: ClassVar[bool] = True
+    remark: ClassVar[str] = (
+        "mrr is the paper's sum of 1/position over all relevant items; the field's MRR, of the first one, is rr."
+    )
 
     def _coefficients(self, n: int) -> Floats:
         return 1.0 / np.arange(n, 0, -1.0)

@@ -41,7 +41,7 @@ _AVERAGES = (
 _NOT_BY_RANK = "is neither a conditional linear rank statistic nor one of the measures ap, rr and success@N"
 _REFUSED = {
     "postop": f"Pos@Top {_NOT_BY_RANK}; fit pnorm@8 or dcg@10 and measure pos_at_top afterwards.",
-    "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10, rbp@0.8 or mrr instead.",
+    "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10, rbp@0.8 or rr instead.",
 }
 _REFUSED |= {"pos": _REFUSED["postop"]}
 

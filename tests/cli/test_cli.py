@@ -201,7 +201,9 @@ def test_doctor_lists_what_it_finds(folder):
     assert body["versions"]["exact-rerank"] and any(
         one["name"] == "highs" and one["found"] for one in body["solvers"]
     )
-    assert "highs" in run("doctor").stdout
+    assert {"python", "platform", "numpy", "pyomo"} <= body["versions"].keys()
+    shown = run("doctor").stdout
+    assert "highs" in shown and f"python {body['versions']['python']}" in " ".join(shown.split())
 
 
 def test_a_signal_after_the_end_of_a_command_does_not_change_its_exit_code():

@@ -30,6 +30,11 @@ def test_a_table_and_the_lead_over_the_first_run(files):
     assert "a has 1 queries without a judgement, which do not count." in done.stderr
 
 
+def test_mrr_is_said_to_be_the_paper_s(files):
+    assert "the field's MRR, of the first one, is rr" in run("evaluate", "a.run", "q.txt", "--measures", "mrr").stderr
+    assert "MRR" not in run("evaluate", "a.run", "q.txt", "--measures", "rr").stderr
+
+
 def test_a_file_may_have_an_equals_sign_in_its_name(files):
     for name in ("k=0.9.run", "new=b.run"):
         with open(name, "w") as file:

@@ -136,6 +136,10 @@ def test_the_null_is_kept_where_no_fit_leads():
     assert found.result_.statistic == pytest.approx(naive.mean_ndcg(wanted, qrels), abs=1e-9)
     assert found.result_.statistic == pytest.approx(found.nulls_[found.null_], abs=1e-9)
     assert "held-out queries do not speak for fitted weights" in found.result_.message
+    # Value, bound and corrections are of weights that were not taken, and nothing says that they are RRF's.
+    assert "The weights that were fitted and not taken: value" in str(found)
+    assert "Corrections" not in str(found) and "value" not in found.model_.about
+    assert found.model_.about["not_taken"]["gap"] == found.result_.gap
 
 
 def test_nulls_are_worth_what_the_definition_says():
@@ -380,9 +384,31 @@ def test_judgements_that_do_not_fit_are_refused_in_one_sentence():
         found.fuse({"r0": RUNS["r0"]})
 
 
-@pytest.mark.parametrize(("stat", "theirs"), [("ndcg@10", "nDCG@10"), ("ap", "AP"), ("recall@5", "R@5"), ("rr", "RR")])
+@pytest.mark.parametrize(
+    ("stat", "theirs"),
+    [("ndcg@10", "nDCG@10"), ("ap", "AP"), ("recall@5", "R@5"), ("rr", "RR"), ("precision@5", "P@5")],
+)
 def test_the_statistic_is_that_of_the_evaluators_of_the_field(stat, theirs, tmp_path):
     runs, qrels = naive.made(5, (1.0, 0.5), seed=8, kept=12)
     found = ScoreFusion(stat, gain="linear", cv=None, normalise="z", node_limit=0, **QUICK).fit(runs, qrels)
     value = ir_measures.calc_aggregate([ir_measures.parse_measure(theirs)], qrels, found.fuse(runs))
-    assert list(value.values()) == [pytest.approx(found.result_.statistic, abs=1e-9)]
+    count = 5 if stat == "precision@5" else 1  # hits, where the field has their share
+    assert [count * one for one in value.values()] == [pytest.approx(found.result_.statistic, abs=1e-9)]
+    assert found.score(runs, qrels) == pytest.approx(found.result_.statistic, abs=1e-9)
+
+
+@pytest.mark.parametrize("gain", ["linear", "exponential"])
+def test_precision_asks_only_whether_a_document_is_relevant(gain):
+    runs = {
+        "a": {"q": {"g3": 1.0, "r1": 3.0, "r2": 2.5, "n": 2.0}}, "b": {"q": {"g3": 3.0, "r1": 1.0, "r2": 0.9, "n": 2.0}}
+    }  # fmt: skip
+    qrels = {"q": {"g3": 3, "r1": 1, "r2": 1}}
+    found = ScoreFusion("precision@2", gain=gain, cv=None, normalise="minmax", radius=None, **QUICK).fit(runs, qrels)
+    assert found.result_.statistic == 2.0 and found.result_.proved
+
+
+def test_mrr_says_which_measure_it_is():
+    found = ScoreFusion("mrr", cv=None, normalise="minmax", node_limit=0, **QUICK).fit(RUNS, QRELS)
+    assert any("the field's MRR, of the first one, is rr" in note for note in found.notes_)
+    other = ScoreFusion("rr", cv=None, normalise="minmax", node_limit=0, **QUICK).fit(RUNS, QRELS)
+    assert not any("MRR" in note for note in other.notes_)

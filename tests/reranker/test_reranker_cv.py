@@ -162,12 +162,12 @@ def test_a_number_of_jobs_that_means_nothing_is_refused():
 
 def test_two_fits_agree_and_tell_their_folds(capsys):
     X, y = noise()
-    one, two = (RerankerCV(FAST, grid=SMALL, cv=2, verbose=1).fit(X, y) for _ in range(2))
+    one, two = (RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=jobs, verbose=1).fit(X, y) for jobs in (None, 2))
     np.testing.assert_array_equal(one.cv_results_["scores"], two.cv_results_["scores"])
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("fold ")]
     assert len(lines) == 8
     scores, first = one.cv_results_["scores"], one.cv_results_["first_stage"]
-    for k, line in enumerate(lines[:4]):
+    for k, line in zip([*range(4)] * 2, lines, strict=True):
         assert line.startswith(f"fold {k + 1} of 4: {parse(one.stat).name} {first[k]:.4g} by the first stage, ")
         assert f"{scores[:, k].min():.4g}" in line and f"{scores[:, k].max():.4g} by" in line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,12 @@ from rerank.reranker.result import Result
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
+
+NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")
+"""Packages on which the numbers of a fit depend."""
+
+OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost", "ray")
+"""Packages that are used where they are installed, for programs, pictures, tables and first stages."""
 
 # Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
@@ -138,16 +144,16 @@ def _data_sha256(state: FittedState) -> str | None:
     return digest(state.problem)
 
 
-def versions() -> dict[str, str]:
-    """Versions of this package and of the packages on which its numbers depend."""
+def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str]:
+    """Versions of installed packages: this one and those on which its numbers depend."""
     from importlib.metadata import PackageNotFoundError, version
 
     from rerank import __version__
 
-    found = {"exact-rerank": __version__}
-    for name in ("numpy", "scipy", "scikit-learn", "highspy", "numba"):
+    found = {}
+    for name in names:
         try:
-            found[name] = version(name)
+            found[name] = __version__ if name == "exact-rerank" else version(name)
         except PackageNotFoundError:
             continue
     return found

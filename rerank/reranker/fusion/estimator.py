@@ -20,6 +20,7 @@ from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.told import drawn, folds_of, shown
 from rerank.reranker.result import Result
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,8 @@ class ScoreFusion(ShownMixin, BaseEstimator):
     Parameters
     ----------
     stat : str or RankStatistic
-        As of :class:`rerank.Reranker`.
+        As of :class:`rerank.Reranker`, but "precision@k", like P@k, asks only whether the grade is above 0. It counts
+        hits, where ``rerank evaluate`` divides by k.
     normalise : "auto", str or sequence of str
         "none", "minmax", "z", "rank" or "sigmoid"; of several the folds choose. "auto" is minmax, z and rank. Without
         ``cv`` the first of them.
@@ -83,7 +85,8 @@ class ScoreFusion(ShownMixin, BaseEstimator):
     null_kept_ : bool
     result_ : Result
         Statistic, value, bound, gap and status of the fit on all judged queries; ``first_stage_statistic`` is that of
-        the prior. The bound holds for the normaliser and the radius of this fit, and not where a null is kept.
+        the prior. The bound holds for the normaliser and the radius of this fit. Where a null is kept, value, bound
+        and gap are those of the weights that were fitted and not taken.
     nulls_ : dict of str to float
         Mean statistic on the judged queries of RRF, or the prior given, and of equal weights of each normaliser.
     runs_ : dict of str to float
@@ -185,7 +188,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
     def score(self, runs: Mapping[str, Any], qrels: Any) -> float:
         """The statistic of the fused run: the mean over judged queries, equal scores against the relevant documents."""
         model = self._model()
-        found = judged_runs(named_runs(runs, model.names), qrels, model.depth)
+        found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
         scores = model.scores(found.joined)
         return float(
             evaluate(

@@ -19,6 +19,7 @@ from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K
 from rerank.reranker.fusion.nulls import Null, prior_weights, promising, values_by_list
+from rerank.reranker.fusion.told import in_words
 from rerank.reranker.result import Result
 from rerank.reranker.selection.grid import RULES, check_safeguard, first_stage_kept
 from rerank.statistics import RankStatistic, parse
@@ -59,7 +60,8 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     clock = Clock(options["time_limit"])
     _check(options)
     normalisers, radii = _normalisers(options), _radii(options)
-    found = judged_runs(runs, qrels, options["depth"])
+    statistic = parse(options["stat"])
+    found = judged_runs(runs, qrels, options["depth"], statistic)
     found.check_classes()
     names = found.joined.names
     prior = prior_weights(options["prior"], names)
@@ -86,7 +88,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         rule = {name: options[name] for name in ("cv", "rule", "safeguard", "random_state")}
         own = {name: tables[name] for name in normalisers}
         choice = chosen_by_folds(
-            own, tried, null, scores, parse(options["stat"]), fits, rule, clock, options["n_jobs"], options["verbose"]
+            own, tried, null, scores, statistic, fits, rule, clock, options["n_jobs"], options["verbose"]
         )
     kept = choice.number is None
     option = replace(choice.option, normaliser=null.normaliser, prior=null.weights) if kept else choice.option
@@ -94,9 +96,9 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         option = replace(option, radius=RADII[-1])
     given = {**settings, **_margin(options, option.radius)}
     model, result, audit = _final(found, plain, option, given, kept, clock, options)
-    statistic, data = parse(options["stat"]), tables[model.normaliser]
-    result = _in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
-    notes = tuple(note for note in (*found.notes, dropped, choice.note) if note)
+    data = tables[model.normaliser]
+    result = in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
+    notes = tuple(note for note in (statistic.remark, *found.notes, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
     # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
     ranks = found.table(replace(plain, normaliser="rank", missing="zero", k=K)).X
@@ -204,37 +206,16 @@ def _as_ranked(
     return replace(result, statistic=own, first_stage_statistic=before)
 
 
-MESSAGES = {
-    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries, margin "
-    "included.",
-    "feasible": "Stopped with a gap of {gap:.6g} in {name}: weights with a larger value may exist within the limits, "
-    "larger by at most this gap; more time_limit may close it.",
-    "first_stage_kept": "The prior is kept: no weights that were found have a larger {name} on the judged queries.",
-    "already_ideal": "The prior is kept: no weights within the limits have a larger {name} on the judged queries.",
-    "nothing_to_find": "The prior is kept: the documents of the judged queries hold nothing to find.",
-    "nothing_to_reorder": "The prior is kept: no weights change the {name} of the judged queries.",
-}
-
-
-def _in_words(result: Result, null: Null, choice: Chosen) -> Result:
-    """The result with the words of fusion."""
-    message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
-    if choice.number is None:
-        name = null.name[:1].upper() + null.name[1:]
-        message = f"{name} is kept: held-out queries do not speak for fitted weights."
-        if choice.judged is None:
-            message = choice.note
-    return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))
-
-
 def _about(
     options: Mapping[str, Any], result: Result, null: Null, kept: bool, option: Option, notes: Sequence[str]
 ) -> dict[str, Any]:
+    proved = {"value": result.value, "bound": result.bound, "gap": result.gap}
     return {
         "stat": parse(options["stat"]).name, "gain": options["gain"], "radius": option.radius,
         "null": null.name, "null_statistic": null.mean, "null_kept": kept,
-        "statistic": result.statistic, "value": result.value, "bound": result.bound, "gap": result.gap,
-        "status": result.status, "message": result.message, "queries": result.n_lists, "notes": list(notes),
+        "statistic": result.statistic, "status": result.status, "message": result.message, "queries": result.n_lists,
+        "notes": list(notes),
+        **({"not_taken": proved} if kept else proved),
     }  # fmt: skip
 
 

@@ -13,9 +13,11 @@ from rerank.io import Table
 from rerank.io.fusion import Joined, Judged, join, judge, notes_on
 from rerank.io.runs import qrels_of, run_of
 from rerank.ranks.lists import number_lists
+from rerank.ranks.row_gains import asks_relevance
 from rerank.reranker.data import Data, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.model import FusionModel, within_depth
+from rerank.statistics import RankStatistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,8 @@ class JudgedRuns:
         return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
 
 
-def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None) -> JudgedRuns:
-    """Runs and judgements joined, with the rows of the judged queries.
+def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
+    """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them.
 
     Raises
     ------
@@ -89,13 +91,16 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None) -> Judge
     grades = qrels_of(qrels)
     joined = within_depth(join(read), depth)
     known = judge(joined, grades)
+    if asks_relevance(statistic):
+        known = known.relevance()
     if not known.judged.any():
         have = repr(joined.qid[0]) if len(joined) else "no document"
         raise InputError(
             f"No judged query is in the runs: these have {have}, the judgements {grades.qid[0]!r}; give runs and "
             "judgements of the same queries, with the same ids."
         )
-    notes = notes_on(known.missed, set(joined.qid.tolist()))
+    ideal = statistic.normalised or statistic.per_relevant
+    notes = notes_on(known.missed, set(joined.qid.tolist()), ideal=ideal)
     left = len(set(joined.qid[~known.judged].tolist()))
     if left:
         notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")

@@ -20,6 +20,7 @@ by the number of documents).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,9 +106,9 @@ def _minmax(scores: Floats, absent: Mask | None) -> Floats:
 
 def _z(unit: Floats, absent: Mask | None) -> Floats:
     """Standard scores of min-max values, which are those of the scores, and cannot overflow."""
+    count: Any = unit.shape[-1]
     if absent is None:
-        unit, count = unit - unit.mean(axis=-1, keepdims=True), np.float64(unit.shape[-1])
-        there = unit
+        unit = there = unit - unit.mean(axis=-1, keepdims=True)
     else:
         count = _count(absent)
         unit = unit - np.where(absent, 0.0, unit).sum(axis=-1, keepdims=True) / count

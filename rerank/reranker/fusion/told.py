@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,40 @@ from rerank.errors import InputError
 from rerank.io.shown import html_table, text_table
 from rerank.reranker.selection.told import option_names, report, report_html
 from rerank.reranker.shown import number
+from rerank.reranker.words import CORRECTIONS
 from rerank.statistics import parse
 
 if TYPE_CHECKING:
+    from rerank.reranker.fusion.choice import Chosen
     from rerank.reranker.fusion.estimator import ScoreFusion
+    from rerank.reranker.fusion.nulls import Null
+    from rerank.reranker.result import Result
 
 SIDES = ("left", "right", "right")
+
+
+MESSAGES = {
+    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries, margin "
+    "included.",
+    "feasible": "Stopped with a gap of {gap:.6g} in {name}: weights with a larger value may exist within the limits, "
+    "larger by at most this gap; more time_limit may close it.",
+    "first_stage_kept": "The prior is kept: no weights that were found have a larger {name} on the judged queries.",
+    "already_ideal": "The prior is kept: no weights within the limits have a larger {name} on the judged queries.",
+    "nothing_to_find": "The prior is kept: the documents of the judged queries hold nothing to find.",
+    "nothing_to_reorder": "The prior is kept: no weights change the {name} of the judged queries.",
+}
+
+
+def in_words(result: Result, null: Null, choice: Chosen) -> Result:
+    """The result with the words of fusion."""
+    message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+    if choice.number is None:
+        name = null.name[:1].upper() + null.name[1:]
+        message = f"{name} is kept: held-out queries do not speak for fitted weights."
+        if choice.judged is None:
+            message = choice.note
+    told = [note for note in result.notes if choice.number is not None or not note.startswith(CORRECTIONS)]
+    return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in told))
 
 
 def folds_of(est: ScoreFusion) -> str:
@@ -27,8 +56,10 @@ def shown(est: ScoreFusion) -> tuple[str, str]:
     """Text and HTML of a fit."""
     given, result, about = _given(est), est.result_, f"Weights of the scores normalised by {est.normaliser_}:"
     found = (("value", number(result.value)), ("bound", number(result.bound)), ("gap", number(result.gap, 9)))
-    bounds = ", ".join(" ".join(pair) for pair in found)
-    text = [about, text_table(_ways(est), SIDES), result.message, f"{bounds}, on the judged queries"]
+    bounds = f"{', '.join(' '.join(pair) for pair in found)}, on the judged queries"
+    if est.null_kept_:
+        bounds = f"The weights that were fitted and not taken: {bounds}"
+    text = [about, text_table(_ways(est), SIDES), result.message, bounds]
     page = [f"<p>{escape(about)}</p>", html_table(_ways(est), SIDES)]
     page += [f"<p><b>{escape(result.message)}</b></p>", f"<p>{escape(text[-1])}</p>"]
     if given is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,7 +73,7 @@ def held_out(
     n_jobs : int or None
         Folds at a time, by joblib.
     verbose : int
-        1 writes a line to standard error for each fold.
+        1 writes a line to standard error for each fold, and the seconds since the first began.
 
     Returns
     -------
@@ -115,26 +115,30 @@ def held_out(
         jobs.append((part, held, given))
     # A quarter of the time is for the fit on all rows.
     fits = math.ceil(len(splits) * len(candidates) * 4 / 3)
-    if workers > 1:
-        limit = clock.least(None, math.ceil(fits / workers))
-        tasks = [
-            (_fold, (settings, options, *job, [_least(o["time_limit"], limit) for o in options]))
-            for job in jobs
-        ]
-        return call(tasks)
-    found: list[list[Ranked]] = []
-    try:
+
+    def ranked() -> Iterator[list[Ranked]]:
+        if workers > 1:
+            limit = clock.least(None, math.ceil(fits / workers))
+            limits: list[Any] = [_least(one["time_limit"], limit) for one in options]
+            # Not every backend of joblib has generators, so they are asked for only where lines are printed.
+            parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator" if verbose else "list")
+            yield from parallel(joblib.delayed(_fold)(settings, options, *job, limits) for job in jobs)
+            return
         for number, job in enumerate(jobs):
-            began = time.perf_counter()
-            limits = [
-                (one["time_limit"], fits - number * len(options) - place) for place, one in enumerate(options)
-            ]
-            found.append(_fold(settings, options, *job, limits, clock))
+            first = fits - number * len(options)
+            limits = [(one["time_limit"], first - place) for place, one in enumerate(options)]
+            yield _fold(settings, options, *job, limits, clock)
+
+    found: list[list[Ranked]] = []
+    began = time.perf_counter()
+    try:
+        for name, job, fold in zip(names, jobs, ranked()):
+            found.append(fold)
             if verbose:
-                with naming(f"the rows held out in {names[number]}"):
-                    line = _told(base.stat, job[1], found[-1])
+                with naming(f"the rows held out in {name}"):
+                    line = _told(base.stat, job[1], fold)
                 spent = time.perf_counter() - began
-                print(f"{names[number]}: {line}, {spent:.1f} s", file=sys.stderr, flush=True)
+                print(f"{name}: {line}, {spent:.1f} s in all", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         if not found:
             raise
