@@ -22,6 +22,7 @@ from rerank.cli.common import (
     say,
     with_ideal,
 )  # fmt: skip
+from rerank.cli.fusing_options import runs_of
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 
 def convert(
     files: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            help="One table, or several TREC runs, and last the file to write.", show_default=False
+            help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write.", show_default=False
         ),
     ],
     qrels: Annotated[
@@ -60,20 +61,22 @@ def convert(
     """
     from rerank.io.paths import check_outputs
 
-    *sources, target = files
-    if not sources:
+    *given, last = files
+    target = Path(last)
+    if not given:
         raise InputError("rerank convert takes at least one file to read and, last, the file to write.")
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".qrels", *SVMLIGHT):
         raise InputError(f"{target} names no format that can be written; use .csv, .svm or .qrels.")
+    named_runs = [text for text in given if Path(text).suffix.lower() in RUNS]
+    if named_runs and len(named_runs) < len(given):
+        other = next(text for text in given if text not in named_runs)
+        raise InputError(f"{other} is no TREC run; give runs only, or one table.")
+    runs = runs_of(named_runs)
+    sources = list(runs.values()) or [Path(text) for text in given]
     read = [path for source in sources for path in with_ideal(source)]
     outputs = dict(zip(("the table", "its ideal grades"), with_ideal(target)))
     check_outputs([*read, qrels], outputs)
-    runs = [source for source in sources if source.suffix.lower() in RUNS]
-    if runs and len(runs) < len(sources):
-        raise InputError(
-            f"{next(s for s in sources if s not in runs)} is no TREC run; give runs only, or one table."
-        )
     if not runs:
         refuse_idle({"--qrels": qrels}, "it judges the documents of runs; give runs, or leave it out")
     if qrels is None:
@@ -99,16 +102,12 @@ def convert(
         typer.echo(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
 
 
-def _fused(runs: list[Path], qrels: Path | None, judged: bool) -> Table:
+def _fused(runs: dict[str, Path], qrels: Path | None, judged: bool) -> Table:
     """The scores of the runs as the features of one table."""
     from rerank.io import fuse, read_qrels, read_run
 
-    names = [run.stem for run in runs]
-    if len(set(names)) < len(names):
-        raise InputError("Two runs have the same file name; their names become columns, so rename one.")
-    table = fuse(
-        {run.stem: read_run(run) for run in runs}, None if qrels is None else read_qrels(qrels), judged=judged
-    )
+    scores = {name: read_run(path) for name, path in runs.items()}
+    table = fuse(scores, None if qrels is None else read_qrels(qrels), judged=judged)
     for note in table.notes:
         say(note)
     return table

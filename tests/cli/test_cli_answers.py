@@ -85,7 +85,7 @@ def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
     for sources, sentence in (
         (["a/bm25.run", "data.csv"], "data.csv is no TREC run"),
         (["data.csv", "data.csv"], "2 tables were given"),
-        (["a/bm25.run", "b/bm25.run"], "the same file name"),
+        (["a/bm25.run", "b/bm25.run"], "Two runs are called 'bm25'"),
         ([], "at least one file to read"),
     ):
         assert sentence in words(run("convert", *sources, "out.csv", code=2).stderr)
@@ -96,6 +96,8 @@ def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
         (["a/bm25.run"], ["--weight", "w"], "--weight is given, and it is about a table"),
     ):
         assert sentence in words(run("convert", *sources, "out.csv", *option, code=2).stderr)
+    run("convert", "first=a/bm25.run", "second=b/bm25.run", "named.csv")
+    assert Path("named.csv").read_text().splitlines()[0].endswith("first,second")
     body = answer(run("convert", "data.csv", "out.csv", "--label", "hit", "--json"))
     assert body == {"written": "out.csv", "n_rows": 50, "n_features": 3}
 
