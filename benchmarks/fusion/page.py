@@ -24,7 +24,7 @@ CURVES = "mq2007agg"
 
 FINDINGS = """\
 What follows from it: with five or ten judged queries take RRF; what fits gain there is mostly within chance. From
-twenty on the guarded fit leads RRF in the mean of every line of MQ2007-agg and OHSUMED, and with six or more runs the
+twenty on the guarded fit leads RRF in the mean of every line of MQ2007-agg and OHSUMED; with six or more runs the
 interval is above 0. On 36 queries of MSLR no fit is clearly ahead of RRF, nor on LightGBM's example, where six
 columns fused by RRF are hard to beat. Free weights that are not negative do as well or a little better from 20 to 200
 queries, with nothing to guard them. Fits whose weights may be negative (coordinate ascent and RankSVM here) and

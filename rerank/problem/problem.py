@@ -21,7 +21,7 @@ is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -145,6 +145,13 @@ class Problem:
         top = sum(unit.ideal for unit in self.units)
         total = self.constant + top
         return float(total + 1e-13 * (abs(top) + abs(self.constant)))
+
+    def with_epsilon(self, epsilon: float) -> Problem:
+        """The same with another margin; what is known of lists and features is not computed again."""
+        made = replace(self, epsilon=epsilon)
+        known = ("scaled", "total_weight", "units", "weighs_hits", "constant", "ideal", "largest_score")
+        vars(made).update({name: vars(self)[name] for name in known if name in vars(self)})
+        return made
 
     @classmethod
     def build(

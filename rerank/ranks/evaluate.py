@@ -198,6 +198,8 @@ def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices,
 
 def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
     """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
+    if not missed.size and gains.any():
+        return presentation(statistic, gains.size, gains)
     everything = np.concatenate([gains, missed])
     if not everything.any():
         return 0.0, 0.0

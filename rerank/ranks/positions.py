@@ -43,8 +43,14 @@ def comparable(scores: ArrayLike) -> NDArray[Any]:
 def dense_codes(scores: ArrayLike) -> tuple[NDArray[Any], Indices]:
     """Distinct scores in ascending order, and for each item the place of its score among them."""
     values = comparable(scores)
-    distinct, codes = np.unique(values, return_inverse=True)
-    return distinct, codes.astype(np.intp)
+    # numpy.unique does the same and takes twice as long on lists of some tens.
+    order = values.argsort()
+    ordered = values[order]
+    first = np.ones(values.size, dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    codes = np.empty(values.size, dtype=np.intp)
+    codes[order] = first.cumsum() - 1
+    return ordered[first], codes
 
 
 def subranks(scores: ArrayLike) -> Indices:

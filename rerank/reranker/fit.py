@@ -66,7 +66,15 @@ class Fit:
     @cached_property
     def quoted_before(self) -> float | None:
         """What is quoted, by its order."""
-        return None if self.scores is None else self.data.evaluate(self.settings.quoted, self.scores)
+        if self.scores is None or self.settings.quoted is self.settings.statistic:
+            return self.before
+        return self.data.evaluate(self.settings.quoted, self.scores)
+
+    def stated(self, problem: Problem) -> Fit:
+        """The same with another margin; what the first stage's order is worth does not depend on it."""
+        made = replace(self, training=replace(self.training, problem=problem))
+        vars(made)["before"] = self.before
+        return made
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
         """The result of a fit that ended in ``solution``."""
@@ -143,8 +151,8 @@ def concluded(this: Fit) -> FittedState:
     if problem is None or training.nothing or _is_ideal(this.before, problem):
         return _nothing_to_do(this)
     if settings.epsilon is None and settings.solver not in ("search", "none"):
-        problem = replace(problem, epsilon=automatic_epsilon(problem))
-        this = replace(this, training=replace(training, problem=problem))
+        problem = problem.with_epsilon(automatic_epsilon(problem))
+        this = this.stated(problem)
     start = start_weights(problem, this.data, training, this.stage)
     if settings.solver == "none":
         return _compared(this, problem, _unsolved(problem, start))
@@ -231,7 +239,9 @@ def _compared(this: Fit, problem: Problem, solution: Solution) -> FittedState:
         spread = problem.high - problem.low
         if words := corrections_in_words(names, solution.weights[1:], spread[1:]):
             solution = solution.noting(words)
-    quoted = this.quoted_before if kept else data.evaluate(this.settings.quoted, scores)
+    quoted = this.quoted_before
+    if not kept:
+        quoted = after if this.settings.quoted is statistic else data.evaluate(this.settings.quoted, scores)
     assert quoted is not None
     result = this.result(solution, quoted, "first_stage_kept" if kept else solved, message)
     return this.state(not kept, result)

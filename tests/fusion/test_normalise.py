@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.reranker.fusion.model import FusionModel
-from rerank.reranker.fusion.normalise import normalised, ranks
+from rerank.reranker.fusion.normalise import cut, normalised
 from tests.fusion import naive
 
 # Scores are equal or differ by a thousandth: of smaller differences the naive deviation is rounding alone.
@@ -101,9 +101,20 @@ def test_min_max_of_the_largest_numbers_keeps_its_order():
 
 @given(st.lists(st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float)), min_size=1, max_size=12))
 def test_ranks_count_the_documents_above(scores):
-    found = ranks(np.array(scores))
-    for score, rank in zip(scores, found):
-        assert np.isnan(rank) if score != score else rank == 1 + sum(other > score for other in scores)
+    found = normalised(np.array([[scores]]), "rank", k=1.0, missing="zero")[0, 0]
+    for score, value in zip(scores, found):
+        assert value == (0.0 if score != score else 1 / (2 + sum(other > score for other in scores)))
+
+
+@given(
+    st.lists(st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float)), min_size=1, max_size=12),
+    st.integers(1, 12),
+)
+def test_a_cut_keeps_the_documents_with_fewer_above_than_its_depth(scores, depth):
+    found = cut(np.array(scores), depth)
+    for score, own in zip(scores, found):
+        stays = sum(other > score for other in scores) < depth
+        assert own == score if stays and score == score else np.isnan(own)
 
 
 @given(st.integers(0, 10_000))

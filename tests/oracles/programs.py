@@ -147,6 +147,8 @@ def solve(program, seconds=60.0):
     """Optimum of a compiled program by HiGHS, through its arrays; the column vector and the proved bound."""
     import highspy
 
+    # HiGHS 1.16 refuses another number of threads than the thread's scheduler has, from whoever ran it before.
+    highspy.Highs.resetGlobalScheduler(True)
     solver = highspy.Highs()
     for option, setting in (
         ("output_flag", False),

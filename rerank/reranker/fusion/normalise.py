@@ -19,7 +19,6 @@ by the number of documents).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ def _values(scores: Floats, normaliser: str, k: float, absent: Mask | None) -> F
     if normaliser == "none":
         return scores
     if normaliser == "rank":
-        return _by_rank(scores, absent, lambda ranks: 1.0 / (k + ranks))
+        return _reciprocal_ranks(scores, k, absent)
     if normaliser == "sigmoid":
         # Both forms are exact to rounding, and neither overflows on its side.
         small = np.exp(-np.abs(scores))
@@ -123,16 +122,8 @@ def _z(unit: Floats, absent: Mask | None) -> Floats:
     return unit
 
 
-def ranks(scores: Floats) -> Floats:
-    """Rank of each document in its list, 1 for the highest score, equal ranks for equal scores; NaN where missing."""
-    absent = np.isnan(scores)
-    found = _by_rank(scores, absent if absent.any() else None, lambda ranks: ranks)
-    found[absent] = np.nan
-    return found
-
-
-def _by_rank(scores: Floats, absent: Mask | None, worth: Callable[[Floats], Floats]) -> Floats:
-    """What the rank of each document in its list is worth; the entries of missing documents mean nothing."""
+def _reciprocal_ranks(scores: Floats, k: float, absent: Mask | None) -> Floats:
+    """``1 / (k + rank)`` of each document in its list; the entries of missing documents mean nothing."""
     length, key = scores.shape[-1], -scores if absent is None else np.where(absent, np.inf, -scores)
     order = np.argsort(key, axis=-1)
     order += (np.arange(scores.size // max(length, 1)) * length).reshape(*scores.shape[:-1], 1)
@@ -146,12 +137,15 @@ def _by_rank(scores: Floats, absent: Mask | None, worth: Callable[[Floats], Floa
         first = np.where(same, 1.0, own[..., 1:])
         own = np.maximum.accumulate(np.concatenate([own[..., :1], first], axis=-1), axis=-1)
     found = np.empty_like(scores, order="C")
-    found.reshape(-1)[order] = worth(own)
+    found.reshape(-1)[order] = 1.0 / (k + own)
     return found
 
 
 def cut(scores: Floats, depth: int) -> Floats:
     """The scores of the first ``depth`` documents of each list, and of those that share the score at the cut."""
-    if scores.shape[-1] <= depth:
+    length = scores.shape[-1]
+    if length <= depth:
         return scores
-    return np.where(ranks(scores) <= depth, scores, np.nan)
+    known = np.where(np.isnan(scores), -np.inf, scores)
+    least = np.partition(known, length - depth, axis=-1)[..., length - depth, None]
+    return np.where(known >= least, scores, np.nan)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rerank.errors import InputError
+from rerank.problem import Problem
 
 SMALLEST_DEFAULT = 1e-4
 
@@ -66,3 +70,32 @@ def check_epsilon(epsilon: float, feasibility_tolerance: float = 1e-6, big_m: fl
             f"use at least {least:.3g}, or tighten feasibility_tolerance."
         )
     return epsilon
+
+
+SHORT, MOST_AT_ONCE = 64, 4_000_000
+"""Rows of a list whose pairs are formed together with those of other lists, and pairs at a time."""
+
+
+def largest_difference(problem: Problem) -> float:
+    """Largest ``sum_j |w_j| |x_ij - x_kj|`` in scaled units between two rows of one list, over allowed weights."""
+    from scipy.spatial.distance import pdist
+
+    X = problem.scaled if problem.limits is None else problem.scaled * np.abs(problem.limits).max(axis=0)
+    lists: dict[int, list[NDArray[np.intp]]] = {}
+    for item in problem.lists:
+        lists.setdefault(item.rows.size, []).append(item.rows)
+    largest = 0.0
+    for size, rows in lists.items():
+        if size <= SHORT:
+            for some in np.array_split(np.array(rows), math.ceil(len(rows) * size * size / MOST_AT_ONCE)):
+                columns = (X[some, j] for j in range(X.shape[1]))
+                apart = sum(np.abs(column[:, :, None] - column[:, None, :]) for column in columns)
+                largest = max(largest, float(np.max(apart, initial=0.0)))
+            continue
+        for own in rows:
+            ranges = float(np.ptp(X[own], axis=0).sum())
+            if ranges > largest:
+                # All pairs of a few thousand rows take a second; the box around more rows gives an upper bound.
+                within = size <= 3000
+                largest = max(largest, float(pdist(X[own], "cityblock").max()) if within else ranges)
+    return largest

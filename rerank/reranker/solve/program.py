@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem
-from rerank.reranker.solve.margin import check_epsilon, default_epsilon
+from rerank.reranker.solve.margin import check_epsilon, default_epsilon, largest_difference
 from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
@@ -73,24 +73,6 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
     """Whether the program's optimum is the problem's, so that its bound bounds the value."""
     return name == "mixed" or (name in ("auc", "pairwise") and statistic.counts_pairs)
-
-
-def largest_difference(problem: Problem) -> float:
-    """Largest ``sum_j |w_j| |x_ij - x_kj|`` in scaled units between two rows of one list, over allowed weights."""
-    from scipy.spatial.distance import pdist
-
-    largest = 0.0
-    for item in problem.lists:
-        table = problem.scaled[item.rows]
-        if problem.limits is not None:
-            table = table * np.abs(problem.limits).max(axis=0)
-        ranges = float(np.ptp(table, axis=0).sum())
-        if ranges <= largest:
-            continue
-        # All pairs of a few thousand rows take a second; for more rows the box around them gives an upper bound.
-        within = item.rows.size <= 3000
-        largest = max(largest, float(pdist(table, "cityblock").max(initial=0.0)) if within else ranges)
-    return largest
 
 
 def automatic_epsilon(problem: Problem) -> float:
