@@ -3,8 +3,7 @@
 #
 # A crew can open a few of many machines. Which ones? A usual model is fitted to predict well for all machines,
 # although nobody opens those far down its list. Here a score that we trust is corrected, by little, for the top
-# of the list. Held-out rows say whether that pays; the strict rule asks for a lead of more than one standard
-# error.
+# of the list. Held-out rows say whether that pays; the strict rule asks for a lead above its standard error.
 #
 # First made-up machines, so that we can draw as many lists to come as we like. `datasets.machines` draws eight
 # sensors with independent normal readings. Many machines are worn by hours and vibration, and fail now and then.
@@ -42,9 +41,8 @@ for name, old, new in zip(made.feature_names, before, after):
     print(f"{name:<26}{old:>+12.3f}{new:>+12.3f}{'  *' if abs(new - old) > 1e-9 else ''}")
 
 # %% [markdown]
-# The correction is small. It gives load and temperature more weight and vibration less. The picture shows what
-# that does to a list that no fit has seen: each machine by its wear and its heat, and the lines above which the
-# crew opens.
+# The correction is small. It gives load and temperature more weight and vibration less. The picture shows a list
+# that no fit has seen: each machine by its wear and its heat, and the lines above which the crew opens.
 
 # %%
 means, deviations = np.array(list(SENSORS.values())).T

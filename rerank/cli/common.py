@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -221,3 +222,18 @@ def with_ideal(path: Path) -> list[Path]:
     from rerank.io import ideal
 
     return [path, Path(ideal.beside(path))]
+
+
+def runs_of(given: list[str]) -> dict[str, Path]:
+    """Files by name, from NAME=FILE, or FILE, whose name is its stem, also where a file's own name has the sign."""
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or (os.path.exists(text) and not os.path.exists(path)):
+            name, path = Path(text).stem, text
+        if not name or not path:
+            raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
+        found[name] = Path(path)
+    return found

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, say
-from rerank.cli.fusing_options import runs_of
+from rerank.cli.common import AsJson, answer, runs_of, say
 from rerank.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, exit_code, refuse_idle, say
-from rerank.cli.fusing_options import expressed, names_of, prior_of, radius_of, runs_of
+from rerank.cli.common import AsJson, answer, exit_code, refuse_idle, runs_of, say
+from rerank.cli.fusing_options import expressed, names_of, prior_of, radius_of
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -177,10 +177,12 @@ def _draw(est: ScoreFusion, path: Path) -> None:
     """Write the picture; without folds there is none, which is said."""
     from rerank.cli.pictures import write_picture
 
-    if est.cv_results_ is None:
-        say(f"Nothing was drawn to {path}: there were no folds. {' '.join(est.notes_)}".rstrip())
+    try:
+        axes = est.plot()
+    except InputError as error:
+        say(f"Nothing was drawn to {path}: {error}")
     else:
-        write_picture(path, est.plot())
+        write_picture(path, axes)
 
 
 def _apply(

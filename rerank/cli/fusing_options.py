@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 from rerank.errors import InputError
-
-
-def runs_of(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE, or FILE, whose name is its stem, also where a file's own name has the sign."""
-    found: dict[str, Path] = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or (os.path.exists(text) and not os.path.exists(path)):
-            name, path = Path(text).stem, text
-        if not name or not path:
-            raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
-        if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
-        found[name] = Path(path)
-    return found
 
 
 def names_of(text: str | None) -> str | list[str] | None:

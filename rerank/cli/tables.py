@@ -19,10 +19,10 @@ from rerank.cli.common import (
     answer,
     read_data,
     refuse_idle,
+    runs_of,
     say,
     with_ideal,
 )  # fmt: skip
-from rerank.cli.fusing_options import runs_of
 from rerank.errors import InputError
 
 if TYPE_CHECKING:

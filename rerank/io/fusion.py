@@ -127,7 +127,7 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
         ids=joined.docid,
         feature_names=joined.names,
         ideal_gains=missed if judged and missed else None,
-        notes=notes_on(missed, set(joined.qid.tolist()), judged),
+        notes=notes_on(missed, set(joined.qid.tolist()), COUNTED if judged else LEFT_OUT),
     )
 
 
@@ -145,15 +145,16 @@ def _filled(joined: Joined) -> Floats:
     return X
 
 
-def notes_on(
-    missed: Mapping[str, tuple[float, ...]], queries: set[Any], judged: bool = True, ideal: bool = True
-) -> tuple[str, ...]:
-    """What is said about the relevant documents that no run has, with or without an ideal list to count in."""
+COUNTED, LEFT_OUT = "; they count in the ideal list", "; they are left out of the ideal list"
+"""What happens to relevant documents that no run has."""
+
+
+def notes_on(missed: Mapping[str, tuple[float, ...]], queries: set[Any], use: str) -> tuple[str, ...]:
+    """What is said about the relevant documents that no run has."""
     if not missed:
         return ()
     count = sum(map(len, missed.values()))
-    use = "they count in the ideal list" if judged else "they are left out of the ideal list"
-    notes = [f"{count} relevant documents are in no run{f'; {use}' if ideal else ''}."]
+    notes = [f"{count} relevant documents are in no run{use}."]
     absent = [query for query in missed if query not in queries]
     if absent:
         first = f"{len(absent)} judged queries have no document in any run, {absent[0]!r} first"

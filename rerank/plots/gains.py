@@ -53,6 +53,6 @@ def cumulative_gain(
     if top is not None:
         ax.axvline(top, color="black", lw=0.8)
     ax.set(xlabel="rows looked at", ylabel="relevant rows found", xlim=(0, ends), ylim=(0, None))
-    ax.legend(frameon=False, loc="lower right" if top is None else "best", fontsize="small")
+    ax.legend(frameon=False, loc="lower right", fontsize="small")
     hide_frame(ax)
     return ax

@@ -149,8 +149,8 @@ class Problem:
     def with_epsilon(self, epsilon: float) -> Problem:
         """The same with another margin; what is known of lists and features is not computed again."""
         made = replace(self, epsilon=epsilon)
-        known = ("scaled", "total_weight", "units", "weighs_hits", "constant", "ideal", "largest_score")
-        vars(made).update({name: vars(self)[name] for name in known if name in vars(self)})
+        kept = (name for name, own in vars(type(self)).items() if isinstance(own, cached_property))
+        vars(made).update({name: vars(self)[name] for name in kept if name in vars(self)})
         return made
 
     @classmethod

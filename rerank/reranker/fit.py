@@ -70,10 +70,10 @@ class Fit:
             return self.before
         return self.data.evaluate(self.settings.quoted, self.scores)
 
-    def stated(self, problem: Problem) -> Fit:
-        """The same with another margin; what the first stage's order is worth does not depend on it."""
-        made = replace(self, training=replace(self.training, problem=problem))
-        vars(made)["before"] = self.before
+    def but(self, **fields: Any) -> Fit:
+        """The same with other notes or another margin; what the first stage's order is worth is kept."""
+        made = replace(self, **fields)
+        vars(made).update({name: vars(self)[name] for name in ("before", "quoted_before") if name in vars(self)})
         return made
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
@@ -145,14 +145,14 @@ def fit(
 
 def concluded(this: Fit) -> FittedState:
     """The state of a fit whose problem is stated: it is solved, and compared with the first stage."""
-    this = replace(this, notes=_notes(this))
+    this = this.but(notes=_notes(this))
     settings, clock, training = this.settings, this.clock, this.training
     problem = training.problem
     if problem is None or training.nothing or _is_ideal(this.before, problem):
         return _nothing_to_do(this)
     if settings.epsilon is None and settings.solver not in ("search", "none"):
         problem = problem.with_epsilon(automatic_epsilon(problem))
-        this = this.stated(problem)
+        this = this.but(training=replace(training, problem=problem))
     start = start_weights(problem, this.data, training, this.stage)
     if settings.solver == "none":
         return _compared(this, problem, _unsolved(problem, start))
@@ -205,7 +205,7 @@ def _nothing_to_do(this: Fit) -> FittedState:
         warnings.warn(message, stacklevel=6)  # the line that called fit or fit_parts
     elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
         note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
-        this = replace(this, notes=(*this.notes, note))
+        this = this.but(notes=(*this.notes, note))
     solution = Solution(
         weights=np.zeros(0) if problem is None else problem.unchanged,
         value=found, bound=found, bound_source="ideal",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+
 import numpy as np
 import pytest
 
@@ -53,3 +56,18 @@ def test_units_and_constant_add_up_to_the_value(stat):
         total += unit.factor * unit.coefficients[-places].sum()
     expected = evaluate(stat, gains, X[:3, 0], gain="linear")
     assert total == pytest.approx(expected, rel=1e-12) and p.ideal >= total
+
+
+@pytest.mark.parametrize("limits", [None, ([1, -0.3, 0], [1, 0.2, 0.5])])
+def test_nothing_that_is_kept_depends_on_the_margin(limits):
+    """``with_epsilon`` keeps every cached property, which a new one could make wrong."""
+    rng = np.random.default_rng(0)
+    grades = np.tile([2.0, 1.0, 0.0, 0.0, 1.0, 0.0], 2)
+    plain = problem_of(rng.normal(size=(12, 3)), grades, parse("ndcg@3"), qid=np.repeat([0, 1], 6))
+    problem = plain if limits is None else Problem.build(plain.X, plain.lists, limits=limits)
+    kept = [name for name, own in vars(Problem).items() if isinstance(own, cached_property)]
+    if limits is None:
+        kept.remove("largest_score")  # of limited weights alone
+    told = {name: repr(getattr(problem, name)) for name in kept}
+    for other in (problem.with_epsilon(0.25), replace(problem, epsilon=0.25)):
+        assert other.epsilon == 0.25 and {name: repr(getattr(other, name)) for name in kept} == told

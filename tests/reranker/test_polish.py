@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.reranker.solve.margin import check_epsilon, default_epsilon, least_epsilon
+from rerank.problem import Problem, problem_of
+from rerank.reranker.solve import margin
+from rerank.reranker.solve.margin import check_epsilon, default_epsilon, largest_difference, least_epsilon
 from rerank.reranker.solve.polish import polish, smallest_margin
 from rerank.solvers import highs
+from rerank.statistics import parse
 from tests.cases.hand_programs import INF, auc, program
 
 
@@ -132,3 +135,23 @@ def test_the_epsilon_rule():
             check_epsilon(bad)
         with pytest.raises(InputError, match="positive numbers"):
             least_epsilon(1e-6, bad)
+
+
+@pytest.mark.parametrize("limits", [None, ([1, -0.3, 0], [1, 0.2, 0.5])])
+@pytest.mark.parametrize("at_once", [1, 4_000_000])
+def test_the_largest_difference_of_short_and_long_lists_is_that_of_all_pairs(limits, at_once, monkeypatch):
+    monkeypatch.setattr(margin, "MOST_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    for sizes in ([2, 3, 3, 7, 7, 7], [70, 5, 90], [margin.SHORT, margin.SHORT + 1]):
+        qid = np.repeat(np.arange(len(sizes)), sizes)
+        grades = np.concatenate([np.arange(size) % 2 for size in sizes]).astype(float)
+        problem = problem_of(rng.normal(size=(qid.size, 3)), grades, parse("dcg@5"), qid=qid)
+        scale = np.ones(3)
+        if limits is not None:
+            problem = Problem.build(problem.X, problem.lists, limits=limits)
+            scale = np.array([1, 0.3, 0.5])
+        slow = max(
+            float(np.abs(problem.scaled[i] - problem.scaled[k]) @ scale)
+            for item in problem.lists for i in item.rows for k in item.rows
+        )  # fmt: skip
+        assert largest_difference(problem) == pytest.approx(slow, rel=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io import Table
-from rerank.io.fusion import Joined, Judged, join, judge, notes_on
+from rerank.io.fusion import COUNTED, Joined, Judged, join, judge, notes_on
 from rerank.io.runs import qrels_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
@@ -99,8 +99,8 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
             f"No judged query is in the runs: these have {have}, the judgements {grades.qid[0]!r}; give runs and "
             "judgements of the same queries, with the same ids."
         )
-    ideal = statistic.normalised or statistic.per_relevant
-    notes = notes_on(known.missed, set(joined.qid.tolist()), ideal=ideal)
+    use = COUNTED if statistic.normalised or statistic.per_relevant else ""
+    notes = notes_on(known.missed, set(joined.qid.tolist()), use)
     left = len(set(joined.qid[~known.judged].tolist()))
     if left:
         notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")

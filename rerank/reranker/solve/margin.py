@@ -93,9 +93,10 @@ def largest_difference(problem: Problem) -> float:
                 largest = max(largest, float(np.max(apart, initial=0.0)))
             continue
         for own in rows:
-            ranges = float(np.ptp(X[own], axis=0).sum())
+            table = X[own]
+            ranges = float(np.ptp(table, axis=0).sum())
             if ranges > largest:
                 # All pairs of a few thousand rows take a second; the box around more rows gives an upper bound.
                 within = size <= 3000
-                largest = max(largest, float(pdist(X[own], "cityblock").max()) if within else ranges)
+                largest = max(largest, float(pdist(table, "cityblock").max()) if within else ranges)
     return largest

@@ -78,7 +78,8 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
         if settings.solver != "search" and not points_only:
             solution = solution.noting(f"No program states {settings.statistic.name}; the search had all of the time.")
     else:
-        check_margin(problem)
+        if settings.epsilon is not None:
+            check_margin(problem)
         if settings.presolve:
             solution = _search_then_program(problem, settings, clock, start)
         else:
