@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.certificate.lists import certified_list, exact_scores, mean_of_lists
+from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, digest
 from rerank.ranks.rationals import from_text, to_text, value_down
@@ -139,7 +139,7 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     scores, unit = exact_scores(problem, weights)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     margin = math.ceil(Fraction(problem.epsilon) * unit)
-    lists = [certified_list(item, scores, margin) for item in problem.lists]
+    lists = certified_lists(problem, scores, margin)
     margins = [one.margin for one in lists if one.margin is not None]
     price = Fraction(problem.C) * problem.used(weights)
     return Certificate(

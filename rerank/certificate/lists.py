@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList
-from rerank.ranks.positions import count_lost, dense_codes, reach, value_of_lost
+from rerank.ranks.positions import dense_codes, reach, value_of_lost
 from rerank.ranks.rationals import as_integers, exact_sum
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -74,45 +75,77 @@ def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     return scores, unit
 
 
-def certified_list(item: RankedList, scores: NDArray[Any], margin: int) -> CertifiedList:
-    """Values and pairs of one list.
+def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list[CertifiedList]:
+    """Values and pairs of each list.
 
     Parameters
     ----------
-    item : RankedList
+    problem : Problem
     scores : object array of int
         Of all rows; see :func:`exact_scores`.
     margin : int
         Smallest whole difference of scores that reaches epsilon.
     """
-    distinct, codes = dense_codes(scores[item.rows])
-    with_margin = reach(distinct, margin)[codes]
+    distinct, codes = dense_codes(scores)
+    reached = reach(distinct, margin)[codes]
+    integers = _Integers()
+    return [_certified(item, distinct, codes[item.rows], reached[item.rows], integers) for item in problem.lists]
+
+
+def _certified(
+    item: RankedList, distinct: NDArray[Any], codes: Indices, reached: Indices, integers: _Integers
+) -> CertifiedList:
+    """One list, by the codes of its rows' scores and what they reach; see :func:`certified_lists`."""
     won = near = pairs = 0
     margins = []
+    with_margin, without = _Earned(item, integers), _Earned(item, integers)
     for gain in item.thresholds():
-        mine, others = codes[item.gains == gain], np.sort(codes[item.gains < gain])
-        beaten = np.searchsorted(others, with_margin[item.gains == gain], side="left")
+        above = item.gains >= gain
+        others, mine = np.sort(codes[~above]), codes[above]
+        beaten = np.searchsorted(others, reached[above], side="left")
         ahead = np.searchsorted(others, mine, side="left")
-        won, near = won + int(beaten.sum()), near + int((ahead - beaten).sum())
-        pairs += mine.size * others.size
-        some = beaten > 0
+        with_margin.add(others.size - beaten)
+        without.add(others.size - ahead)
+        own = item.gains[above] == gain
+        all_won = int(beaten[own].sum())
+        won, near = won + all_won, near + int(ahead[own].sum()) - all_won
+        pairs += int(np.count_nonzero(own)) * others.size
+        some = own & (beaten > 0)
         margins += (distinct[mine[some]] - distinct[others[beaten[some] - 1]]).tolist()
-    value, statistic = _raw(item, codes, with_margin, codes)
-    return CertifiedList(value, statistic, won, near, pairs, min(margins, default=None))
+    return CertifiedList(with_margin.value, without.value, won, near, pairs, min(margins, default=None))
 
 
-def _raw(item: RankedList, codes: NDArray[np.intp], *reached: NDArray[np.intp]) -> list[Fraction]:
-    """Values of one list in the unit of ``evaluate``, one for each of ``reached``; see :func:`count_lost`."""
-    levels, gain_unit = as_integers(item.thresholds())
-    coefficients, coefficient_unit = as_integers(item.coefficients)
-    steps = np.diff(levels, prepend=0).tolist()
-    found = []
-    for one in reached:
-        lost = [count_lost(codes, one, item.gains >= gain) for gain in item.thresholds()]
-        total = sum(step * value_of_lost(mine, coefficients, item.hits) for step, mine in zip(steps, lost))
-        raw = Fraction(total, gain_unit * coefficient_unit)
-        found.append((raw + Fraction(item.constant)) / Fraction(item.scale))
-    return found
+class _Integers:
+    """:func:`as_integers` of arrays of which many are equal: what places earn in lists of one length."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[NDArray[Any], int]] = {}
+
+    def of(self, values: Floats) -> tuple[NDArray[Any], int]:
+        key = values.tobytes()
+        if key not in self._known:
+            self._known[key] = as_integers(values)
+        return self._known[key]
+
+
+class _Earned:
+    """What one list earns, in the unit of ``evaluate``, from the lost counts of its levels one after the other."""
+
+    def __init__(self, item: RankedList, integers: _Integers) -> None:
+        self.item = item
+        levels, gain_unit = integers.of(item.thresholds())
+        self.coefficients, coefficient_unit = integers.of(item.coefficients)
+        self.steps = iter([high - low for low, high in zip([0, *levels], levels)])
+        self.total, self.unit = 0, gain_unit * coefficient_unit
+
+    def add(self, lost: Indices) -> None:
+        """Of the next higher level: how many rows below it each of its rows does not beat."""
+        self.total += next(self.steps) * value_of_lost(lost, self.coefficients, self.item.hits)
+
+    @property
+    def value(self) -> Fraction:
+        """Exactly, when all levels have been added."""
+        return (Fraction(self.total, self.unit) + Fraction(self.item.constant)) / Fraction(self.item.scale)
 
 
 def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
@@ -123,5 +156,10 @@ def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
 
 def ideal_value(problem: Problem) -> Fraction:
     """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
-    orders = [dense_codes(item.gains)[1] for item in problem.lists]
-    return mean_of_lists(problem, [_raw(item, codes, codes)[0] for item, codes in zip(problem.lists, orders)])
+    integers, values = _Integers(), []
+    for item in problem.lists:
+        earned = _Earned(item, integers)
+        for gain in item.thresholds():
+            earned.add(np.zeros(np.count_nonzero(item.gains >= gain), dtype=np.intp))
+        values.append(earned.value)
+    return mean_of_lists(problem, values)

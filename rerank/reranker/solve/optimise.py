@@ -42,8 +42,8 @@ SEARCH_SHARE = 0.7
 CIRCUITS_SHARE, TRIAL_SHARE = 0.2, 0.3
 """Shares of the time left then, and left after that, for circuits and for the trial; the rest is for what is ahead."""
 
-A_ROW, A_NUMBER = 1e-5, 1e-6
-"""Seconds to recompute a value exactly, for each row and for each number in it; high estimates."""
+A_LIST, A_ROW, A_NUMBER = 3e-4, 1e-5, 1e-6
+"""Seconds to recompute a value exactly, for each list, each row and each number in it; high estimates."""
 
 POLISH_SHARE = 0.5
 """Share of the time that is left for polishing what the search found."""
@@ -89,7 +89,7 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
 
 def certificate_seconds(problem: Problem) -> float:
     """Seconds to recompute a value exactly; a rough estimate."""
-    return A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
+    return A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
 
 
 def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
