@@ -14,8 +14,11 @@ Cell = TypeVar("Cell")
 def measured_cells(
     file: Path, cells: Iterable[Cell], key: Callable[[Cell], Any], measure: Callable[[Cell], dict[str, Any]],
     told: Callable[[dict[str, Any]], str],
+    more: Callable[[Cell, dict[str, Any]], dict[str, Any]] = lambda cell, row: {},
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The rows of a file, with those of the cells that it lacked.
+
+    A row is a line that is appended. A later line of the same cell adds to an earlier one.
 
     Parameters
     ----------
@@ -28,15 +31,21 @@ def measured_cells(
         The rest of a cell's row.
     told : callable
         A line on standard error about a new row.
+    more : callable, optional
+        What a cell's row lacks, such as methods that came later.
     """
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    done = {json.dumps(row["cell"]) for row in rows}
+    rows: dict[str, dict[str, Any]] = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        row = json.loads(line)
+        rows.setdefault(json.dumps(row["cell"]), {}).update(row)
     for cell in cells:
         name = key(cell)
-        if json.dumps(name) in done:
+        known = rows.setdefault(json.dumps(name), {"cell": name})
+        found = more(cell, known) if len(known) > 1 else measure(cell)
+        if not found:
             continue
-        rows.append({"cell": name, **measure(cell)})
+        known.update(found)
         with file.open("a") as kept:
-            kept.write(json.dumps(rows[-1]) + "\n")
-        print(told(rows[-1]), file=sys.stderr, flush=True)
-    return rows
+            kept.write(json.dumps({"cell": name, **found}) + "\n")
+        print(told(known), file=sys.stderr, flush=True)
+    return list(rows.values())

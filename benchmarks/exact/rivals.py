@@ -122,8 +122,11 @@ class Judge:
         return found
 
 
-def coordinate_ascent(judge: Judge, rng: np.random.Generator) -> None:
-    """Steps of many sizes along each column, scores kept up to date; restarted beside the best point or anywhere."""
+def coordinate_ascent(judge: Judge, rng: np.random.Generator, least: float = -np.inf) -> None:
+    """Steps of many sizes along each column, scores kept up to date; restarted beside the best point or anywhere.
+
+    No weight goes below ``least``.
+    """
     d, n = judge.d, judge.gains.size
     trial, w = np.empty(n), np.ones(d)
     while True:
@@ -133,7 +136,7 @@ def coordinate_ascent(judge: Judge, rng: np.random.Generator) -> None:
             before, largest = now, np.abs(w).max()
             for j in rng.permutation(d):
                 sizes = largest * 2.0 ** (1.0 - np.arange(10) - rng.random())
-                steps = np.concatenate([sizes, -sizes])
+                steps = np.concatenate([sizes, np.maximum(-sizes, least - w[j])])
                 now, step = best_step(scores, judge.X[:, j], steps, trial, now, judge.lists)
                 if step != 0.0:
                     scores += step * judge.X[:, j]
@@ -144,6 +147,7 @@ def coordinate_ascent(judge: Judge, rng: np.random.Generator) -> None:
         if rng.random() < 0.7:
             best = judge.best[1]
             w = best + 0.2 * np.abs(best).max() * w * (rng.random(d) < max(0.2, 2 / d))
+        w = np.maximum(w, least)
 
 
 def nelder_mead(judge: Judge, rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""Learning curves of score fusion: ``python -m benchmarks.fusion --data FOLDER`` runs missing cells, writes the page.
+"""Learning curves of score fusion: ``python -m benchmarks.fusion --data FOLDER`` runs what is missing, writes the page.
 
 A cell is a collection, a number of runs, a number of training queries, a fold and a draw of both; it is one line of
 ``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds. LightGBM,
@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.data import folder
 from benchmarks.fusion.collections import KINDS, cells
 from benchmarks.fusion.lists import cell
-from benchmarks.fusion.methods import measured
+from benchmarks.fusion.methods import lacking, measured
 from benchmarks.fusion.page import curves, page
 from benchmarks.resumed import measured_cells
 from benchmarks.trust.limits import processor_clock
@@ -41,13 +41,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     compile_kernels()
 
-    def timed(key: tuple[str, int, int, int, int]) -> dict[str, Any]:
+    def timed(key: tuple[str, int, int, int, int], row: dict[str, Any]) -> dict[str, Any]:
+        if not lacking(row, key[1]):
+            return {}
         with processor_clock():
-            return measured(*cell(where, *key))
+            return measured(*cell(where, *key), row)
 
     rows = measured_cells(
-        asked.cells, cells(asked.collections, asked.draws), list, timed,
+        asked.cells, cells(asked.collections, asked.draws), list, lambda key: timed(key, {}),
         lambda row: f"{row['cell']} " + " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded")),
+        timed,
     )  # fmt: skip
     asked.page.write_text(page(rows))
     curves(rows, asked.page.parent / "images" / "fusion_curves.png")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from benchmarks.exact import rivals
 from benchmarks.fusion.collections import STAT
@@ -24,30 +25,32 @@ GUARDED = 10.0
 """CPU seconds of a guarded fit."""
 
 Answer = tuple[Floats, dict[str, Any]]
+Method = Callable[[Part, Part, float], Answer]
+"""Scores of test documents from training queries, and what is said; some may take as many CPU seconds as guarded."""
 
 
-def rrf(train: Part, test: Part) -> Answer:
+def rrf(train: Part, test: Part, seconds: float) -> Answer:
     """Equal weights of 1/(60 + rank)."""
     return test.X["rank"].mean(axis=1), {}
 
 
-def minmax(train: Part, test: Part) -> Answer:
+def minmax(train: Part, test: Part, seconds: float) -> Answer:
     """Equal weights of min-max scores."""
     return test.X["minmax"].mean(axis=1), {}
 
 
-def zscores(train: Part, test: Part) -> Answer:
+def zscores(train: Part, test: Part, seconds: float) -> Answer:
     """Equal weights of z-scores."""
     return test.X["z"].mean(axis=1), {}
 
 
-def single(train: Part, test: Part) -> Answer:
+def single(train: Part, test: Part, seconds: float) -> Answer:
     """The run that is best on the training queries."""
     means = [train.values(train.X["rank"][:, j]).mean() for j in range(len(train.runs))]
     return test.X["rank"][:, int(np.argmax(means))], {}
 
 
-def guarded(train: Part, test: Part) -> Answer:
+def guarded(train: Part, test: Part, seconds: float) -> Answer:
     """ScoreFusion with its defaults."""
     est = ScoreFusion(STAT, time_limit=GUARDED, random_state=0).fit(train.runs, train.qrels)
     return est.fuse_arrays(test.found.joined.scores, test.lists), {
@@ -55,7 +58,7 @@ def guarded(train: Part, test: Part) -> Answer:
     }  # fmt: skip
 
 
-def free(train: Part, test: Part) -> Answer:
+def free(train: Part, test: Part, seconds: float) -> Answer:
     """ScoreFusion without radius and folds: weights of reciprocal ranks, not negative, fitted exactly."""
     est = ScoreFusion(STAT, normalise="rank", radius=None, cv=None, time_limit=SECONDS, random_state=0)
     est.fit(train.runs, train.qrels)
@@ -63,12 +66,11 @@ def free(train: Part, test: Part) -> Answer:
     return est.fuse_arrays(test.found.joined.scores, test.lists), {"gap": result.gap, "value": result.value}
 
 
-def _judge(train: Part) -> rivals.Judge:
+def _judge(train: Part, seconds: float) -> rivals.Judge:
     gains = np.exp2(train.y.astype(np.float64)) - 1.0
     problem = problem_of(train.X["rank"], gains, parse(STAT), train.lists, epsilon=1e-9)
     # The columns keep their scale: weights of the problem are those of columns divided by their ranges.
-    judge = rivals.Judge(problem, SECONDS)
-    return judge
+    return rivals.Judge(problem, seconds)
 
 
 def _weights(judge: rivals.Judge, train: Part) -> Floats:
@@ -76,20 +78,29 @@ def _weights(judge: rivals.Judge, train: Part) -> Floats:
     return np.asarray(judge.best[1] / np.where(spread > 0, spread, 1.0))
 
 
-def coordinate_ascent(train: Part, test: Part) -> Answer:
-    """Coordinate ascent on the statistic from equal weights, with restarts."""
-    judge = _judge(train)
+def coordinate_ascent(train: Part, test: Part, seconds: float) -> Answer:
+    """Coordinate ascent on the statistic from equal weights, with restarts; weights of both signs."""
+    return _ascent(train, test, SECONDS, -np.inf)
+
+
+def ascent_at_least_0(train: Part, test: Part, seconds: float) -> Answer:
+    """The same with weights that are not negative, and as much time as guarded took."""
+    return _ascent(train, test, seconds, 0.0)
+
+
+def _ascent(train: Part, test: Part, seconds: float, least: float) -> Answer:
+    judge = _judge(train, seconds)
     with suppress(rivals.TimeIsUp):
-        rivals.coordinate_ascent(judge, np.random.default_rng(0))
+        rivals.coordinate_ascent(judge, np.random.default_rng(0), least)
     return test.X["rank"] @ _weights(judge, train), {}
 
 
-def optuna(train: Part, test: Part) -> Answer:
-    """Optuna's default sampler over weights between 0 and 1."""
+def optuna(train: Part, test: Part, seconds: float) -> Answer:
+    """Optuna's default sampler over weights between 0 and 1, with as much time as guarded took."""
     import optuna as package
 
     package.logging.set_verbosity(package.logging.ERROR)
-    judge, d = _judge(train), len(train.runs)
+    judge, d = _judge(train, seconds), len(train.runs)
 
     def value(trial: Any) -> float:
         return judge(np.array([trial.suggest_float(f"w{j}", 0.0, 1.0) for j in range(d)]))
@@ -100,7 +111,7 @@ def optuna(train: Part, test: Part) -> Answer:
     return test.X["rank"] @ _weights(judge, train), {}
 
 
-def ranx(train: Part, test: Part) -> Answer:
+def ranx(train: Part, test: Part, seconds: float) -> Answer:
     """Weighted sum of min-max scores by ranx, its weights from a grid of tenths: all of them, so few runs only."""
     import ranx as package
 
@@ -109,7 +120,7 @@ def ranx(train: Part, test: Part) -> Answer:
     runs = [_by_query(zip(run.qid, run.docid, run.score.tolist())) for run in train.runs.values()]
     common = [query for query in judged if all(query in run for run in runs)]  # it takes no others
     if not common:
-        return minmax(train, test)
+        return minmax(train, test, seconds)
     best = package.optimize_fusion(
         qrels=package.Qrels({query: judged[query] for query in common}),
         runs=[package.Run({query: run[query] for query in common}) for run in runs],
@@ -125,7 +136,7 @@ def _by_query(triples: Iterable[tuple[str, str, Any]]) -> dict[str, dict[str, An
     return found
 
 
-def ranksvm(train: Part, test: Part) -> Answer:
+def ranksvm(train: Part, test: Part, seconds: float) -> Answer:
     """RankSVM on reciprocal ranks."""
     from rerank.scorers import RankSVM
 
@@ -140,7 +151,7 @@ def _grouped(given: Part) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return order, np.bincount(given.lists)
 
 
-def lightgbm(train: Part, test: Part) -> Answer:
+def lightgbm(train: Part, test: Part, seconds: float) -> Answer:
     """LightGBM's lambdarank, a hundred small trees."""
     from lightgbm import LGBMRanker
 
@@ -150,7 +161,7 @@ def lightgbm(train: Part, test: Part) -> Answer:
     return np.asarray(est.predict(test.X["rank"])), {}
 
 
-def xgboost(train: Part, test: Part) -> Answer:
+def xgboost(train: Part, test: Part, seconds: float) -> Answer:
     """XGBoost's rank:ndcg, a hundred small trees."""
     from xgboost import XGBRanker
 
@@ -160,25 +171,29 @@ def xgboost(train: Part, test: Part) -> Answer:
     return np.asarray(est.predict(test.X["rank"]), dtype=np.float64), {}
 
 
-METHODS: dict[str, Callable[[Part, Part], Answer]] = {
+METHODS: dict[str, Method] = {
     "guarded": guarded, "free": free, "RRF": rrf, "min-max": minmax, "z": zscores, "best single": single,
-    "coordinate ascent": coordinate_ascent, "optuna": optuna, "RankSVM": ranksvm, "LightGBM": lightgbm,
-    "XGBoost": xgboost, "ranx": ranx,
+    "coordinate ascent": coordinate_ascent, "ascent >= 0": ascent_at_least_0, "optuna": optuna, "RankSVM": ranksvm,
+    "LightGBM": lightgbm, "XGBoost": xgboost, "ranx": ranx,
 }  # fmt: skip
 MOST = {"ranx": 3}
 """Runs that a method can take."""
 
 
-def measured(train: Part, test: Part) -> dict[str, Any]:
-    """Mean nDCG@10 of the test queries by each method, its CPU seconds, and what it says."""
+def lacking(row: Mapping[str, Any], runs: int) -> list[str]:
+    """Methods that a row of measurements lacks."""
+    return [name for name in METHODS if name not in row and runs <= MOST.get(name, runs)]
+
+
+def measured(train: Part, test: Part, row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row lacks: mean nDCG@10 of the test queries by each method, its CPU seconds, and what it says."""
     found: dict[str, Any] = {}
-    for name, method in METHODS.items():
-        if len(train.runs) > MOST.get(name, len(train.runs)):
-            continue
+    for name in lacking(row, len(train.runs)):
+        seconds = (found | dict(row)).get("guarded", {}).get("seconds", GUARDED)
         began = time.process_time()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            scores, said = method(train, test)
+            scores, said = METHODS[name](train, test, seconds)
         seconds = time.process_time() - began
         found[name] = {"ndcg": float(test.values(scores).mean()), "seconds": round(seconds, 3), **said}
     return found

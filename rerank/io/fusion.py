@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.table import Floats, Table, Words, words
+from rerank.io.table import Floats, Table, Words, numbered, words
 from rerank.io.trec import Qrels, Run
 
 
@@ -49,16 +49,15 @@ def join(runs: Mapping[str, Run]) -> Joined:
     """
     if not runs:
         raise InputError("There is no run to join; pass at least one.")
-    rows: dict[tuple[str, str], int] = {}
-    places = []
-    for run in runs.values():
-        own = [rows.setdefault(pair, len(rows)) for pair in zip(run.qid.tolist(), run.docid.tolist())]
-        places.append(np.array(own, dtype=np.intp))
-    scores = np.full((len(rows), len(runs)), np.nan)
-    for column, (place, run) in enumerate(zip(places, runs.values())):
-        scores[place, column] = run.score
-    pairs = list(rows)
-    return Joined(words([q for q, _ in pairs]), words([d for _, d in pairs]), scores, tuple(runs))
+    each = list(runs.values())
+    queries, query = numbered(np.concatenate([run.qid for run in each]))
+    documents, document = numbered(np.concatenate([run.docid for run in each]))
+    pairs, row = numbered(query * len(documents) + document)  # numbers sort ten times as fast as pairs of texts
+    scores = np.full((len(pairs), len(each)), np.nan)
+    column = np.repeat(np.arange(len(each)), [run.score.size for run in each])
+    scores[row, column] = np.concatenate([run.score for run in each])
+    own, other = np.divmod(np.array(pairs, dtype=np.intp), max(len(documents), 1))
+    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +132,11 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
 
 def _filled(joined: Joined) -> Floats:
     """The scores, the lowest of a run in the query where it lacks the document; 0 where it has none of the query."""
-    numbers: dict[str, int] = {}
-    query = np.array([numbers.setdefault(name, len(numbers)) for name in joined.qid.tolist()], dtype=np.intp)
+    names, query = numbered(joined.qid)
     X = joined.scores.copy()
     for column in X.T:
         there = ~np.isnan(column)
-        lowest = np.full(len(numbers), np.inf)
+        lowest = np.full(len(names), np.inf)
         np.minimum.at(lowest, query[there], column[there])
         lowest[np.isinf(lowest)] = 0.0
         column[~there] = lowest[query[~there]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import column, is_frame, names_of, numbers
-from rerank.io.table import Floats, Words, words
+from rerank.io.table import Floats, Words, numbered, words
 from rerank.io.trec import Qrels, Run, read_qrels, read_run
 
 QUERY = ("qid", "q_id", "query_id")
@@ -82,8 +82,7 @@ def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, flo
 
 def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
     """A data frame of the package and with the column names of ``like``, best document of each query first."""
-    place: dict[str, int] = {}
-    number = np.array([place.setdefault(query, len(place)) for query in qid.tolist()], dtype=np.intp)
+    number = numbered(qid)[1]
     order = best_first(docid, scores)
     order = order[np.argsort(number[order], kind="stable")]
     queries, documents = (_named(like, known) for known in (QUERY, DOCUMENT))

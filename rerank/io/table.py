@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.object_]
@@ -49,3 +50,24 @@ class Table:
 def words(texts: list[str]) -> Words:
     """The texts as an array of objects."""
     return np.array(texts, dtype=np.object_)
+
+
+def numbered(ids: ArrayLike) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    """Distinct ids in order of first appearance, and for each id its place among them.
+
+    Parameters
+    ----------
+    ids : array (n,)
+        Numbers, texts or any other hashable values.
+    """
+    every = np.asarray(ids)
+    if every.dtype.kind in "biuf":
+        known, first, codes = np.unique(every, return_index=True, return_inverse=True)
+        by_first = np.argsort(first)
+        place = np.empty_like(by_first)
+        place[by_first] = np.arange(first.size)
+        return tuple(known[by_first].tolist()), place[codes]
+    texts = every.tolist()
+    distinct = tuple(dict.fromkeys(texts))
+    number = dict(zip(distinct, range(len(distinct))))
+    return distinct, np.fromiter(map(number.__getitem__, texts), dtype=np.intp, count=len(texts))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rerank.problem.lists import RankedList
 from rerank.problem.problem import Problem
-from rerank.ranks.evaluate import shown
+from rerank.ranks.evaluator import shown
 from rerank.statistics import RankStatistic
 
 

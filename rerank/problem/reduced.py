@@ -17,7 +17,7 @@ from rerank.problem.lists import RankedList
 from rerank.problem.passes import Part, Run, Seen, in_turn, look_at, look_at_all, survivors
 from rerank.problem.problem import Problem
 from rerank.problem.scaling import scale_columns
-from rerank.ranks.evaluate import shown
+from rerank.ranks.evaluator import shown
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]

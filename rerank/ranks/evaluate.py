@@ -11,21 +11,17 @@ over all orders of the tied items.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.io.options import one_of
-from rerank.ranks.lists import Empty, OneList, mean_over_lists, split
-from rerank.ranks.positions import Indices, dense_codes
+from rerank.ranks.evaluator import Evaluator, Ties
+from rerank.ranks.lists import Empty, split
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, gain_of
-from rerank.statistics import RankStatistic, parse, presentation
-
-Ties = Literal["pessimistic", "optimistic", "average"]
+from rerank.statistics import parse
 
 
 @overload
@@ -94,26 +90,20 @@ def evaluate(
     """
     one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
     statistic = parse(stat)
-    lists = split(
-        y,
-        scores,
-        qid,
-        gain=gain_of(statistic, gain, sample_weight),
-        sample_weight=sample_weight,
-        query_weight=query_weight,
-        ideal_gains=ideal_gains,
+    found = Evaluator(
+        statistic,
+        split(
+            y,
+            qid,
+            gain=gain_of(statistic, gain, sample_weight),
+            sample_weight=sample_weight,
+            query_weight=query_weight,
+            ideal_gains=ideal_gains,
+        ),
     )
-    coefficients = cache(statistic.coefficients)
-
-    def mean(rule: Ties) -> float:
-        def value(item: OneList) -> float | None:
-            return value_of(statistic, coefficients, item, rule)
-
-        return mean_over_lists(lists, value, empty)
-
     if ties == "interval":
-        return mean("pessimistic"), mean("optimistic")
-    return mean(ties)
+        return found.mean(scores, "pessimistic", empty), found.mean(scores, "optimistic", empty)
+    return found.mean(scores, ties, empty)
 
 
 def list_values(
@@ -134,10 +124,8 @@ def list_values(
     one_of("ties", ties, ("pessimistic", "optimistic", "average"))
     statistic = parse(stat)
     kind = gain_of(statistic, gain, sample_weight)
-    lists = split(y, scores, qid, gain=kind, sample_weight=sample_weight, ideal_gains=ideal_gains)
-    coefficients = cache(statistic.coefficients)
-    values = (value_of(statistic, coefficients, item, ties) for item in lists)
-    return np.array([math.nan if value is None else value for value in values])
+    lists = split(y, qid, gain=kind, sample_weight=sample_weight, ideal_gains=ideal_gains)
+    return np.array(Evaluator(statistic, lists).values(scores, ties), dtype=np.float64)
 
 
 def count_empty(
@@ -151,57 +139,5 @@ def count_empty(
     """How many lists have no value: no relevant item, or for AUC no pair to order."""
     statistic = parse(stat)
     kind = gain_of(statistic, gain, sample_weight)
-    lists = split(y, np.zeros(np.shape(y)), qid, gain=kind, sample_weight=sample_weight)
-    return sum(not shown(statistic, item.gains, item.missed)[1] > 0 for item in lists)
-
-
-def value_of(
-    statistic: RankStatistic, coefficients: Callable[[int], Floats], item: OneList, ties: Ties
-) -> float | None:
-    """Value of one list; None if it has none.  ``coefficients`` are those of the statistic, perhaps cached."""
-    offset, scale = shown(statistic, item.gains, item.missed)
-    if not scale > 0:
-        return None
-    codes = dense_codes(item.scores)[1]
-    return (_raw(statistic, coefficients(codes.size), item.gains, codes, ties) - offset) / scale
-
-
-def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
-    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value."""
-    last = gains if ties == "optimistic" else -gains
-    order = np.lexsort((last, codes))
-    earned = gains[order]
-    hits = statistic.hit_weights(gains.size)
-    if ties == "average":
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        sizes = np.diff(starts, append=codes.size)
-        if hits is not None:
-            coefficients = coefficients * _mean_hit_weights(statistic, earned, starts, sizes)
-        coefficients = np.repeat(np.add.reduceat(coefficients, starts) / sizes, sizes)
-    elif hits is not None:
-        number = np.cumsum(earned[::-1])[::-1].astype(np.intp)
-        earned = earned * hits[np.maximum(number, 1) - 1]
-    return math.fsum(coefficients * earned)
-
-
-def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices, sizes: Indices) -> Floats:
-    """Mean weight of a relevant row at each rank, the orders of blocks of equal scores being random."""
-    weights = np.zeros(earned.size)
-    above = 0
-    hits = np.add.reduceat(earned, starts).astype(np.intp).tolist()
-    for start, size, own in zip(starts[::-1].tolist(), sizes[::-1].tolist(), hits[::-1], strict=True):
-        if own:
-            weights[start : start + size] = statistic.mean_hit_weights(above, own, size)[::-1]
-        above += own
-    return weights
-
-
-def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
-    """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
-    if not missed.size and gains.any():
-        return presentation(statistic, gains.size, gains)
-    everything = np.concatenate([gains, missed])
-    if not everything.any():
-        return 0.0, 0.0
-    scale = presentation(statistic, everything.size, everything)[1]
-    return presentation(statistic, gains.size, gains)[0] if gains.any() else 0.0, scale
+    lists = split(y, qid, gain=kind, sample_weight=sample_weight)
+    return sum(not scale > 0 for _, scale in Evaluator(statistic, lists).shown)

@@ -7,7 +7,7 @@ single gain has no value, so every mean takes an option for such lists (``empty`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.table import numbered
 from rerank.ranks.positions import Indices, comparable
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, missed_gains, weighted_gains
 
@@ -28,16 +29,17 @@ class OneList:
     Attributes
     ----------
     name : object
+    rows : intp array (m,)
     gains : float64 array (m,)
-    scores : array (m,)
+        Gain of each of the rows.
     weight : float
     missed : float64 array
         Gains of relevant items that are no rows: not retrieved, but part of the ideal list.
     """
 
     name: Any
+    rows: Indices
     gains: Floats
-    scores: NDArray[Any]
     weight: float
     missed: Floats
 
@@ -50,16 +52,7 @@ def number_lists(qid: ArrayLike) -> tuple[tuple[Hashable, ...], Indices]:
     qid : array (n,)
         Id of each row's list: numbers, texts or any other hashable values.
     """
-    ids = np.asarray(qid)
-    if ids.dtype.kind in "biuf":
-        known, first, codes = np.unique(ids, return_index=True, return_inverse=True)
-        by_first = np.argsort(first)
-        place = np.empty_like(by_first)
-        place[by_first] = np.arange(first.size)
-        return tuple(known[by_first].tolist()), place[codes]
-    number: dict[Hashable, int] = {}
-    codes = np.array([number.setdefault(name, len(number)) for name in ids.tolist()], dtype=np.intp)
-    return tuple(number), codes
+    return numbered(qid)
 
 
 def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]:
@@ -86,7 +79,6 @@ def places_by_list(scores: Floats, qid: ArrayLike | None = None) -> Indices:
 
 def split(
     y: ArrayLike,
-    scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
     gain: Gain = "exponential",
@@ -94,14 +86,12 @@ def split(
     query_weight: Mapping[Any, float] | ArrayLike | None = None,
     ideal_gains: IdealGains = None,
 ) -> list[OneList]:
-    """The lists behind rows of labels and scores.
+    """The lists behind rows of labels.
 
     Parameters
     ----------
     y : array (n,)
         Labels or grades.
-    scores : array (n,)
-        Any numbers that can be compared: floats, integers, Fractions.
     qid : array (n,), optional
         List of each row.
     gain : {"exponential", "linear"}
@@ -114,32 +104,35 @@ def split(
         See :func:`missed_gains`.
     """
     weighted = weighted_gains(y, gain, sample_weight)
-    values = comparable(scores)
-    if values.shape != weighted.shape:
-        raise InputError(
-            f"There are {weighted.size} labels and {values.size} scores; give one score per row."
-        )
     if weighted.size == 0:
         raise InputError("There are no rows; give at least one item.")
     parts = list(rows_by_list(qid, weighted.size))
     missed = missed_gains(ideal_gains, [name for name, _ in parts], gain)
     return [
-        OneList(name, weighted[rows], values[rows], _weight_of(name, rows, query_weight, weighted.size), own)
+        OneList(name, rows, weighted[rows], _weight_of(name, rows, query_weight, weighted.size), own)
         for (name, rows), own in zip(parts, missed, strict=True)
     ]
 
 
+def scores_of(scores: ArrayLike, n: int) -> NDArray[Any]:
+    """Scores of ``n`` rows, checked; see :func:`rerank.ranks.positions.comparable`."""
+    values = comparable(scores)
+    if values.shape != (n,):
+        raise InputError(f"There are {n} labels and {values.size} scores; give one score per row.")
+    return values
+
+
 def mean_over_lists(
-    lists: list[OneList],
-    value: Callable[[OneList], float | None],
+    lists: Sequence[OneList],
+    values: Iterable[float | None],
     empty: Empty = "skip",
 ) -> float:
-    """Weighted mean of ``value(list)``; None marks a list on which the value is not defined.
+    """Weighted mean of the values of lists; None marks a list on which the value is not defined.
 
     Parameters
     ----------
-    lists : list of OneList
-    value : callable
+    lists : sequence of OneList
+    values : iterable of float or None
     empty : {"skip", 0, 1, "error"}
         Leave lists without a value out of the mean, count them as 0 or 1, or refuse them.
 
@@ -151,8 +144,7 @@ def mean_over_lists(
     if empty not in ("skip", 0, 1, "error"):
         raise InputError(f"empty is {empty!r}; it must be 'skip', 0, 1 or 'error'.")
     total, weight = [], []
-    for item in lists:
-        result = value(item)
+    for item, result in zip(lists, values, strict=True):
         if result is None:
             if empty == "error":
                 raise InputError(

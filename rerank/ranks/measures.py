@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.io.options import one_of
-from rerank.ranks.evaluate import Ties, evaluate
-from rerank.ranks.lists import Empty, OneList, mean_over_lists, split
+from rerank.ranks.evaluate import evaluate
+from rerank.ranks.evaluator import Evaluator, Ties
+from rerank.ranks.lists import Empty, mean_over_lists, scores_of, split
 from rerank.ranks.positions import Indices, dense_codes
 from rerank.ranks.row_gains import Gain
 from rerank.statistics import NDCG, AveragePrecision, Precision, RankStatistic, ReciprocalRank
@@ -89,13 +90,10 @@ def precision_at(
 ) -> float:
     """Share of the top ``at`` places held by relevant items; a list shorter than ``at`` has empty places."""
     statistic = Precision(at)
-
-    def value(item: OneList) -> float | None:
-        if not item.gains.any():
-            return None
-        return float(evaluate(statistic, item.gains > 0, item.scores, ties=ties)) / statistic.at
-
-    return mean_over_lists(split(y, scores, qid, gain="linear"), value, empty)
+    lists = split(y, qid, gain="binary")
+    earned = Evaluator(statistic, lists).values(scores, ties)
+    shares = [None if value is None else value / statistic.at for value in earned]
+    return mean_over_lists(lists, shares, empty)
 
 
 def ndcg(
@@ -129,10 +127,10 @@ def _mean(
 ) -> float:
     one_of("ties", ties, ("pessimistic", "optimistic", "average"))
 
-    def of_list(item: OneList) -> float | None:
-        return value(_blocks(item.gains > 0, item.scores)) if item.gains.any() else None
-
-    return mean_over_lists(split(y, scores, qid, gain="linear"), of_list, empty)
+    lists = split(y, qid, gain="linear")
+    given = scores_of(scores, sum(one.rows.size for one in lists))
+    values = (value(_blocks(one.gains > 0, given[one.rows])) if one.gains.any() else None for one in lists)
+    return mean_over_lists(lists, values, empty)
 
 
 def _blocks(relevant: NDArray[np.bool_], scores: NDArray[Any]) -> Blocks:

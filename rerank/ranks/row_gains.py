@@ -118,7 +118,8 @@ def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> l
             f"ideal_gains names lists such as {next(iter(ideal_gains))!r}, and none of them is in qid, which has "
             f"{names[0]!r}; give the same ids."
         )
-    return [gains(list(ideal_gains.get(name, ())), gain) for name in names]
+    none = np.empty(0)
+    return [gains(list(ideal_gains[name]), gain) if name in ideal_gains else none for name in names]
 
 
 def _numbers(values: ArrayLike, what: str) -> Floats:

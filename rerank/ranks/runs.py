@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.options import one_of, whole
 from rerank.io.trec import Qrels, Run
-from rerank.ranks.evaluate import Ties, value_of
-from rerank.ranks.lists import OneList
+from rerank.ranks.evaluator import Ties, value_of
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
 from rerank.statistics import Precision, RankStatistic, parse
 
@@ -124,9 +123,8 @@ def run_values(
         missed = np.array([g for document, g in grades.items() if document not in retrieved], dtype=np.float64)
         for k, statistic in enumerate(statistics):
             gains, rest = (_gains(each, statistic, gain, least) for each in (found, missed))
-            item = OneList(query, gains, scores, 1.0, rest)
             rule: Ties = "pessimistic" if ties == "trec" else ties
-            value = value_of(statistic, coefficients[k], item, rule) or 0.0
+            value = value_of(statistic, coefficients[k], gains, rest, scores, rule) or 0.0
             values[number, k] = value / statistic.at if type(statistic) is Precision else value
     missing = sum(query not in rows for query in judged)
     unjudged = sum(query not in judged for query in rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
 from rerank.io.frames import without
 from rerank.io.labels import TwoLabels, read_labels
-from rerank.ranks import evaluate
-from rerank.ranks.lists import number_lists, rows_by_list
+from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.lists import OneList, number_lists, rows_by_list, split
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Rows, columns_of, lists_of
 from rerank.statistics import RankStatistic
@@ -76,10 +77,23 @@ class Data:
 
     def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
         """Mean of the statistic over the lists, equal scores against the gain."""
-        # Labels 0 and 1 with the gains as weights: a binary statistic would take gains for grades.
-        return evaluate(
-            statistic, self.gains > 0, scores, self.qid, gain="linear", sample_weight=self.gains,
-            query_weight=self.list_weight,
+        return self.evaluator(statistic).mean(scores, "pessimistic")
+
+    def evaluator(self, statistic: RankStatistic) -> Evaluator:
+        """What values of the lists by a statistic are computed with; kept."""
+        if statistic not in self._evaluators:
+            gain_of(statistic, "linear", self.gains)  # refuses gains that the statistic cannot count
+            self._evaluators[statistic] = Evaluator(statistic, self._lists)
+        return self._evaluators[statistic]
+
+    @cached_property
+    def _evaluators(self) -> dict[RankStatistic, Evaluator]:
+        return {}
+
+    @cached_property
+    def _lists(self) -> list[OneList]:
+        return split(
+            self.gains, self.qid, gain="linear", query_weight=self.list_weight,
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
         )  # fmt: skip
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from rerank.ranks.evaluate import Ties, evaluate
+from rerank.ranks.evaluate import evaluate
+from rerank.ranks.evaluator import Ties
 from rerank.ranks.lists import Empty
 from rerank.ranks.measures import average_precision, ndcg, pos_at_top, precision_at, reciprocal_rank
 from rerank.ranks.row_gains import Gain

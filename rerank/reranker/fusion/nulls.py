@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
-from rerank.ranks import list_values
 from rerank.reranker.data import Data
 from rerank.statistics import RankStatistic
 
@@ -77,10 +76,7 @@ def prior_weights(prior: object, names: Sequence[str]) -> Floats:
 
 def values_by_list(data: Data, statistic: RankStatistic, scores: Floats) -> Floats:
     """The statistic of each list, by the list's number; NaN where nothing can be ordered."""
-    missed = {number: own.tolist() for number, own in enumerate(data.missed or ()) if own.size}
-    return list_values(
-        statistic, data.gains > 0, scores, data.qid, gain="linear", sample_weight=data.gains, ideal_gains=missed
-    )
+    return np.array(data.evaluator(statistic).values(scores, "pessimistic"), dtype=np.float64)
 
 
 def promising(nulls: Sequence[Null]) -> set[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.problem.passes import Seen
 from rerank.problem.reduced import all_gains
-from rerank.ranks.evaluate import shown
+from rerank.ranks.evaluator import shown
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.data import Data
 from rerank.reranker.result import ShortlistInfo

@@ -42,8 +42,8 @@ SEARCH_SHARE = 0.7
 CIRCUITS_SHARE, TRIAL_SHARE = 0.2, 0.3
 """Shares of the time left then, and left after that, for circuits and for the trial; the rest is for what is ahead."""
 
-A_LIST, A_ROW, A_NUMBER = 3e-4, 1e-5, 1e-6
-"""Seconds to recompute a value exactly, for each list, each row and each number in it; high estimates."""
+A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 5e-7
+"""Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
 
 POLISH_SHARE = 0.5
 """Share of the time that is left for polishing what the search found."""
