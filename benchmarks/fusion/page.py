@@ -84,7 +84,7 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
         "guarded is `ScoreFusion` with its defaults and 10 CPU seconds; free is an exact fit of non-negative weights",
         "without folds in 2 CPU seconds, as many as coordinate ascent has. Ascent with weights >= 0 and Optuna have",
         "as many seconds as the guarded fit took. All of these, RankSVM and the trees see reciprocal ranks. ranx tries",
-        "all weights in tenths on min-max scores, so it takes three runs at most. Gap and seconds are means of the fits.",
+        "all weights in tenths on min-max scores, so it takes three runs at most. Gap and seconds are means of fits.",
         "The rule of the guard was changed after the first draw of MQ2007-agg had been seen, by draws with other seeds",
         "([decision 0063](decisions/0063-nulls-of-score-fusion.md)); any other draw was measured after that.", "",
         "![Lead over RRF by number of training queries](images/fusion_curves.png)", "",
