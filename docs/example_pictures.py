@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +33,7 @@ def draw(name: str) -> None:
     """Run a notebook and keep its picture."""
     notebook = nbformat.read(ROOT / "examples" / f"{name}.ipynb", as_version=4)
     with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples" / "runs", Path(folder) / "runs")
         NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -82,6 +83,10 @@ def score_fusion(text):
     assert curves == best
     leads = dict(re.findall(r"^([\w ,]+?) +[\d.]+  [+-][\d.]+ \(([+-][\d.]+) to", text, flags=re.M))
     assert all(float(leads[name]) > 0 for name in ("guarded fit", "best weights, minmax", "best weights, rank"))
+    ((rrf, value, bound),) = numbers(r"judged queries RRF ([\d.]+), best weights ([\d.]+),\s+bound ([\d.]+)", text)
+    assert rrf < value <= bound < rrf + 0.01  # the text says so
+    leads = numbers(r"later queries, .*: ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
+    assert len(leads) == 2 and all(abs(lead) < (high - low) / 4 for lead, low, high in leads)
     assert "RRF is kept." not in text and '"rrf"' in text and "reciprocal_rank" in text and "fused = " in text
 
 
@@ -187,7 +192,8 @@ def compiled():
 )
 def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compiled):
     work, home = tmp_path / "work", tmp_path / "home"
-    work.mkdir()
+    shutil.copytree(ROOT / "examples" / "runs", work / "runs")
+    before = {path: path.read_bytes() for path in work.rglob("*") if path.is_file()}
     home.mkdir()
     # Pictures are shown inside the notebook, as a reader sees them, and the kernel writes nothing outside the test.
     monkeypatch.delenv("MPLBACKEND", raising=False)
@@ -207,7 +213,7 @@ def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compi
     promise(
         "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
     )
-    assert list(work.iterdir()) == []
+    assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
 
 
 def is_drawn(picture):
