@@ -6,6 +6,9 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io import fuse, read_qrels, read_run, write_qrels, write_run
+from rerank.io.fusion import join
+from rerank.io.table import words
+from rerank.io.trec import Run
 
 RUN = "q1 Q0 d1 1 3.5 sys\nq1 Q0 d2 9 -1e-3 sys\n\nq2 Q0 d1 1 7 sys\n"
 QRELS = "q1 0 d1 0\nq1 0 d3 2\nq2 0 d1 1\nq3 0 d9 1\nq1 0 d2 -1\n"
@@ -164,3 +167,17 @@ def test_damaged_files_give_arrays_or_an_input_error(tmp_path_factory, data):
         assert str(path) in str(error)
         return
     assert len(found.qid) == len(found.docid) > 0
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.floats(-5, 5)), min_size=1))
+def test_joined_runs_have_a_row_for_each_pair_in_order_of_first_appearance(found):
+    runs = {
+        str(k): Run(words([q for q, _ in own]), words([d for _, d in own]), np.array([*own.values()], dtype=float), str(k))
+        for k, own in enumerate(found)
+    }
+    joined = join(runs)
+    pairs = list(dict.fromkeys(pair for own in found for pair in own))
+    assert list(zip(joined.qid.tolist(), joined.docid.tolist())) == pairs and joined.names == tuple(runs)
+    for column, own in zip(joined.scores.T, found):
+        assert [own.get(pair) for pair in pairs] == [None if np.isnan(score) else score for score in column.tolist()]
