@@ -170,12 +170,16 @@ def test_damaged_files_give_arrays_or_an_input_error(tmp_path_factory, data):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.floats(-5, 5)), min_size=1))
+@given(
+    st.lists(
+        st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.floats(-5, 5)), min_size=1
+    )
+)
 def test_joined_runs_have_a_row_for_each_pair_in_order_of_first_appearance(found):
-    runs = {
-        str(k): Run(words([q for q, _ in own]), words([d for _, d in own]), np.array([*own.values()], dtype=float), str(k))
-        for k, own in enumerate(found)
-    }
+    runs = {}
+    for k, own in enumerate(found):
+        queries, documents = (words([pair[side] for pair in own]) for side in (0, 1))
+        runs[str(k)] = Run(queries, documents, np.array([*own.values()], dtype=float), str(k))
     joined = join(runs)
     pairs = list(dict.fromkeys(pair for own in found for pair in own))
     assert list(zip(joined.qid.tolist(), joined.docid.tolist())) == pairs and joined.names == tuple(runs)
