@@ -22,7 +22,7 @@ from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result, Solution, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.shown import message_of
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT
+from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_near_rows
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
@@ -153,6 +153,7 @@ def concluded(this: Fit) -> FittedState:
     if settings.epsilon is None and settings.solver not in ("search", "none"):
         problem = problem.with_epsilon(automatic_epsilon(problem))
         this = this.but(training=replace(training, problem=problem))
+    this = this.but(notes=(*this.notes, *notes_on_near_rows(problem)))
     start = start_weights(problem, this.data, training, this.stage)
     if settings.solver == "none":
         return _compared(this, problem, _unsolved(problem, start))

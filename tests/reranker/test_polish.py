@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank import Reranker
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
 from rerank.reranker.solve import margin
-from rerank.reranker.solve.margin import check_epsilon, default_epsilon, largest_difference, least_epsilon
+from rerank.reranker.solve.margin import (
+    check_epsilon,
+    default_epsilon,
+    largest_difference,
+    least_epsilon,
+    notes_on_near_rows,
+    pairs_within_margin,
+)
 from rerank.reranker.solve.polish import polish, smallest_margin
 from rerank.solvers import highs
 from rerank.statistics import parse
@@ -155,3 +163,44 @@ def test_the_largest_difference_of_short_and_long_lists_is_that_of_all_pairs(lim
             for item in problem.lists for i in item.rows for k in item.rows
         )  # fmt: skip
         assert largest_difference(problem) == pytest.approx(slow, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.05, 0.6])
+def test_pairs_that_the_margin_loses_by_any_weights_are_those_of_all_pairs(epsilon):
+    rng = np.random.default_rng(1)
+    for columns, sizes in ((1, [40]), (3, [30, 2, 50]), (2, [25, 25])):
+        qid = np.repeat(np.arange(len(sizes)), sizes)
+        X = rng.normal(size=(qid.size, columns))
+        X[1::5] = X[::5][: X[1::5].shape[0]] + rng.normal(size=X[1::5].shape) * rng.choice([0, 1e-5, 1e-2])
+        problem = problem_of(X, np.arange(qid.size) % 3, parse("dcg@5"), qid=qid).with_epsilon(epsilon)
+        slow = 0
+        for item in problem.lists:
+            for i, gain in zip(item.rows, item.gains):
+                apart = np.abs(problem.scaled[i] - problem.scaled[item.rows]).sum(axis=1)
+                slow += int(np.sum((item.gains < gain) & (apart > 0) & (apart < epsilon)))
+        assert pairs_within_margin(problem) == slow
+
+
+def test_near_pairs_are_not_compared_where_they_are_too_many(monkeypatch):
+    problem = problem_of(np.linspace(0, 1, 20)[:, None], np.arange(20) % 2, parse("dcg@5")).with_epsilon(0.5)
+    assert pairs_within_margin(problem) > 50
+    monkeypatch.setattr(margin, "MOST_NEAR", 50)
+    assert pairs_within_margin(problem) is None and notes_on_near_rows(problem) == ()
+
+
+def test_a_fit_says_which_pairs_the_margin_loses_and_loses_them():
+    """The best row is closer to a worse one than the margin: no weights reach the ideal value, and a note says why."""
+    X, y = [[0.0], [0.3], [0.99999], [1.0]], [0, 0, 0, 1]
+    for epsilon, expected in ((1e-4, 1), (1e-6, 0)):
+        est = Reranker("wta", epsilon=epsilon, solver="search", first_stage=None).fit(X, y)
+        result = est.result_
+        assert [note for note in result.notes if note.startswith("1 pair(s) of rows with different gains")] == [
+            note for note in result.notes if "closer than the margin" in note
+        ]
+        assert sum("closer than the margin" in note for note in result.notes) == expected
+        assert (result.value, result.bound) == pytest.approx((1 - expected, 1 - expected), abs=1e-9)
+        assert result.shortlist.n_conflicts == 0
+    corrected = Reranker("wta", radius=0.1, margin=0.5, solver="search", node_limit=5, cross_fit=2)
+    rng = np.random.default_rng(0)
+    corrected.fit(rng.normal(size=(40, 2)), np.arange(40) % 2)
+    assert not any("closer than the margin" in note for note in corrected.result_.notes)

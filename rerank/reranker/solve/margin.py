@@ -76,6 +76,56 @@ SHORT, MOST_AT_ONCE = 64, 4_000_000
 """Rows of a list whose pairs are formed together with those of other lists, and pairs at a time."""
 
 
+MOST_NEAR = 2_000_000
+"""Pairs of rows that are compared to find those closer than the margin: half a second."""
+
+
+def notes_on_near_rows(problem: Problem) -> tuple[str, ...]:
+    """A sentence on the pairs that the margin loses whatever the weights; none of a corrected score.
+
+    There the margin is wide on purpose, and rows closer than it are common.
+    """
+    near = None if problem.anchored else pairs_within_margin(problem)
+    if not near:
+        return ()
+    return (
+        f"{near} pair(s) of rows with different gains are closer than the margin {problem.epsilon:g} by any weights, "
+        "and count as lost; a smaller epsilon may win them.",
+    )
+
+
+def pairs_within_margin(problem: Problem) -> int | None:
+    """Pairs of rows of one list with different gains that are not equal, and that no weights put a margin apart.
+
+    Weights of size 1 put two scores apart by at most the sum of the differences of the scaled columns. None where
+    more than ``MOST_NEAR`` pairs have sums of columns closer than the margin, as in long tables of flags or by a
+    large margin: they are not compared.
+    """
+    rows = np.concatenate([item.rows for item in problem.lists])
+    gains = np.concatenate([item.gains for item in problem.lists])
+    lists = np.repeat(np.arange(len(problem.lists)), [item.rows.size for item in problem.lists])
+    X = problem.scaled[rows]
+    sums = X.sum(axis=1)
+    # One sorted line of all lists, with gaps between them. The slack covers the rounding of its numbers.
+    line = sums + lists * (np.ptp(sums) + 2 * problem.epsilon)
+    slack = 1e-14 * (1 + np.abs(line).max() * X.shape[1])
+    order = np.argsort(line, kind="stable")
+    line, X, gains, lists = line[order], X[order], gains[order], lists[order]
+    upper = np.arange(rows.size)
+    near = np.searchsorted(line, line + problem.epsilon + slack) - upper - 1
+    if near.sum() > MOST_NEAR:
+        return None
+    lower = np.arange(near.sum()) - np.repeat(np.cumsum(near) - near - upper - 1, near)
+    upper = np.repeat(upper, near)
+    chosen = (gains[upper] != gains[lower]) & (lists[upper] == lists[lower])
+    upper, lower = upper[chosen], lower[chosen]
+    apart = np.zeros(upper.size)
+    for column in X.T:
+        apart += np.abs(column[upper] - column[lower])
+    # Just below the margin is left out: rounding does not say on which side such a pair is.
+    return int(np.sum((apart > 0) & (apart < problem.epsilon * (1 - 1e-9))))
+
+
 def largest_difference(problem: Problem) -> float:
     """Largest ``sum_j |w_j| |x_ij - x_kj|`` in scaled units between two rows of one list, over allowed weights."""
     from scipy.spatial.distance import pdist
