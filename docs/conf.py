@@ -40,5 +40,7 @@ numpydoc_class_members_toctree = False
 
 html_theme = "furo"
 html_title = project
+html_static_path = ["style"]
+html_css_files = ["printed.css"]
 html_show_sphinx = False
 html_copy_source = False

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import base64
 import io
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
+from example_pages import executed
 from PIL import Image
 
 ROOT = Path(__file__).parent.parent
@@ -31,10 +28,7 @@ SHADED = {"6_a_proof", "7_first_stages_compared"}
 
 def draw(name: str) -> None:
     """Run a notebook and keep its picture."""
-    notebook = nbformat.read(ROOT / "examples" / f"{name}.ipynb", as_version=4)
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "examples" / "runs", Path(folder) / "runs")
-        NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    notebook = executed(ROOT / "examples" / f"{name}.ipynb")
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
     picture = Image.open(io.BytesIO(base64.b64decode(pictures[CHOSEN[name]]))).convert("RGB")

@@ -1,8 +1,9 @@
 """What the site needs besides the pages of this folder, made while Sphinx reads them.
 
-* A Markdown file outside this folder that a page links to becomes a page ``project/...``. Links to other files lead to
-  the repository if ``pyproject.toml`` says where it is, and are downloads otherwise.
-* In a page that lists other pages, each heading's list of links becomes a branch of the site's tree as well.
+* A Markdown file or a notebook outside this folder that a page links to becomes a page ``project/...``; a notebook
+  with what its cells print and draw (:mod:`example_pages`). Links to other files lead to the repository if
+  ``pyproject.toml`` says where it is, and are downloads otherwise.
+* In a page that lists other pages, each heading's list or table of links becomes a branch of the site's tree.
 * The names of each table ``<!-- names: module -->`` of ``reference.md`` are linked to a page of docstrings.
 """
 
@@ -18,12 +19,13 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from example_pages import notebooks, page_of
 from include_docstrings import NAMES, public_names
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 # Pages whose lists of links are the site's tree.
-LISTS = ("index", "reference", "decisions/README")
+LISTS = ("index", "reference", "decisions/README", "examples")
 # Written anew by each build, and ignored by Git.
 COPIES, REFERENCE = DOCS / "project", DOCS / "api"
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
@@ -46,7 +48,7 @@ def linked_file(page: Path, target: str) -> Path:
 
 
 def outside_pages() -> dict[Path, Path]:
-    """Markdown file outside this folder to the page that is made of it: all that a page links to, step by step."""
+    """File outside this folder to the page made of it: Markdown and notebooks that pages link to, step by step."""
     waiting, found = sorted(DOCS.rglob("*.md")), {}
     while waiting:
         page = waiting.pop()
@@ -55,12 +57,12 @@ def outside_pages() -> dict[Path, Path]:
         for link in LINK.finditer(FENCE.sub("", page.read_text(encoding="utf-8"))):
             path = linked_file(page, link["target"])
             if (
-                path.suffix == ".md"
+                path.suffix in (".md", ".ipynb")
                 and path.is_file()
                 and not path.is_relative_to(DOCS)
                 and path not in found
             ):
-                found[path] = COPIES / path.relative_to(ROOT)
+                found[path] = (COPIES / path.relative_to(ROOT)).with_suffix(".md")
                 waiting.append(path)
     return found
 
@@ -82,10 +84,13 @@ def with_links_of_the_site(
 
 
 def with_trees(text: str) -> str:
-    """The text with a hidden tree after each section that lists pages: `- [title](page.md)`, or a number as title."""
+    """The text with a hidden tree after each section that lists pages: `- [title](page.md)`, or a number as title.
+
+    A row of a table may stand in place of the item of a list.
+    """
     sections = re.split(r"(?=^## )", text, flags=re.MULTILINE)
     for number, section in enumerate(sections):
-        links = re.findall(r"^- \[([^\]]+)\]\(([^)#:\s]+)\.md\)", section, flags=re.MULTILINE)
+        links = re.findall(r"^[-|] \[([^\]]+)\]\(([^)#:\s]+)\.md\)", section, flags=re.MULTILINE)
         if links:
             caption = re.match(r"## (.*)", section)
             head = [":hidden:", *([f":caption: {caption[1]}"] if caption else [])]
@@ -142,9 +147,10 @@ def write_pages(app: Any, config: Any) -> None:
     for folder in (COPIES, REFERENCE):
         shutil.rmtree(folder, ignore_errors=True)
     app.outside_pages = outside_pages()
+    books = notebooks([path for path in app.outside_pages if path.suffix == ".ipynb"], config.run_examples)
     for path, place in app.outside_pages.items():
         place.parent.mkdir(parents=True, exist_ok=True)
-        text = path.read_text(encoding="utf-8")
+        text = page_of(books[path], path, place) if path in books else path.read_text(encoding="utf-8")
         text = with_links_of_the_site(text, path, place, app.outside_pages, config.repository_url)
         place.write_text(f"---\norphan: true\n---\n\n{text}", encoding="utf-8")
     REFERENCE.mkdir()
@@ -175,6 +181,7 @@ def without_page(app: Any, env: Any, node: Any, shown: Any) -> Any:
 def setup(app: Any) -> dict[str, bool]:
     """Register all this with Sphinx."""
     app.add_config_value("repository_url", None, "env")
+    app.add_config_value("run_examples", True, "env", [bool])
     app.connect("config-inited", write_pages)
     app.connect("source-read", change_source)
     app.connect("missing-reference", without_page)

@@ -101,7 +101,7 @@ for name, path in files.items():
     line = f"{name:<13}"
     for solver in ("highs", "cbc", "scip"):
         try:
-            answer = solve_file(path, solver, time_limit=5, solution=folder / f"{name}.{solver}.sol")
+            answer = solve_file(path, solver, time_limit=20, solution=folder / f"{name}.{solver}.sol")
         except SolverError as error:
             line += "         not installed"
             print(error)

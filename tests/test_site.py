@@ -91,6 +91,63 @@ def test_a_list_of_links_becomes_a_tree(site):
     assert site.with_trees(text) == text.replace("- [02](b/c.md)\n", f"- [02](b/c.md)\n\n{tree}\n")
 
 
+def test_a_row_of_a_table_is_a_page_of_the_tree_too(site):
+    text = "| example | shows |\n|---|---|\n| [1 a](b/1_a.md) | [c](c.md) |\n"
+    assert site.with_trees(text) == f"{text}\n```{{toctree}}\n:hidden:\n\n1 a <b/1_a>\n```\n\n"
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """Writes a notebook with a title and these cells of code."""
+    nbformat = pytest.importorskip("nbformat")
+
+    def written(*sources):
+        cells = [nbformat.v4.new_markdown_cell("# Title\n\nText with [a page](../README.md).")]
+        cells += [nbformat.v4.new_code_cell(source) for source in sources]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "1_a.ipynb")
+        return tmp_path / "1_a.ipynb"
+
+    return written
+
+
+def test_the_page_of_a_notebook_has_what_its_cells_print_and_draw(site, notebook, tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")  # as in continuous integration
+    path = notebook(
+        "import sys, rerank\nprint('  of', rerank.__file__)\nprint('progress', file=sys.stderr)",
+        "\nimport rich\nrich.print('[bold]loud[/bold]')\nprint('```', '[a](b.md)')",
+        "import matplotlib.pyplot as plt\nprint('before')\nplt.plot([1, 2])\nplt.show()\nprint('after')",
+        "class Table:\n    def _repr_html_(self):\n        return '<table></table>'\n\n\nTable()",
+    )
+    place = tmp_path / "site" / "1_a.md"
+    place.parent.mkdir()
+    page = site.page_of(site.notebooks([path], True)[path], path, place)
+    assert page.startswith("# Title\n\n*The outputs are those of a run") and "](path:../1_a.ipynb), the" in page
+    assert f"\n\n  of {ROOT / 'rerank' / '__init__.py'}\n```\n" in page and "progress\n```\n" not in page
+    assert "```python\nimport rich\n" in page and ":class: printed\n\nloud\n``` [a](b.md)\n````\n" in page
+    before, picture, after = page.index("\nbefore\n"), page.index("```{image} 1_a_2_"), page.index("\nafter\n")
+    assert before < picture < after and "```{raw} html\n\n<table></table>\n```" in page
+    (drawn,) = place.parent.glob("*.png")
+    assert drawn.name in page and drawn.stat().st_size > 1000
+    # What was printed is no link, and the picture stays beside the page.
+    linked = site.with_links_of_the_site(page, path, place, {}, None)
+    assert "``` [a](b.md)\n" in linked and f"{{image}} {drawn.name}" in linked and "(path:../1_a.ipynb)" in linked
+
+
+def test_a_notebook_that_fails_ends_the_build_and_without_a_run_there_are_no_outputs(site, notebook, tmp_path):
+    errors = pytest.importorskip("nbclient.exceptions")
+    path = notebook("1 / 0")
+    with pytest.raises(errors.CellExecutionError, match="ZeroDivisionError"):
+        site.notebooks([path], True)
+    page = site.page_of(site.notebooks([path], False)[path], path, tmp_path / "1_a.md")
+    assert page.endswith("```python\n1 / 0\n```\n")
+
+
+def test_every_notebook_becomes_a_page(site):
+    places = {path.stem: place for path, place in site.outside_pages().items() if path.suffix == ".ipynb"}
+    assert set(places) == {path.stem for path in (ROOT / "examples").glob("*.ipynb")}
+    assert places["3_ties"] == DOCS / "project" / "examples" / "3_ties.md"
+
+
 def test_a_page_of_the_reference_has_members_of_ours_alone(site):
     page = site.reference_page("rerank")
     members = re.search(r"autoclass:: rerank\.Reranker\n   :members: (.*)", page)[1].split(", ")
@@ -183,7 +240,7 @@ def test_the_pictures_are_drawn_and_shown(pictures, name, tmp_path):
     reason='the site is built by the packages of the extra "docs"',
 )
 def test_the_site_builds_without_a_warning(tmp_path):
-    """Continuous integration builds it in a step of its own."""
+    """Continuous integration builds it in a step of its own, and runs the notebooks for it."""
     command = [
         sys.executable,
         "-m",
@@ -192,6 +249,8 @@ def test_the_site_builds_without_a_warning(tmp_path):
         "-n",
         "-q",
         "--keep-going",
+        "-D",
+        "run_examples=0",
         "-d",
         str(tmp_path / "trees"),
     ]
@@ -201,3 +260,5 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert run.returncode == 0, run.stderr
     shown = (tmp_path / "site" / "api" / "rerank.html").read_text(encoding="utf-8")
     assert 'id="rerank.Reranker.fit"' in shown and (tmp_path / "site" / "project" / "README.html").is_file()
+    ties = (tmp_path / "site" / "project" / "examples" / "3_ties.html").read_text(encoding="utf-8")
+    assert 'class="reference download' in ties and "printed highlight" not in ties
