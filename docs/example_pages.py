@@ -28,7 +28,8 @@ def executed(path: Path) -> Any:
     env = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(path.parent / "runs", Path(folder) / "runs")
+        if (path.parent / "runs").is_dir():  # data of the notebooks
+            shutil.copytree(path.parent / "runs", Path(folder) / "runs")
         resources = {"metadata": {"path": folder}}
         NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute(env=env)
     return notebook
