@@ -191,7 +191,7 @@ def test_boxes_of_weights_are_shaded_by_their_bounds():
     assert ax.figure.axes[1].get_ylabel() == "dcg" and ax.figure.axes[1].get_ylim() == (1, 3)
     with pytest.raises(InputError, match=r"shape \(3, 2\), the bounds \(2,\)"):
         plots.weight_space(lower, upper, [3.0, 1.0], [0, 0])
-    with pytest.raises(InputError, match="two best weights"):
+    with pytest.raises(InputError, match=r"best weights have shape \(3,\); give 2"):
         plots.weight_space(lower, upper, [3.0, 1.0, 2.0], [0, 0, 1])
 
 

@@ -21,9 +21,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import arrays
 from benchmarks.exact import rivals
 from benchmarks.exact.data import lists, varying
-from rerank.problem import Problem, problem_of
+from rerank.problem import Problem, problem_of, values_at
 from rerank.search import compile_kernels, line_search, solve
-from rerank.search.sizes import value_without_pairs
 from rerank.statistics import parse
 
 Source = tuple[str, Callable[[], tuple[Problem, float | None]]]
@@ -43,7 +42,7 @@ def synthetic(queries: int, size: int, d: int, seed: int = 0) -> tuple[Problem, 
     gains = (noisy > np.quantile(noisy, 0.9)).astype(np.float64)
     problem = problem_of(X, gains, parse("ndcg@10"), np.repeat(np.arange(queries), size), epsilon=EPSILON)
     w = w * (problem.high - problem.low)
-    return problem, value_without_pairs(problem, w / np.abs(w).max())
+    return problem, float(values_at(problem, [w / np.abs(w).max()])[0])
 
 
 def table_of(where: Path, name: str, statistic: str) -> Problem:
@@ -169,5 +168,5 @@ def nested_problem(where: Path, columns: list[int] | None) -> Problem:
 def columns_by_value(where: Path) -> list[int]:
     """Columns by the value that each has alone."""
     problem = nested_problem(where, None)
-    alone = [value_without_pairs(problem, w) for w in np.eye(problem.n_features)]
+    alone = values_at(problem, np.eye(problem.n_features)).tolist()
     return [int(j) for j in np.argsort(-np.array(alone), kind="stable")]

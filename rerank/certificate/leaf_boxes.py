@@ -58,16 +58,29 @@ def leaf_boxes(problem: Problem, proof: Proof, features: Sequence[int] | None = 
     wanted = proof.supports[0] if features is None else np.asarray(features)
     if not any(np.array_equal(wanted, own) for own in proof.supports):
         raise InputError(f"The proof has no boxes on features {wanted.tolist()}; name one of its sets of features.")
-    found: list[tuple[Boxes, Floats]] = []
+    return boxes_by_set(problem, proof)[tuple(wanted.tolist())]
+
+
+def boxes_by_set(problem: Problem, proof: Proof) -> dict[tuple[int, ...], LeafBoxes]:
+    """Check a proof, and return the boxes of every set of features; no set for a proof by circuits.
+
+    Raises
+    ------
+    CertificateError
+        If the proof does not hold.
+    """
+    found: dict[tuple[int, ...], list[tuple[Boxes, Floats]]] = {tuple(own.tolist()): [] for own in proof.supports}
 
     def seen(own: NDArray[np.intp], boxes: Boxes, bounds: Floats) -> None:
-        if np.array_equal(own, wanted):
-            found.append((boxes, bounds))
+        found[tuple(own.tolist())].append((boxes, bounds))
 
     verdict = verify_proof(problem, proof, seen)
     if not verdict.ok:
         raise CertificateError(verdict.message)
-    boxes = Boxes.join([each for each, _ in found])
-    scale = coordinates(problem)[0][wanted]
+    return {own: _joined(coordinates(problem)[0][list(own)], parts) for own, parts in found.items()}
+
+
+def _joined(scale: Floats, parts: list[tuple[Boxes, Floats]]) -> LeafBoxes:
+    boxes = Boxes.join([each for each, _ in parts])
     ends = np.array([scale * (boxes.centres - boxes.halves), scale * (boxes.centres + boxes.halves)])
-    return LeafBoxes(ends.min(axis=0), ends.max(axis=0), np.concatenate([bounds for _, bounds in found]))
+    return LeafBoxes(ends.min(axis=0), ends.max(axis=0), np.concatenate([bounds for _, bounds in parts]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,8 +21,15 @@ from rerank.cli.common import (
     answer,
     read_for,
     refuse_idle,
+    with_ideal,
     working,
 )
+from rerank.cli.pictures import check_picture, write_picture
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.problem import Proof
+    from rerank.reranker.files.model_file import ModelDocument
 
 
 def verify(
@@ -42,6 +49,13 @@ def verify(
         Path | None,
         typer.Option(help="Proof written by fit --proof: checks the bound too.", show_default=False),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the boxes of the proof over two or three weights, or else their bounds: a .png, .svg or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
     without_data: Annotated[
         bool,
         typer.Option(
@@ -54,10 +68,16 @@ def verify(
 
     Ends with 0 where everything stated holds, 3 where a claim stays open, 5 where one does not hold.
     """
+    from rerank.io.paths import check_outputs
     from rerank.reranker.files import model_file
     from rerank.reranker.files.model_fields import usable
     from rerank.reranker.files.verify import verify as check
 
+    check_picture(plot)
+    if proof is None or data is None:
+        lacking = "the table and --proof FILE" if data is None else "--proof FILE"
+        refuse_idle({"--plot": plot}, f"it draws the boxes of a proof; give {lacking}, or leave it out")
+    check_outputs([model, proof, *([] if data is None else with_ideal(data))], {"--plot": plot})
     record = None
     if proof is not None:
         from rerank.certificate import load_proof
@@ -89,7 +109,18 @@ def verify(
         from rerank.cli.report import print_checks
 
         print_checks(report)
+    if plot is not None and table is not None and record is not None:
+        with working("Drawing ..."):
+            write_picture(plot, lambda: _drawn(doc, table, str(model), record))
     raise typer.Exit(PROVED if report.complete else FEASIBLE if report.holds else FAILED)
+
+
+def _drawn(doc: ModelDocument, table: Table, where: str, proof: Proof) -> Any:
+    """The proof as a picture; its boxes are made anew, since the checks keep none."""
+    from rerank.reranker.files.refit import refitted
+    from rerank.reranker.weight_space import proof_drawn
+
+    return proof_drawn(refitted(doc, table, where), proof)
 
 
 def doctor(as_json: AsJson = False) -> None:

@@ -184,7 +184,7 @@ def fit(
     if proof is not None and record is None:
         say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
     if plot is not None:
-        write_picture(plot, draw())
+        write_picture(plot, draw)
     raise typer.Exit(exit_code(est.result_))
 
 

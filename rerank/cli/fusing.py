@@ -129,6 +129,7 @@ def _fit(
     runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, audit: Path | None, plot: Path | None,
     target: str | None, options: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
+    from rerank.cli.pictures import write_picture
     from rerank.io.atomic import together
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export
@@ -158,7 +159,7 @@ def _fit(
     else:
         _print(est, snippet)
     if plot is not None:
-        _draw(est, plot)
+        write_picture(plot, est.plot)
     raise typer.Exit(exit_code(est.result_))
 
 
@@ -171,18 +172,6 @@ def _audited(est: ScoreFusion, folder: Path) -> bool:
         return False
     say(f"To check value and bound: rerank verify {folder}/model.json {folder}/table.csv --proof {folder}/fit.proof")
     return True
-
-
-def _draw(est: ScoreFusion, path: Path) -> None:
-    """Write the picture; without folds there is none, which is said."""
-    from rerank.cli.pictures import write_picture
-
-    try:
-        axes = est.plot()
-    except InputError as error:
-        say(f"Nothing was drawn to {path}: {error}")
-    else:
-        write_picture(path, axes)
 
 
 def _apply(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from io import BytesIO
@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cli.common import say
-from rerank.errors import InputError
+from rerank.errors import InputError, NotSupportedError, RerankError
 
 if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.reranker.estimator import Reranker
     from rerank.reranker.result import Result
     from rerank.solvers.outcome import Progress
 
 KINDS = (".png", ".svg", ".pdf")
+
+MOST_ROWS = 30
+"""Bars of a picture."""
 
 
 def check_picture(path: Path | None) -> None:
@@ -38,10 +43,19 @@ def check_picture(path: Path | None) -> None:
     matplotlib.use("Agg")
 
 
-def write_picture(path: Path, axes: Any) -> None:
-    """Write the figure of some axes; None, of which there is nothing to draw, is said."""
-    if axes is None:
-        say(f"Nothing was drawn to {path}: the search had no part in this result.")
+def write_picture(path: Path, draw: Callable[[], Any]) -> None:
+    """Write the figure of the axes that a function draws; why there is nothing to draw is said, and no error.
+
+    Parameters
+    ----------
+    path : path
+    draw : callable
+        Raises an error of ours where there is nothing to draw.
+    """
+    try:
+        axes = draw()
+    except RerankError as error:
+        say(f"Nothing was drawn to {path}: {error}")
         return
     from rerank.io.atomic import writing_bytes
 
@@ -53,11 +67,17 @@ def write_picture(path: Path, axes: Any) -> None:
 
 
 def course_of(reports: Sequence[Progress], result: Result) -> Any:
-    """Value and bound of the search over time, ending with those of the result; None if it reported nothing."""
+    """Value and bound of the search over time, ending with those of the result.
+
+    Raises
+    ------
+    NotSupportedError
+        If it reported nothing.
+    """
     from rerank.plots import bound_over_time
 
     if not reports:
-        return None
+        raise NotSupportedError("The search had no part in this result.")
     told = [reports[0]]
     for now in reports[1:]:
         if (now.incumbent, now.bound) != (told[-1].incumbent, told[-1].bound):  # most rounds change neither
@@ -66,3 +86,21 @@ def course_of(reports: Sequence[Progress], result: Result) -> Any:
     axes = bound_over_time({"search": [*told, last]}, unit=result.fitted_name)
     axes.set_title(f"value {result.value:.6g}, bound {result.bound:.6g}", fontsize=10)
     return axes
+
+
+def check_one_list(path: Path | None, table: Table) -> None:
+    """Refuse a picture of several lists.
+
+    Raises
+    ------
+    InputError
+    """
+    if path is not None and table.qid is not None:
+        raise InputError("--plot draws one list, and the table has several; leave it out, or give one list.")
+
+
+def list_drawn(est: Reranker, table: Table, n: int) -> Any:
+    """Relevant rows found by rows looked at; without any in the table, what puts the first ``n`` rows there."""
+    if table.y is not None and (table.y > 0).any():
+        return est.plot(table.X, table.y)
+    return est.plot_contributions(table.X, min(n, MOST_ROWS), None if table.ids is None else list(table.ids))

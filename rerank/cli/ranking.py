@@ -22,7 +22,7 @@ from rerank.cli.common import (
     say,
     with_ideal,
 )  # fmt: skip
-from rerank.cli.pictures import check_picture, write_picture
+from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError
 
 
@@ -37,6 +37,14 @@ def rank(
         typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
     ] = None,
     top: Annotated[int, typer.Option(min=0, help="Rows of each list to print; 0 for all.")] = 10,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw what was found by rows looked at; without labels what lifts the first rows: a .png, .svg or "
+            ".pdf.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank the rows of a table, best first."""
@@ -49,8 +57,10 @@ def rank(
 
     if output is not None and output.suffix not in (".run", ".trec", ".csv"):
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
-    check_outputs([model, *with_ideal(data)], {"--output": output})
-    doc, table = read_for(model, data, qid=qid, id=id, delimiter=delimiter)
+    check_picture(plot)
+    check_outputs([model, *with_ideal(data)], {"--output": output, "--plot": plot})
+    doc, table = read_for(model, data, qid=qid, id=id, delimiter=delimiter, take_label=plot is not None)
+    check_one_list(plot, table)
     est = restored(state_of(doc, where=str(model)))
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
     names = (
@@ -80,6 +90,8 @@ def rank(
         from rerank.cli.report import print_rows
 
         print_rows(shown, len(table))
+    if plot is not None:
+        write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
 
 
 def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None:
@@ -129,12 +141,11 @@ def score(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
         need_label=True,
     )  # fmt: skip
+    check_one_list(plot, table)
     est = restored(state_of(doc, where=str(model)))
     assert table.y is not None
     if plot is not None:
-        if table.qid is not None:
-            raise InputError("--plot draws one list, and the table has several; leave it out, or give one list.")
-        write_picture(plot, est.plot(table.X, table.y))
+        write_picture(plot, lambda: list_drawn(est, table, 0))
     value = est.score(
         table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains
     )

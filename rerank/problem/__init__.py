@@ -8,6 +8,7 @@ from rerank.problem.partitions import anchored_problem
 from rerank.problem.problem import Problem
 from rerank.problem.proof import Proof
 from rerank.problem.scaling import scale_columns
+from rerank.problem.values import values_at
 
 __all__ = [
     "Problem",
@@ -20,4 +21,5 @@ __all__ = [
     "problem_of",
     "ranked_list",
     "scale_columns",
+    "values_at",
 ]

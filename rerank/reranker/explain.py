@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import NotSupportedError
+from rerank.errors import InputError, NotSupportedError
 from rerank.io.frames import frame_like, is_frame
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
@@ -74,6 +74,11 @@ class ExplainMixin(RankingMixin):
         ------
         InputError
         """
+        added = self._added(X)
+        return frame_like(X, added) if is_frame(X) else np.column_stack(list(added.values()))
+
+    def _added(self, X: Any) -> dict[str, Floats]:
+        """What each column adds to the score of a row, by name."""
         rows = self._rows(X)
         state, coef = self.state_, self.state_.coef
         used = np.flatnonzero(coef)
@@ -86,7 +91,7 @@ class ExplainMixin(RankingMixin):
         for place, j in enumerate(used):
             added[state.feature_names[j]] = table[:, place] * coef[j]
         added[_free("constant", state.feature_names)] = np.full(rows.n, _constant(state))
-        return frame_like(X, added) if is_frame(X) else np.column_stack(list(added.values()))
+        return added
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
         """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
@@ -107,6 +112,33 @@ class ExplainMixin(RankingMixin):
             curves["first stage"] = first
         return cumulative_gain(grades > 0, curves, top=getattr(parse(self.stat), "at", None), ax=ax)
 
+    def plot_contributions(self, X: Any, n: int = 10, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """What puts the first ``n`` rows of one list there: what each column adds to the score, less its mean.
+
+        Returns the axes (:func:`rerank.plots.contributions`).
+
+        Parameters
+        ----------
+        X : table (m, d)
+        n : int
+        names : sequence of str, optional
+            Of all rows of X; their numbers without it.
+        ax : matplotlib axes, optional
+
+        Raises
+        ------
+        InputError
+        """
+        from rerank.plots import contributions
+
+        added, first = self._added(X), self.top(X, n)
+        *columns, _ = added  # the constant is the same for all rows
+        if not columns:
+            raise InputError("No column has a weight, so none adds to a score; there is nothing to draw.")
+        values = np.column_stack([added[name] - added[name].mean() for name in columns])[first]
+        rows = [str(row if names is None else names[row]) for row in first.tolist()]
+        return contributions(rows, columns, values, unit="added to the score, less the mean of the list", ax=ax)
+
     def plot_corrections(self, ax: Any = None) -> Any:
         """Correction of each column by a fit with a radius; returns the axes (:func:`rerank.plots.corrections`).
 
@@ -122,6 +154,27 @@ class ExplainMixin(RankingMixin):
             raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
         names = [state.feature_names[j] for j in state.features]
         return corrections(names, state.weights[1:], state.settings.radius, ax=ax)
+
+    def plot_weights(self, every: bool = False, ax: Any = None) -> Any:
+        """Value of all weights of two or three features, or of one or two corrections, right after the fit.
+
+        Returns the axes (:func:`rerank.plots.cells`). With ``proof=True`` the boxes of the proof stand over them.
+        Of more features those are drawn that have a weight, the others being 0.
+
+        Parameters
+        ----------
+        every : bool
+            Draw every face of the cube of free weights, not only the one on which the fit lies.
+        ax : matplotlib axes, optional
+
+        Raises
+        ------
+        InputError
+            For more weights than a picture shows, and for a model that was read from a file.
+        """
+        from rerank.reranker.weight_space import weights_drawn
+
+        return weights_drawn(self.state_, self.result_.proof, every, ax)
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.problem import Problem
+from rerank.problem import Problem, values_at
 from rerank.problem.proof import Proof
 from rerank.search.domain import Domain
-from rerank.search.sizes import value_without_pairs
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +90,7 @@ def without_search(problem: Problem, start: ArrayLike | None, note: str) -> Sear
         given = given_point(domain, start)
         if problem.max_features is None or domain.used(given) <= problem.max_features:
             w = domain.weights(given)
-    value = value_without_pairs(problem, w)
+    value = float(values_at(problem, w[None])[0])
     ends = domain.weights(domain.lower), domain.weights(domain.upper)
     return SearchResult(
         value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,

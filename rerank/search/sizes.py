@@ -153,15 +153,3 @@ def memory() -> float:
         with suppress(ValueError, OSError):
             found.append(float(Path(name).read_text(encoding="ascii")))
     return float(min(found))
-
-
-def value_without_pairs(problem: Problem, w: Floats) -> float:
-    """``V(w) - C |w|_0`` or a little less, in ``n log n`` time: pairs within rounding of the margin count as lost."""
-    scores = problem.scaled @ w
-    reach = problem.epsilon + 1e-12 * (1.0 + problem.n_features) * (1.0 + problem.largest_score)
-    value = problem.constant - problem.C * problem.used(w)
-    for unit in problem.units:
-        others = np.sort(scores[unit.negative])
-        lost = others.size - np.searchsorted(others, scores[unit.positive] - reach, side="right")
-        value += unit.value(np.sort(lost))
-    return float(value - 1e-13 * (abs(value) + problem.ideal))

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from rerank.certificate import certify, digest, verify_proof
 from rerank.errors import InputError
-from rerank.problem import Problem, problem_of
+from rerank.problem import Problem, problem_of, values_at
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.proof import Circuits
 from rerank.ranks import evaluate
 from rerank.search import run, solve
 from rerank.search.jobs import screen_supports
 from rerank.search.rows.choice import by_rows, lines_by_rows
-from rerank.search.sizes import value_without_pairs
 from rerank.search.supports.groups import groups_of
 from rerank.search.supports.screens import Screens, layout
 from rerank.statistics import parse
@@ -142,7 +141,7 @@ def test_the_certificate_s_statistic_is_that_of_evaluate(seed: int, stat: str) -
     w = np.round(8 * surface(rng, problem, 40)[0]) / 8  # ties are frequent
     scores = np.round(X @ (w / (problem.high - problem.low)), 9)
     assert float(certify(problem, w).statistic) == pytest.approx(evaluate(stat, y, scores, qid), abs=1e-12)
-    assert value_without_pairs(problem, w) <= float(certify(problem, w).value) <= problem.ideal
+    assert values_at(problem, [w])[0] <= float(certify(problem, w).value) <= problem.ideal
 
 
 @settings(max_examples=40, deadline=None)

@@ -220,14 +220,14 @@ def test_where_pairs_do_not_fit_rows_give_the_same_optimum(statistic: str, monke
     assert by_rows.value == pytest.approx(by_pairs.value, rel=1e-12) and by_rows.bound >= by_pairs.value
 
 
-def test_value_without_pairs_is_never_above_the_value() -> None:
-    from rerank.search.sizes import value_without_pairs
+def test_a_value_in_doubles_is_never_above_the_value() -> None:
+    from rerank.problem import values_at
 
     for seed in range(20):
         problem = drawn_lists(seed, 3, 8, 3, ("auc", "dcg@3", "mrr", "ndcg@5")[seed % 4], C=0.01 * (seed % 2))
         w = np.random.default_rng(seed).integers(-4, 5, 3) / 4
         exact = float(objective_at(problem, w))
-        assert exact - 1e-9 * (1 + abs(exact)) <= value_without_pairs(problem, w) <= exact
+        assert exact - 1e-9 * (1 + abs(exact)) <= values_at(problem, [w])[0] <= exact
 
 
 def test_time_that_runs_out_among_the_vertices_leaves_the_box_open() -> None:

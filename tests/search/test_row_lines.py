@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.problem import Problem, problem_of
+from rerank.problem import Problem, problem_of, values_at
 from rerank.search.domain import Domain
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.scores import scores_of, weighted_sum
 from rerank.search.rows.tables import row_tables
-from rerank.search.sizes import value_without_pairs
 from rerank.search.tables import tables
 from rerank.statistics import parse
 from tests.cases.instances import draw
@@ -125,7 +124,7 @@ def test_a_line_over_places_that_all_count_is_nearly_the_best() -> None:
         w, u = search.domain.normal(rng.normal(size=4)), rng.normal(size=4)
         value, point = search.line(w, u)
         assert value == search.value(point) >= search.value(w)
-        assert search.tables.to_value(value) == pytest.approx(value_without_pairs(problem, point), abs=1e-9)
+        assert search.tables.to_value(value) == pytest.approx(values_at(problem, [point])[0], abs=1e-9)
         angles = np.linspace(-np.pi / 2, np.pi / 2, 60)
         size = np.linalg.norm(problem.scaled @ w) / np.linalg.norm(problem.scaled @ u)
         grid = [search.value(search.domain.normal(np.cos(a) * w + np.sin(a) * size * u)) for a in angles]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.problem import Problem, problem_of
+from rerank.problem import Problem, problem_of, values_at
 from rerank.search.domain import Domain
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.stored import restored_lines, stored_lines
@@ -18,7 +18,6 @@ from rerank.search.rows.lines import RowLines
 from rerank.search.rows.samples import sampled
 from rerank.search.rows.smooth import smoothed
 from rerank.search.rows.tables import RowTables, row_tables
-from rerank.search.sizes import value_without_pairs
 from rerank.statistics import parse
 from tests.cases.search import drawn_lists, noisy_problem
 
@@ -78,7 +77,7 @@ def test_a_narrow_width_gives_the_statistic() -> None:
     problem = noisy_problem(300, 3, "dcg@5", 0.2, 0, epsilon=1e-9)
     t, w = tables_of(problem), np.array([1.0, -0.4, 0.3])
     value, _ = fast(t, t.rows @ w, 1e-9)
-    assert value == pytest.approx(value_without_pairs(problem, w), abs=1e-9)
+    assert value == pytest.approx(values_at(problem, [w])[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("lists", [3, 250])
@@ -110,7 +109,7 @@ def test_a_climb_gets_to_the_value_of_the_generating_weights() -> None:
     problem, w = noisy_lists(150, 40, 6)
     search = RowLines(tables_of(problem), Domain.of(problem))
     value, point = search.climb(np.ones(6), rounds=2)
-    assert search.tables.to_value(value) >= value_without_pairs(problem, w)
+    assert search.tables.to_value(value) >= values_at(problem, [w])[0]
     again = RowLines(tables_of(problem), Domain.of(problem)).climb(np.ones(6), rounds=2)
     assert again[0] == value and np.array_equal(again[1], point)
 

@@ -1,0 +1,88 @@
+"""The weights of a fit as a picture: their value, and what a proof says of all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rerank.certificate.leaf_boxes import boxes_by_set, leaf_boxes
+from rerank.errors import InputError, NotSupportedError
+from rerank.problem import Problem, Proof
+from rerank.reranker.state import FittedState
+
+MOST = 3
+"""Columns of weights in a picture of them, the score that is corrected included."""
+
+
+def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = False, ax: Any = None) -> Any:
+    """The value of the weights that a fit could have, with the boxes of a proof that has some.
+
+    Raises
+    ------
+    InputError
+        If there is no problem, or more weights than a picture shows.
+    CertificateError
+        If the proof does not hold.
+    """
+    from rerank.plots import cells
+
+    problem = _problem(state)
+    best = state.weights if proof is None else proof.weights
+    columns = columns_drawn(problem, best, proof)
+    boxes = leaf_boxes(problem, proof, columns) if proof is not None and proof.supports else None
+    unit = state.result.fitted_name
+    named = [state.feature_names[j] for j in state.features]
+    told = (
+        ["weight of the first stage", *(f"correction of {name}, scaled" for name in named)] if problem.anchored
+        else [f"weight of {name}, scaled" for name in named]
+    )  # fmt: skip
+    names, mark = [told[j] for j in columns], best if best.any() else None
+    return cells(problem, mark, features=columns, boxes=boxes, names=names, unit=unit, every=every, ax=ax)
+
+
+def proof_drawn(state: FittedState, proof: Proof, ax: Any = None) -> Any:
+    """The weights with the boxes of a proof; for more than a picture shows, the bounds of the boxes.
+
+    Raises
+    ------
+    NotSupportedError
+        For a proof by circuits on many features: it has no boxes.
+    InputError, CertificateError
+        As :func:`weights_drawn`.
+    """
+    from rerank.plots import box_bounds
+
+    problem = _problem(state)
+    if 2 <= len(columns_drawn(problem, proof.weights, proof)) <= MOST:
+        return weights_drawn(state, proof, every=True, ax=ax)
+    if not proof.supports:
+        raise NotSupportedError("The proof has no boxes: it shows its bound by circuits.")
+    shares, bounds = [], []
+    for boxes in boxes_by_set(problem, proof).values():
+        widths = boxes.upper - boxes.lower
+        sizes = np.where(widths > 0, widths, 1.0).prod(axis=1)
+        shares.append(sizes / sizes.sum())  # all sets of features count the same
+        bounds.append(boxes.bounds)
+    unit = f"{state.result.fitted_name}, or a bound on it"
+    return box_bounds(np.concatenate(shares), np.concatenate(bounds), proof.value, proof.bound, unit=unit, ax=ax)
+
+
+def columns_drawn(problem: Problem, best: Any, proof: Proof | None) -> list[int]:
+    """The first set of the proof that holds the best weights; without one all columns, or those with a weight."""
+    used = set(np.flatnonzero(best).tolist())
+    for own in () if proof is None else proof.supports:
+        if used <= set(own.tolist()):
+            return own.tolist()
+    if problem.n_features <= MOST:
+        return list(range(problem.n_features))
+    return sorted(used)
+
+
+def _problem(state: FittedState) -> Problem:
+    if state.problem is None:
+        raise InputError(
+            "There are no weights to draw: the model was read from a file, which holds no rows, or no column varies on "
+            "the shortlist; fit it, or use rerank verify --proof --plot."
+        )
+    return state.problem
