@@ -120,14 +120,17 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on standard error while the block runs; a plain line if that is not a terminal."""
+    """A spinner with the time on standard error while the block runs; a plain line if that is not a terminal."""
     if not sys.stderr.isatty():
         say(what)
         yield
         return
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Console(stderr=True).status(what):
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        shown.add_task(what, total=None)
         yield
 
 

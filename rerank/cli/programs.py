@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,24 +100,37 @@ def solve(
     solution: Annotated[
         Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.", show_default=False)
     ] = None,
+    log: Annotated[
+        Path | None, typer.Option(help="Where to write the solver's own log.", show_default=False)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver. Its solution is written, too."""
     began = time.monotonic()
     from rerank.io.paths import check_outputs
-    from rerank.solvers import gateway
+    from rerank.solvers import finding, gateway
+    from rerank.solvers.outcome import Options
 
     target = solution or program.with_suffix(".sol")
-    check_outputs([program, program.with_suffix(".json")], {"the solution": target})
+    check_outputs([program, program.with_suffix(".json")], {"the solution": target, "--log": log})
     if time_limit is not None and time_limit > 0:
         # On a busy machine the imports above take seconds.
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
-    with working(f"{solver} solves {program.name} ..."):
-        outcome = gateway.solve_file(program, solver, time_limit=time_limit, start=start, solution=target)
+    what, live = f"{solver} solves {program.name} ...", finding.known(solver) == "highs" and sys.stderr.isatty()
+    if live:
+        say(what)
+    # HiGHS has a live line of its own, with value, bound and nodes.
+    with nullcontext() if live else working(what):
+        outcome = gateway.solve_file(
+            program, solver, time_limit=time_limit, options=Options(verbose=1, log_file=log), start=start,
+            solution=target,
+        )  # fmt: skip
+    if log is not None and not outcome.log:
+        say(f"No log was written to {log}: {outcome.solver} gave none.")
     body = {
         "solver": outcome.solver, "version": outcome.version, "stop": str(outcome.stop), "holds": str(outcome.holds),
         "objective": outcome.objective, "bound": outcome.bound, "seconds": outcome.seconds,
-        "solution": None if outcome.x is None else str(target), "message": outcome.message,
+        "solution": None if outcome.x is None else str(target), "log": log and str(log), "message": outcome.message,
     }  # fmt: skip
     if as_json:
         answer(body)

@@ -59,7 +59,14 @@ def rank(
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
     check_picture(plot)
     check_outputs([model, *with_ideal(data)], {"--output": output, "--plot": plot})
-    doc, table = read_for(model, data, qid=qid, id=id, delimiter=delimiter, take_label=plot is not None)
+    columns: dict[str, Any] = dict(qid=qid, id=id, delimiter=delimiter)
+    try:
+        doc, table = read_for(model, data, **columns, take_label=plot is not None)
+    except InputError as error:
+        if plot is None:
+            raise
+        doc, table = read_for(model, data, **columns)  # it was about the labels, which rows to come may lack
+        say(f"The picture is drawn without labels: {error}")
     check_one_list(plot, table)
     est = restored(state_of(doc, where=str(model)))
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)

@@ -132,7 +132,10 @@ def box_bounds(
     ax.step(np.append(reached[0], reached), -np.append(levels[0], levels), **steps)
     ax.axhline(claim, color=ORANGE, ls="--", lw=1.2, label="no weights exceed this")
     ax.axhline(value, color=BLUE, lw=1.2, zorder=1, label="the best weights")
-    ax.set(xscale="log", xlim=(min(reached[0], 0.5), 1), xlabel="share of the weights", ylabel=unit)
+    ax.set(xscale="log", xlim=(min(reached[0], 0.1), 1), xlabel="share of the weights", ylabel=unit)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+    ax.xaxis.set_minor_formatter("")
+    ax.xaxis.get_major_locator().set_params(numticks=5)
     ax.legend(frameon=False, fontsize="small", loc="best")
     hide_frame(ax)
     return ax

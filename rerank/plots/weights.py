@@ -97,6 +97,7 @@ def contributions(
     ax.axvline(0, color="black", lw=0.8)
     ax.set(yticks=places, ylim=(len(rows) - 0.4, -0.6), xlabel=unit)
     ax.set_yticklabels(list(rows), parse_math=False)
-    ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    columns = 3 if ax.figure.get_figwidth() > 6 else 2
+    ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(-0.1, 1), ncols=columns)
     hide_frame(ax)
     return ax

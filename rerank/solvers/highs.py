@@ -170,7 +170,7 @@ class _Session:
         with ExitStack() as stack:
             echo = self.listener.echo
             if self.options.log_file is not None:
-                echo.append(stack.enter_context(open(self.options.log_file, "w", encoding="utf-8")))
+                echo.append(stack.enter_context(open(self.options.log_file, "w", 1, encoding="utf-8")))
                 echo[-1].write(self._header())
             if self.options.verbose >= 2:
                 echo.append(sys.stderr)

@@ -15,13 +15,11 @@ from rerank.solvers.outcome import Options, Progress
 INTERVAL = 0.1
 """Seconds between two reports."""
 
-WORDS = ("incumbent", "nodes")
-"""What solvers call the best value found and the parts that a proof looks at."""
-
 QUIET = 1.0
 """Seconds between two printed lines while nothing improves."""
 
 Report = Callable[[Progress], bool | None]
+Line = Callable[[Progress], str]
 
 # Where reports are kept within a block of `recording`.
 _record: ContextVar[list[Progress] | None] = ContextVar("record", default=None)
@@ -42,9 +40,9 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 
 @contextmanager
 def live(
-    label: str, stream: IO[str] | None = None, words: tuple[str, str] = WORDS
+    label: str, stream: IO[str] | None = None, told: Line | None = None
 ) -> Iterator[Report | None]:
-    """A line with seconds, incumbent, bound, gap and nodes; it is erased at the end.
+    """A line with the latest progress, which is erased at the end.
 
     Parameters
     ----------
@@ -52,12 +50,12 @@ def live(
         Stands before the figures.
     stream : text file, optional
         Standard error if omitted. If it is neither a terminal nor a notebook's, None is yielded.
-    words : pair of str, optional
-        Other words for incumbent and nodes.
+    told : callable, optional
+        One report in words; :func:`line` if omitted.
     """
     out = sys.stderr if stream is None else stream
     if type(out).__module__.startswith("ipykernel."):
-        with _under_a_cell(label, out, words) as report:
+        with _under_a_cell(label, out, told or line) as report:
             yield report
         return
     if not out.isatty():
@@ -70,14 +68,14 @@ def live(
     with Live(console=Console(file=out), auto_refresh=False, transient=True) as display:
 
         def show(now: Progress) -> None:
-            text = Text(f"{label}  {line(now, words)}", no_wrap=True, overflow="ellipsis")
+            text = Text(f"{label} {(told or line)(now)}", no_wrap=True, overflow="ellipsis")
             display.update(text, refresh=True)
 
         yield show
 
 
 @contextmanager
-def _under_a_cell(label: str, out: IO[str], words: tuple[str, str]) -> Iterator[Report]:
+def _under_a_cell(label: str, out: IO[str], told: Line) -> Iterator[Report]:
     """The line in a notebook, which rewrites what follows a carriage return but knows no other movement."""
     width, due = 0, 0.0
 
@@ -85,7 +83,7 @@ def _under_a_cell(label: str, out: IO[str], words: tuple[str, str]) -> Iterator[
         nonlocal width, due
         if time.monotonic() >= due:
             due = time.monotonic() + INTERVAL
-            text = f"{label}  {line(now, words)}"
+            text = f"{label} {told(now)}"
             print(f"\r{text:<{width}}", end="", file=out, flush=True)
             width = max(width, len(text))
 
@@ -95,7 +93,7 @@ def _under_a_cell(label: str, out: IO[str], words: tuple[str, str]) -> Iterator[
         print(f"\r{'':<{width}}\r", end="", file=out, flush=True)
 
 
-def printed(label: str, stream: IO[str] | None = None, words: tuple[str, str] = WORDS) -> Report:
+def printed(label: str, stream: IO[str] | None = None, told: Line | None = None) -> Report:
     """A report that prints a line, on any standard error, for each better incumbent and once a second besides."""
     out = sys.stderr if stream is None else stream
     best, due = -math.inf, 0.0
@@ -104,7 +102,7 @@ def printed(label: str, stream: IO[str] | None = None, words: tuple[str, str] = 
         nonlocal best, due
         if now.incumbent > best or now.seconds >= due:
             best, due = max(best, now.incumbent), now.seconds + QUIET
-            print(f"{label}  {line(now, words)}", file=out, flush=True)
+            print(f"{label} {(told or line)(now)}", file=out, flush=True)
 
     return show
 
@@ -125,12 +123,23 @@ def recorded() -> list[Progress] | None:
     return _record.get()
 
 
-def line(now: Progress, words: tuple[str, str] = WORDS) -> str:
-    """One progress report in words."""
+def line(now: Progress) -> str:
+    """One report of a solver in words."""
     return (
-        f"{now.seconds:6.1f} s  {words[0]} {_figure(now.incumbent)}  bound {_figure(now.bound)}  "
-        f"gap {_figure(now.gap)}  {words[1]} {max(now.nodes, 0)}"
+        f"{now.seconds:6.1f} s  incumbent {_figure(now.incumbent)}  bound {_figure(now.bound)}  "
+        f"gap {_figure(now.gap)}  nodes {max(now.nodes, 0)}"
     )
+
+
+def claims(name: str) -> Line:
+    """What puts a report of a search in words: the largest value of ``name`` found, and what no weights exceed."""
+
+    def told(now: Progress) -> str:
+        ends = ((">=", now.incumbent), ("<=", now.bound))
+        sides = [f"{sign} {value:.6g}" for sign, value in ends if math.isfinite(value)]
+        return f"{name} {', '.join([*sides, f'{now.nodes:,} boxes', f'{now.seconds:.1f} s'])}"
+
+    return told
 
 
 def throttled(report: Report | None, latest: Callable[[], Progress | None]) -> Callable[[], bool | None]:

@@ -145,6 +145,7 @@ def run_command(
     folder: Path,
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
+    log_file: str | os.PathLike[str] | None = None,
 ) -> Ran:
     """Run a command in a folder. On Ctrl-C, ``cancel`` or the limit, interrupt it; if it goes on, kill it.
 
@@ -152,10 +153,12 @@ def run_command(
     ----------
     command : sequence of str
     folder : path
-        Working directory; the log is kept there too.
+        Working directory.
     time_limit : float, optional
         Seconds; for a solver that does not keep its own limit.
     cancel : threading.Event, optional
+    log_file : path, optional
+        Where the log is written as it comes; in the folder if omitted.
 
     Raises
     ------
@@ -163,7 +166,7 @@ def run_command(
         If the command cannot be started.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    log = folder / "log.txt"
+    log = folder / "log.txt" if log_file is None else Path(log_file)
     with open(log, "wb") as stream:
         try:
             # In a session of its own the command does not receive the terminal's Ctrl-C; we pass it on.

@@ -221,9 +221,9 @@ def test_what_a_search_prints(capfd, verbose):
     lines = [line for line in printed.err.splitlines() if line.startswith("search")]
     assert printed.out == "" and bool(lines) == (verbose == 2)
     if verbose == 2:
-        assert lines[-1].startswith("search ends")
-        assert f"value {result.value:.6g}  bound {result.bound:.6g}" in lines[-1]
-        assert len(lines) > 1 and all("gap" in line and "boxes" in line for line in lines)
+        assert lines[-1].startswith("search ends: auc at margin ")
+        assert f" >= {result.value:.6g}, <= {result.bound:.6g}, " in lines[-1]
+        assert len(lines) > 1 and all(" boxes, " in line for line in lines)
 
 
 def test_the_search_alone_builds_no_model_and_loads_no_solver():

@@ -17,7 +17,7 @@ from rerank.errors import InputError, SolverError
 from rerank.solvers import highs
 from rerank.solvers.highs_listener import Point
 from rerank.solvers.outcome import Holds, Options, Outcome, Progress, Stop
-from rerank.solvers.progress import line, live, throttled
+from rerank.solvers.progress import claims, line, live, throttled
 from rerank.solvers.running import Stopper, run_call
 from tests.cases.hand_programs import (
     auc,
@@ -469,14 +469,15 @@ def test_a_notebook_has_the_line_under_its_cell(monkeypatch):
     """Each report covers the one before it, and the end covers the last one; a carriage return is all that it needs."""
     cell = type("OutStream", (Terminal,), {"__module__": "ipykernel.iostream"})(False)
     monkeypatch.setattr("rerank.solvers.progress.INTERVAL", 0.0)
-    with pytest.raises(KeyboardInterrupt), live("search", cell, ("value", "boxes")) as report:
+    with pytest.raises(KeyboardInterrupt), live("search:", cell, claims("dcg@10 at margin 0.01")) as report:
         report(Progress(2.0, 10.5, 12.0, 123456))
         report(Progress(3.0, 11, 12.0, 7))
         raise KeyboardInterrupt
     empty, first, second, end, last = cell.text.split("\r")
     assert (empty, last) == ("", "") and "\n" not in cell.text
-    assert first == "search     2.0 s  value 10.5  bound 12  gap 1.5  boxes 123456"
-    assert second.rstrip() == "search     3.0 s  value 11  bound 12  gap 1  boxes 7"
+    assert first == "search: dcg@10 at margin 0.01 >= 10.5, <= 12, 123,456 boxes, 2.0 s"
+    assert second.rstrip() == "search: dcg@10 at margin 0.01 >= 11, <= 12, 7 boxes, 3.0 s"
+    assert claims("auc")(Progress(0.0, -math.inf, 5.0, 0)) == "auc <= 5, 0 boxes, 0.0 s"
     assert len(second) == len(end) == len(first) and not end.strip()
 
 

@@ -28,7 +28,7 @@ from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin, chosen_formulation
 from rerank.reranker.solve.verified import polished, summed
 from rerank.solvers.outcome import Progress
-from rerank.solvers.progress import live, printed, recorded
+from rerank.solvers.progress import claims, live, printed, recorded
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -49,7 +49,6 @@ POLISH_SHARE = 0.5
 """Share of the time that is left for polishing what the search found."""
 
 INTERRUPTED = "Stopped by Ctrl-C."
-BOXES = ("value", "boxes")  # of a search, in a line of progress
 
 
 def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | None = None) -> Solution:
@@ -174,7 +173,7 @@ def _searched(
     course = recorded()
     if course == []:
         course.append(Progress(0.0, -math.inf, problem.ideal, 0))  # what is known before the first round
-    with clock.phase("search"), _shown(settings.verbose) as show:
+    with clock.phase("search"), _shown(settings.verbose, claimed(problem, settings)) as show:
         found = search.solve(
             problem,
             time_limit=limit,
@@ -189,7 +188,7 @@ def _searched(
         )
     if settings.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
-        printed("search ends", words=BOXES)(end)
+        printed("search ends:", told=claims(claimed(problem, settings)))(end)
     if course is not None:
         course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
     with clock.phase("certificate"):
@@ -208,13 +207,20 @@ def _searched(
     return solution.noting(*notes), found
 
 
+def claimed(problem: Problem, settings: Settings) -> str:
+    """What a search bounds, in a few words: the statistic, with the margin by which pairs count and the price."""
+    price = f", less {problem.C:g} a feature" if problem.C else ""
+    return f"{settings.statistic.name} at margin {problem.epsilon:.3g}{price}"
+
+
 @contextmanager
-def _shown(verbose: int) -> Iterator[Callable[[Any], None] | None]:
+def _shown(verbose: int, name: str) -> Iterator[Callable[[Any], None] | None]:
     """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; and what records it."""
+    told = claims(name)
     with (
-        live("search", words=BOXES)
+        live("search:", told=told)
         if verbose == 1
-        else nullcontext(printed("search", words=BOXES) if verbose > 1 else None) as line
+        else nullcontext(printed("search:", told=told) if verbose > 1 else None) as line
     ):
         course = recorded()
         reports = [one for one in (line, None if course is None else course.append) if one is not None]
