@@ -13,8 +13,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from rerank import plots
+from rerank.certificate import LeafBoxes
 from rerank.errors import InputError
+from rerank.problem import Problem, problem_of, values_at
 from rerank.solvers.outcome import Progress
+from rerank.statistics import parse
 
 ROOT = Path(__file__).parent.parent
 
@@ -227,3 +230,156 @@ def test_a_statistic_by_an_option_needs_as_many_of_each():
         plots.by_option([1, 2], [1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match="no held-out values"):
         plots.by_option([1, 2], [1.0, 2.0], errors=[1.0, 2.0])
+
+
+def free(d, n=30):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(n, d)), (rng.random(n) < 0.3).astype(float)
+    return problem_of(X, y, parse("dcg@5"), epsilon=0.01)
+
+
+def anchored(d):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, d + 1)), (rng.random(30) < 0.3).astype(float)
+    lists, radius = problem_of(X, y, parse("dcg@5")).lists, np.append(1.0, np.full(d, 0.5))
+    return Problem.build(X, lists, epsilon=0.01, limits=(np.append(1.0, -radius[1:]), radius))
+
+
+def rings(ax):
+    marked = [line for line in ax.lines if line.get_marker() == "o" and line.get_markerfacecolor() == "none"]
+    return {tuple(line.get_xydata()[0].tolist()) for line in marked}
+
+
+def surface():
+    """Boxes that cover the cube: four on the face where the second weight is -1, one on each of the others."""
+    lower, upper = [], []
+    for j in range(3):
+        for side in (-1.0, 1.0):
+            ends = np.array([[-1.0] * 3, [1.0] * 3])
+            ends[:, j] = side
+            quarters = [ends]
+            if (j, side) == (1, -1.0):
+                parts = ((-1.0, 0.0), (0.0, 1.0))
+                quarters = [np.array([[a, -1, b], [c, -1, e]]) for a, c in parts for b, e in parts]
+            lower += [one[0] for one in quarters]
+            upper += [one[1] for one in quarters]
+    return np.array(lower), np.array(upper), np.arange(1.0, 10.0)
+
+
+def test_boxes_of_three_weights_stand_on_the_face_of_the_best_weights():
+    lower, upper, bounds = surface()
+    ax = drawn(plots.weight_space(lower, upper, bounds, [0.25, -1.0, 0.5], names=("a", "b", "c")))
+    (boxes,) = ax.collections
+    assert boxes.get_array().tolist() == [3, 4, 5, 6] and rings(ax) == {(0.25, 0.5)}
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("a", "c", "b = -1")
+    with pytest.raises(InputError, match="on no face"):
+        plots.weight_space(lower, upper, bounds, [0.25, -0.5, 0.5])
+
+
+def test_every_face_of_the_cube_has_a_panel():
+    lower, upper, bounds = surface()
+    figure, ax = plt.subplots()
+    assert plots.weight_space(lower, upper, bounds, [0.25, -1.0, 0.5], names=("a", "b", "c"), every=True, ax=ax) is ax
+    drawn(ax)
+    panels = {own.get_title(): own for own in figure.axes if own.get_title()}
+    assert set(panels) == {f"{name} = {side}" for name in "abc" for side in (1, -1)}
+    shown = [own.collections[0].get_array() for own in panels.values()]
+    assert sorted(np.concatenate(shown)) == bounds.tolist()
+    assert {name: rings(own) for name, own in panels.items() if rings(own)} == {"b = -1": {(0.25, 0.5)}}
+    # One scale for all panels.
+    assert len({own.collections[0].get_clim() for own in panels.values()}) == 1
+    # Axes with a place of their own, and no grid, are divided too.
+    alone = plt.figure().add_axes([0, 0, 1, 1])
+    assert len(drawn(plots.weight_space(lower, upper, bounds, [0, -1, 0], every=True, ax=alone)).figure.axes) == 8
+
+
+def test_boxes_of_one_weight_are_steps():
+    """Two free weights are intervals, and so is one correction, with the column of its score or without."""
+    score, ends = np.ones((2, 1)), np.array([[[-0.5], [0.0]], [[0.0], [0.5]]])
+    for given in (ends, np.concatenate([np.stack([score, score]), ends], axis=2)):
+        best = [1.0, 0.25][2 - given.shape[2] :]
+        ax = drawn(plots.weight_space(*given, [1.0, 2.0], best, unit="dcg"))
+        segments = np.array(ax.collections[0].get_segments())
+        assert segments.tolist() == [[[-0.5, 1], [0, 1]], [[0, 2], [0.5, 2]]] and ax.get_ylabel() == "dcg"
+        assert 0.25 in [line.get_xdata()[0] for line in ax.lines if line.is_dashed()]
+    corner = [[1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], [[1.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
+    ax = drawn(plots.weight_space(*corner, [1.0, 2.0, 3.0, 4.0], [0.5, -1.0]))
+    assert np.array(ax.collections[0].get_segments()).tolist() == [[[-1, 4], [1, 4]]]
+
+
+def test_cells_have_the_value_of_their_weights():
+    problem, best = free(3), np.array([0.25, -1.0, 0.5])
+    ax = drawn(plots.cells(problem, best, points=20, names=("a", "b", "c"), unit="dcg@5"))
+    (image,) = ax.images
+    # Row 4, column 15: middles of equal parts of -1 .. 1.
+    weights = np.array([[-1 + 2 * 15.5 / 20, -1.0, -1 + 2 * 4.5 / 20]])
+    assert image.get_array()[4, 15] == values_at(problem, weights)[0]
+    assert image.get_extent() == pytest.approx((-1, 1, -1, 1)) and rings(ax) == {(0.25, 0.5)}
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("a", "c", "b = -1")
+    every = plots.cells(problem, points=8)
+    assert len([own for own in drawn(every).figure.axes if own.images]) == 6
+    positive = problem_of(problem.X, problem.lists[0].gains, parse("auc"), epsilon=0.01, signs=[1, 1, 0])
+    axes = [own for own in plots.cells(positive, points=8).figure.axes if own.images]
+    assert len(axes) == 4 and axes[0].get_xlim() == (0, 1)
+
+
+def test_cells_of_corrections_are_one_rectangle_or_one_interval():
+    problem = anchored(2)
+    boxes = LeafBoxes(np.array([[1, -0.5, -0.5], [1, 0, -0.5]]), np.array([[1, 0, 0.5], [1, 0.5, 0.5]]), np.ones(2))
+    ax = drawn(plots.cells(problem, [1.0, 0.1, -0.2], boxes=boxes, points=10))
+    assert ax.images[0].get_extent() == pytest.approx((-0.5, 0.5, -0.5, 0.5)) and rings(ax) == {(0.1, -0.2)}
+    outlines = [path.get_extents().extents.tolist() for path in ax.collections[0].get_paths()]
+    assert outlines == [[-0.5, -0.5, 0, 0.5], [0, -0.5, 0.5, 0.5]]
+    problem = anchored(1)
+    boxes = LeafBoxes(np.array([[1, -0.5]]), np.array([[1, 0.5]]), np.array([3.0]))
+    ax = drawn(plots.cells(problem, [1.0, 0.25], boxes=boxes, points=5))
+    line = next(line for line in ax.lines if line.get_label() == "value")
+    assert line.get_ydata() == pytest.approx(values_at(problem, np.column_stack([np.ones(50), line.get_xdata()])))
+    assert rings(ax) == {(0.25, values_at(problem, [[1.0, 0.25]])[0])}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["value", "bounds of the boxes"]
+
+
+def test_a_correction_that_may_not_move_is_left_out():
+    problem = anchored(2)
+    problem = Problem.build(problem.X, problem.lists, epsilon=0.01, limits=([1, -0.5, 0], [1, 0.5, 0]))
+    ax = drawn(plots.cells(problem, [1.0, 0.25, 0.0], points=5))
+    assert ax.get_xlabel() == "weight of feature 1" and not ax.images
+    ax = drawn(plots.weight_space([[1, -0.5, 0]], [[1, 0.5, 0]], [2.0], [1.0, 0.25, 0.0]))
+    assert ax.get_xlabel() == "weight of feature 1" and ax.get_xlim() == (-0.5, 0.5)
+
+
+def test_weights_that_no_picture_shows_are_refused():
+    with pytest.raises(InputError, match="3 weights can vary at a time"):
+        plots.cells(free(4))
+    with pytest.raises(InputError, match="features that are not drawn"):
+        plots.cells(free(4), [1, 1, 1, 1], features=[0, 1, 2])
+    with pytest.raises(InputError, match="begin with 0"):
+        plots.cells(anchored(3), features=[1, 2])
+    with pytest.raises(InputError, match="1 names for 3 weights"):
+        plots.cells(free(3), names=["a"])
+    with pytest.raises(InputError, match=r"shape \(2,\); give 3"):
+        plots.cells(free(3), [1, 0])
+
+
+def test_bounds_of_boxes_by_the_share_of_the_weights():
+    ax = drawn(plots.box_bounds([2, 1, 1], [1.0, 3.0, 2.0], 2.5, 3.0, unit="dcg"))
+    steps = next(line for line in ax.lines if line.get_label() == "bounds of the boxes")
+    assert steps.get_xydata().tolist() == [[0.25, 3], [0.25, 3], [0.5, 2], [1, 1]]
+    heights = {line.get_ydata()[0]: line.is_dashed() for line in ax.lines if len(line.get_ydata()) == 2}
+    assert heights == {3.0: True, 2.5: False} and ax.get_ylabel() == "dcg"
+    with pytest.raises(InputError, match="2 shares and 1 bounds"):
+        plots.box_bounds([1, 2], [1], 1, 1)
+
+
+def test_contributions_add_up():
+    values = np.array([[2.0, -1.0, 0.5], [-1.0, -2.0, 1.0]])
+    ax = drawn(plots.contributions(["x", "y"], ["a ($)", "b", "c"], values))
+    bars = {(round(bar.get_y() + bar.get_height() / 2), bar.get_x(), bar.get_width()) for bar in ax.patches}
+    assert bars == {(0, 0, 2), (0, 0, -1), (0, 2, 0.5), (1, 0, -1), (1, -1, -2), (1, 0, 1)}
+    assert next(line for line in ax.lines if line.get_label() == "sum").get_xdata().tolist() == [1.5, -2.0]
+    assert len({bar.get_hatch() for bar in ax.patches}) == 3
+    many = drawn(plots.contributions(["x"], list("abcdefgh"), [np.arange(8.0)]))
+    told = {text.get_text() for text in many.get_legend().get_texts()}
+    assert told == {"sum", *"hgfed", "3 more"} and {0.0 + 1 + 2} <= {bar.get_width() for bar in many.patches}
+    with pytest.raises(InputError, match=r"shape \(2, 3\), and there are 1 rows"):
+        plots.contributions(["x"], ["a", "b", "c"], values)

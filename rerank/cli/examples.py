@@ -11,7 +11,11 @@ EXAMPLES = {
         "rerank fit letor.svm --stat ndcg@10 --max-features 3 --model m.json",
         "rerank fit old.csv --label died --model m.json --proof m.proof",
     ],
-    "rank": ["rerank rank m.json new.csv --top 20", "rerank rank m.json new.csv --output list.csv"],
+    "rank": [
+        "rerank rank m.json new.csv --top 20",
+        "rerank rank m.json new.csv --output list.csv",
+        "rerank rank m.json new.csv --plot why.png",
+    ],
     "score": ["rerank score m.json later.csv"],
     "report": ["rerank report m.json new.csv --output report.html"],
     "evaluate": [
@@ -24,9 +28,16 @@ EXAMPLES = {
         "rerank fuse --run bm25.run --run dense.run --model f.json --export vespa",
     ],
     "export": ["rerank export m.json old.csv program.mps"],
-    "solve": ["rerank solve program.mps --solver scip --time-limit 600"],
+    "solve": [
+        "rerank solve program.mps --solver scip --time-limit 600",
+        "rerank solve program.mps --log highs.log",
+    ],
     "import": ["rerank import program.mps program.sol --model m.json"],
-    "verify": ["rerank verify m.json old.csv", "rerank verify m.json old.csv --proof m.proof"],
+    "verify": [
+        "rerank verify m.json old.csv",
+        "rerank verify m.json old.csv --proof m.proof",
+        "rerank verify m.json old.csv --proof m.proof --plot proof.png",
+    ],
     "doctor": ["rerank doctor"],
     "convert": [
         "rerank convert old.csv old.svm --label died",

@@ -53,36 +53,40 @@ class Face:
 def faces_of_boxes(lower: Floats, upper: Floats) -> list[Face]:
     """The faces that boxes (m, k) lie on: sides of a cube, where each box has a weight of 1 or -1; else all as one."""
     flat = (lower == upper) & (np.abs(lower) == 1)
-    found, k = [], lower.shape[1]
-    for j in range(k) if k > 1 and flat.any(axis=1).all() else ():
+    if lower.shape[1] == 1 or not flat.any(axis=1).all():
+        return _drawable([_face(lower.min(axis=0), upper.max(axis=0), None)])
+    found = []
+    for j in range(lower.shape[1]):
         for side in (1.0, -1.0):
-            on, others = flat[:, j] & (lower[:, j] == side), [i for i in range(k) if i != j]
+            on = flat[:, j] & (lower[:, j] == side)
             if on.any():
-                low, high = lower[on].min(axis=0), upper[on].max(axis=0)
-                found.append(Face(others, low[others], high[others], j, side))
-    return _drawable(found or [Face(list(range(k)), lower.min(axis=0), upper.max(axis=0))], k)
+                found.append(_face(lower[on].min(axis=0), upper[on].max(axis=0), j, side))
+    return _drawable(found)
 
 
 def faces_of_problem(problem: Problem, features: NDArray[np.intp]) -> list[Face]:
     """The faces of the weights of some features, numbered in their order; the first is the score of an anchored one."""
-    k = features.size
     if problem.limits is not None:
-        low, high = (ends[features[1:]] for ends in problem.limits)
-        return _drawable([Face(list(range(1, k)), low, high, 0)], k)
+        low, high = (ends[features] for ends in problem.limits)
+        return _drawable([_face(low, high, 0)])
     signs = problem.signs[features]
     low, high = np.where(signs > 0, 0.0, -1.0), np.where(signs < 0, 0.0, 1.0)
-    found = []
-    for j in range(k):
-        others = [i for i in range(k) if i != j]
-        found += [Face(others, low[others], high[others], j, side) for side in (1.0, -1.0) if side * signs[j] >= 0]
-    return _drawable(found, k)
+    sides = [(j, side) for j in range(features.size) for side in (1.0, -1.0) if side * signs[j] >= 0]
+    return _drawable([_face(low, high, j, side) for j, side in sides])
 
 
-def _drawable(faces: list[Face], k: int) -> list[Face]:
-    if not 1 <= len(faces[0].columns) <= 2:
+def _face(low: Floats, high: Floats, fixed: int | None, side: float = 1.0) -> Face:
+    """The face of all columns that vary but the one that is fixed."""
+    columns = [j for j in range(low.size) if j != fixed and high[j] > low[j]]
+    return Face(columns, low[columns], high[columns], fixed, side)
+
+
+def _drawable(faces: list[Face]) -> list[Face]:
+    count = len(faces[0].columns)
+    if not 1 <= count <= 2:
         raise InputError(
-            f"There are {k} columns of weights, and {len(faces[0].columns)} can vary at a time; a picture shows two or "
-            "three weights of which the largest is 1, or one or two corrections of a given score."
+            f"{count} weights can vary at a time, and a picture shows one or two: two or three weights of which the "
+            "largest is 1, or one or two corrections of a given score."
         )
     return faces
 

@@ -96,7 +96,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     random_state : int, RandomState or None
         None is 0. Two fits give the same result, unless ``time_limit`` ends them.
     verbose : int
-        1 for a live line (value, bound, gap, boxes) in a terminal or notebook, 2 for lines and the solver's log.
+        1 for a live line (what is proved so far, boxes) in a terminal or notebook, 2 for lines and the solver's log.
 
     Attributes
     ----------

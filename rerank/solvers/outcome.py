@@ -117,7 +117,7 @@ class Options:
     presolve : bool
     node_limit : int, optional
     log_file : path, optional
-        The solver's log, below a header with versions and options. Replaced if it exists.
+        The solver's log, as it comes; that of HiGHS below a header with versions and options. Replaced if it exists.
     progress : callable, optional
         Called with :class:`Progress` from the thread that waits, at most ten times a second; True stops the solver.
     verbose : int

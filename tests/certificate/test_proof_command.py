@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from rerank.certificate import load_proof, save_proof
+from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.cli import app
 from rerank.io import Table, write_csv
 from rerank.problem.proof import LEAF
@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
 
 def run(*arguments: object, code: int = 0):
     done = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert done.exit_code == code, f"{done.exit_code}: {done.stdout}{done.stderr}{done.exception!r}"
+    assert code in (None, done.exit_code), f"{done.exit_code}: {done.stdout}{done.stderr}{done.exception!r}"
     return done
 
 
@@ -80,3 +80,49 @@ def test_without_a_search_there_is_no_proof(folder):
     assert "No proof was written" in done.stderr and not (folder / "p.npz").exists()
     fit("--proof", "absent/p.npz", code=2)
     assert not (folder / "absent").exists()
+
+
+def test_verify_draws_the_boxes_of_a_proof(folder, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from rerank import plots
+
+    seen, real = [], plots.cells
+    monkeypatch.setattr(plots, "cells", lambda *given, **rest: seen.append((given, rest)) or real(*given, **rest))
+    fit("--proof", "p.npz")
+    done = run("verify", "m.json", "data.csv", "--proof", "p.npz", "--plot", "p.svg", "--json")
+    assert json.loads(done.stdout)["complete"] and "Drawn to p.svg." in done.stderr
+    assert "<svg" in (folder / "p.svg").read_text()[:600]
+    ((problem, best), shown), proof = seen[0], load_proof("p.npz")
+    assert best.tolist() == proof.weights.tolist() and shown["every"] and problem.n_features == 3
+    assert len(shown["boxes"].bounds) == verify_proof(problem, proof).leaves
+    assert shown["names"] == [f"scaled weight of {name}" for name in ("age", "size", "year")]
+    fit("--proof", "p.npz", "--max-features", 2)
+    run("verify", "m.json", "data.csv", "--proof", "p.npz", "--plot", "p.png")
+    assert len(seen[1][1]["features"]) == 2 == len(seen[1][1]["names"])
+
+
+def test_verify_draws_bounds_where_weights_are_too_many(folder, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from rerank import plots
+
+    seen, real = [], plots.box_bounds
+    monkeypatch.setattr(plots, "box_bounds", lambda *given, **rest: seen.append(given) or real(*given, **rest))
+    X, y = table(0, n=50, d=4)
+    write_csv("data.csv", Table(X, y, None, None, tuple("abcd")), label="hit")
+    fit("--proof", "p.npz", "--stat", "dcg@3", code=None)
+    done = run("verify", "m.json", "data.csv", "--proof", "p.npz", "--plot", "p.pdf", code=None)
+    assert "Drawn to p.pdf." in done.stderr and (folder / "p.pdf").read_bytes()[:4] == b"%PDF"
+    shares, bounds, value, claim = seen[0]
+    proof = load_proof("p.npz")
+    assert (value, claim) == (proof.value, proof.bound) and bounds.max() <= claim
+    assert shares.sum() == pytest.approx(len(proof.supports))
+
+
+def test_what_verify_cannot_draw_is_said(folder):
+    pytest.importorskip("matplotlib")
+    fit("--proof", "p.npz")
+    for given in (("data.csv",), ("--without-data", "--proof", "p.npz")):
+        assert "it draws the boxes of a proof" in run("verify", "m.json", *given, "--plot", "p.png", code=2).stderr
+    save_proof(replace(load_proof("p.npz"), codes=load_proof("p.npz").codes[:-1]), "short.npz")
+    done = run("verify", "m.json", "data.csv", "--proof", "short.npz", "--plot", "p.png", code=5)
+    assert "Nothing was drawn to p.png: " in done.stderr and not (folder / "p.png").exists()

@@ -1,5 +1,6 @@
 """``rerank report``: what the page says, that it is whole and inert, and what is refused."""
 
+import csv
 import json
 import re
 from html.parser import HTMLParser
@@ -180,3 +181,35 @@ def test_score_draws_the_list(model):
         assert file.read(4) == b"\x89PNG" and "Drawn to gain.png." in said
     refused = run("score", model, "train.csv", "--plot", "gain.txt", code=2).stderr
     assert "names no kind of picture" in refused
+
+
+def test_rank_draws_what_was_found_or_what_lifts_the_first_rows(model, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from rerank import plots
+
+    seen = []
+    for name in ("cumulative_gain", "contributions"):
+        own = getattr(plots, name)
+        told = lambda *given, own=own, **rest: seen.append((own, given)) or own(*given, **rest)  # noqa: E731
+        monkeypatch.setattr(plots, name, told)
+    done = run("rank", model, "train.csv", "--plot", "gain.svg", "--json")
+    assert json.loads(done.stdout)["n_rows"] == 90 and "Drawn to gain.svg." in done.stderr
+    X, y = drawn(0)
+    assert seen[0][0].__name__ == "cumulative_gain" and seen[0][1][0].tolist() == (y > 0).tolist()
+    with open("train.csv", newline="") as file:
+        head, *lines = csv.reader(file)
+    where = head.index("hit")
+    for name, label in (("new.csv", None), ("blank.csv", "")):
+        kept = [] if label is None else ["hit"]
+        with open(name, "w", newline="") as file:
+            csv.writer(file).writerows(
+                [[*line[:where], *last, *line[where + 1 :]]
+                 for line, last in [(head, kept), *((line, kept and [label]) for line in lines)]]
+            )  # fmt: skip
+        said = run("rank", model, name, "--plot", "why.png", "--top", 4).stderr
+        assert "Drawn to why.png." in said and ("without labels" in said) == (label == "")
+        (rows_shown, columns, values), own = seen[-1][1], seen[-1][0]
+        assert own.__name__ == "contributions" and values.shape == (4, len(columns))
+        assert (np.diff(values.sum(axis=1)) <= 1e-12).all() and len(set(rows_shown)) == 4
+    write("lists.csv", X, y, qid=np.repeat(["q", "r"], 45))
+    assert "--plot draws one list" in run("rank", model, "lists.csv", "--qid", "qid", "--plot", "l.png", code=2).stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
@@ -131,6 +133,36 @@ def test_the_picture_of_corrections_has_a_bar_for_each_column() -> None:
     for name in ("free", "kept"):
         with pytest.raises(NotSupportedError, match="corrects no score"):
             fitted(name, X, y).plot_corrections()
+
+
+@pytest.mark.parametrize("name", ["free", "corrected, trees"])
+def test_the_picture_of_contributions_adds_up(name) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = drawn()
+    est = fitted(name, X, y)
+    ax = est.plot_contributions(X, 4, [f"row {k}" for k in range(120)])
+    scores, top = est.contributions(X).sum(axis=1), est.top(X, 4)
+    sums = next(line for line in ax.lines if line.get_label() == "sum").get_xdata()
+    np.testing.assert_allclose(sums, scores[top] - scores.mean(), atol=1e-9)
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"row {k}" for k in top]
+
+
+def test_the_picture_of_weights_is_that_of_the_fit() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = drawn()
+    est = Reranker("precision@10", solver="search", n_candidates=None, radius=0.3, margin=0.01, proof=True)
+    ax = est.fit(X[:, :2], y).plot_weights()
+    (ring, _) = (line for line in ax.lines if line.get_marker() == "o")
+    assert ring.get_xydata()[0].tolist() == est.result_.proof.weights[1:].tolist()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("scaled correction of x0", "scaled correction of x1")
+    assert len(ax.collections) == 1  # the boxes of the proof
+    ax.figure.canvas.draw()
+    with pytest.raises(InputError, match="picture shows one or two"):
+        fitted("corrected, affine", X, y).plot_weights()
+    restored = Reranker("auc", first_stage=None, solver="none").fit(X, y)
+    restored.state_ = replace(restored.state_, training=None)
+    with pytest.raises(InputError, match="rerank verify --proof --plot"):
+        restored.plot_weights()
 
 
 def test_a_result_reads_as_sentences_and_a_bar() -> None:

@@ -1,8 +1,11 @@
 """``rerank solve``: it loads what the solver needs and no more, and says whose word the bound is."""
 
+import json
+import os
 import resource
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -80,3 +83,35 @@ def test_the_time_limit_counts_the_reading_of_the_file(monkeypatch, tmp_path):
     monkeypatch.setattr(highs, "solve", watched)
     gateway.solve_file(library.path("subrank_dcg"), time_limit=5)
     assert seen[0] < 4.7
+
+
+@pytest.mark.parametrize(("solver", "line"), [("highs", "MIP"), ("cbc", "Result - Optimal solution found")])
+def test_the_log_of_a_solver_is_kept_in_a_file(tmp_path, solver, line):
+    path, _ = mps.write(knapsack()[0], tmp_path / "sack.mps")
+    log = tmp_path / "solver.log"
+    done = solve(path, "--solver", solver, "--log", log, "--json")
+    assert json.loads(done.stdout)["log"] == str(log) and line in log.read_text()
+    assert line not in done.stdout + done.stderr
+    assert json.loads(solve(path, "--solver", solver, "--json").stdout)["log"] is None
+    assert solve(path, "--solver", solver, "--log", path).exit_code == 2
+
+
+def test_on_a_terminal_solvers_show_progress_on_standard_error(tmp_path):
+    """HiGHS shows value, bound and nodes, others the time; the answer alone is on standard output."""
+    pty = pytest.importorskip("pty")
+    long = library.path("subrank_dcg")
+    for solver, shown in (("highs", "incumbent"), ("cbc", "0:00:00")):
+        given = [str(long), "--solver", solver, "--time-limit", "5", "--json", "--solution", str(tmp_path / "a.sol")]
+        code = f"import sys; from rerank.cli import main; sys.argv = ['rerank', 'solve', *{given!r}]; main()"
+        own, other = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=other, env={**os.environ, "TERM": "xterm"}
+        )
+        os.close(other)
+        text = b""
+        with suppress(OSError):  # the end of a terminal
+            while part := os.read(own, 4096):
+                text += part
+        os.close(own)
+        assert json.loads(process.communicate()[0])["solver"].lower() == solver
+        assert shown in text.decode() and f"{solver} solves {long.name}" in text.decode()
