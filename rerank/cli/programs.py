@@ -80,11 +80,15 @@ def export(
         choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise") else {
             "big_m": big_m, "linking": linking,
         }  # fmt: skip
-        program, sidecar = write_program(state, name, output, choices)
+        program, sidecar, size = write_program(state, name, output, choices)
     if as_json:
-        answer({"program": program, "sidecar": sidecar, "formulation": name})
+        answer({"program": program, "sidecar": sidecar, "formulation": name, "size": size})
     else:
         typer.echo(f"{program}\n{sidecar}")
+        typer.echo(
+            f"{name}: {size['rows']} rows, {size['columns']} columns, {size['integer_columns']} of them integer, "
+            f"{size['nonzeros']} non-zeros"
+        )
 
 
 def solve(

@@ -53,7 +53,7 @@ class ProgramsMixin:
         """
         from rerank.reranker.files.export import export
 
-        return export(self._fitted(), self._program(), path, choices)
+        return export(self._fitted(), self._program(), path, choices)[:2]
 
     def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Self:
         """Use the weights of another solver's solution file, polished and recomputed exactly.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from formulations import mps
 from rerank import load
 from rerank.cli import app
 from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
@@ -131,7 +132,12 @@ def test_a_changed_model_fails_the_check_with_5(folder):
 def test_export_solve_import_and_verify(folder):
     fit("--candidates", 8)
     before = load("m.json").result_
-    run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed", "--json")
+    size = answer(run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed", "--json"))["size"]
+    program = mps.read("p.mps")
+    counts = len(program.rows), len(program.columns), int(program.integer.sum()), program.matrix.nnz
+    assert tuple(size.values()) == counts and list(size) == ["rows", "columns", "integer_columns", "nonzeros"]
+    told = "mixed: {} rows, {} columns, {} of them integer, {} non-zeros".format(*counts)
+    assert told in run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed").stdout
     solved = answer(run("solve", "p.mps", "--solver", "highs", "--json"))
     assert solved["holds"] == "optimal" and solved["solution"] == "p.sol"
     body = answer(run("import", "p.mps", "p.sol", "--model", "n.json", "--json"))

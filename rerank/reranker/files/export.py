@@ -34,8 +34,11 @@ MOST_SECONDS = 20.0
 
 def export(
     state: FittedState, formulation: str, path: str | os.PathLike[str], choices: dict[str, Any]
-) -> tuple[str, str]:
-    """Write the program of the fitted problem with a sidecar from which :func:`imported` rebuilds the state."""
+) -> tuple[str, str, dict[str, int]]:
+    """Write the program of the fitted problem with a sidecar from which :func:`imported` rebuilds the state.
+
+    Returns both paths and the program's rows, columns, integer columns and non-zeros.
+    """
     from formulations import mps
     from formulations.errors import FormulationError
 
@@ -61,7 +64,7 @@ def export(
         for target, content in written:
             with writing_bytes(target) as file:
                 file.write(content)
-    return str(written[0][0]), str(written[1][0])
+    return str(written[0][0]), str(written[1][0]), stated.size
 
 
 def _is_sidecar(path: Path) -> bool:
@@ -184,7 +187,7 @@ def _solved_by_file(
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
-        start_accepted=None, notes=(f"The weights were read from {Path(path).name}.", *told),
+        start_accepted=None, evidence=None, notes=(f"The weights were read from {Path(path).name}.", *told),
     )  # fmt: skip
     status = status_of(result)
     message = message_of(
