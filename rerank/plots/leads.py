@@ -52,7 +52,9 @@ def leads(
         if np.isfinite(half):
             ax.plot([mean - half, mean + half], [place, place], color=color, lw=2, solid_capstyle="butt")
         ax.plot(mean, place, "o", ms=7, mec=color, mfc=color if place == chosen else "white", zorder=3)
-    ax.set(yticks=range(len(names)), ylim=(-0.6, len(names) - 0.1), xlabel=unit)
-    ax.set_yticklabels([f"{name}, chosen" if place == chosen else name for place, name in enumerate(names)])
+    ax.set(yticks=range(len(names)), ylim=(-0.6, len(names) - 0.1))
+    ax.set_xlabel(unit, parse_math=False)  # a name is no formula, whatever signs it has
+    labels = [f"{name}, chosen" if place == chosen else name for place, name in enumerate(names)]
+    ax.set_yticklabels(labels, parse_math=False)
     hide_frame(ax)
     return ax

@@ -14,6 +14,7 @@ from rerank.reranker.shown import html_of, text_of
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
+    from rerank.reranker.evidence import Evidence
 from rerank.problem.proof import Proof
 
 __all__ = [
@@ -151,6 +152,9 @@ class Result(Solution):
         Parts of the training rows for out-of-fold scores; 0 where the first stage's scores are its own.
     left_out : tuple of str
         Columns that are not reranked because they hold no numbers or miss some.
+    evidence : Evidence or None
+        What held-out rows said of each option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()``
+        tells it and ``evidence.plot()`` draws it.
     """
 
     statistic: float
@@ -170,6 +174,7 @@ class Result(Solution):
     theorem: str = ""
     folds: int = 0
     left_out: tuple[str, ...] = ()
+    evidence: Evidence | None = None
 
     @classmethod
     def of(cls, solution: Solution, **rest: Any) -> Result:
@@ -189,7 +194,9 @@ class Result(Solution):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
-        skip = {"certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out"}
+        skip = {
+            "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
+        }  # fmt: skip
         first = ("statistic", "value", "bound")
         return {
             **{name: getattr(self, name) for name in first},
@@ -205,6 +212,7 @@ class Result(Solution):
             "model_size": None if self.model_size is None else dict(self.model_size),
             "notes": list(self.notes),
             "left_out": list(self.left_out),
+            **({} if self.evidence is None else {"evidence": self.evidence.to_dict()}),
         }
 
 

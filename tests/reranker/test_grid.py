@@ -20,7 +20,7 @@ from rerank.reranker.selection.grid import (
     first_stage_kept,
 )
 from rerank.reranker.selection.judge import Judged
-from rerank.reranker.selection.told import report
+from rerank.reranker.selection.told import evidence
 from rerank.statistics import DCG
 
 SAFEGUARDS = [-math.inf, -1.0, 0.0, 1.0, 50.0, math.inf]
@@ -132,8 +132,8 @@ def test_a_report_names_what_varies_and_what_was_chosen():
         "first_stage": np.array([3.0, 5.0]), "mean_lead": np.array([0.5, -0.25]),
         "lead_error": np.array([0.2, math.inf]), "mean_score": np.array([4.5, 3.75]),
     }  # fmt: skip
-    chosen = report(found, "window2@9", "precision@9", 0).splitlines()
+    chosen = evidence(found, "window2@9", "precision@9", 0).report().splitlines()
     assert "window2@9" in chosen[0] and "first stage" in chosen[2] and chosen[3].endswith("4.5 *")
     assert chosen[3].startswith("radius 0.01") and "margin" not in chosen[3]
     assert chosen[-1] == "Chosen (*): radius 0.01."
-    assert report(found, "a", "b", None).splitlines()[-1] == "The first stage is kept."
+    assert evidence(found, "a", "b", None).report().splitlines()[-1] == "The first stage is kept."

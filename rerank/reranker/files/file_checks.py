@@ -43,6 +43,10 @@ def check_file(checks: Checks, doc: ModelDocument, result: Result, first_stage: 
     message = own_message(result)
     same = result.message == message
     checks.compare("message", result.message, "the same" if same else message, same, "result.message")
+    if result.evidence is not None and result.evidence.chosen is None:
+        reranks = doc.settings.get("reranks")
+        checks.compare("first stage kept by held-out rows", reranks, False, reranks is False)
+    checks.given("held-out rows were ranked by other fits, which are not repeated here", "result.evidence")
     _solver(checks, doc, result)
     _form(checks, doc, first_stage, where)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.reranker.evidence import Evidence, evidence_of
 from rerank.reranker.files.model_fields import MAX_TEXT
 from rerank.reranker.result import STATUSES, Result, ShortlistInfo, status_of
 from rerank.reranker.shown import message_of
@@ -96,6 +97,14 @@ def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {key[len(prefix) + 1 :]: value for key, value in flat.items() if key.startswith(prefix + ".")}
 
 
+def _evidence(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
+    """What held-out rows said, by the entries of a file; None if it says nothing of them."""
+    if not entries:
+        return None
+    rows = {name: _row(entries, name) for name in {key.partition(".")[0] for key in entries if "." in key}}
+    return evidence_of({key: value for key, value in entries.items() if "." not in key} | rows, statistic)
+
+
 def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:
     """Numbered entries in order."""
     entries = gathered(flat, prefix)
@@ -146,6 +155,7 @@ def result_from_flat(
             epsilon=epsilon,
             C=C,
             certificate=_certificate(gathered(flat, "certificate")),
+            evidence=_evidence(gathered(flat, "evidence"), names[0]),
             shortlist=ShortlistInfo(**short, constant_features=constant),
             seconds=seconds,
             model_size=size or None,

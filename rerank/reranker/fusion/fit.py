@@ -13,6 +13,7 @@ from rerank.io.options import one_of, real, whole
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.evidence import RULES
 from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
@@ -21,7 +22,7 @@ from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K
 from rerank.reranker.fusion.nulls import Null, prior_weights, promising, values_by_list
 from rerank.reranker.fusion.told import in_words
 from rerank.reranker.result import Result
-from rerank.reranker.selection.grid import RULES, check_safeguard, first_stage_kept
+from rerank.reranker.selection.grid import check_safeguard, first_stage_kept
 from rerank.statistics import RankStatistic, parse
 
 RADII = (0.1, 0.3, 1.0)

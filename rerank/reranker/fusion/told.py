@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import InputError
 from rerank.io.shown import html_table, text_table
-from rerank.reranker.selection.told import option_names, report, report_html
+from rerank.reranker.selection.told import evidence
 from rerank.reranker.shown import number
 from rerank.reranker.words import CORRECTIONS
 from rerank.statistics import parse
 
 if TYPE_CHECKING:
+    from rerank.reranker.evidence import Evidence
     from rerank.reranker.fusion.choice import Chosen
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.nulls import Null
@@ -49,7 +50,7 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
 def folds_of(est: ScoreFusion) -> str:
     """Lead, error and statistic of every option over the null, and what was chosen."""
     given = _given(est)
-    return ("\n".join(est.notes_) or "There were no folds.") if given is None else report(*given)
+    return ("\n".join(est.notes_) or "There were no folds.") if given is None else given.report()
 
 
 def shown(est: ScoreFusion) -> tuple[str, str]:
@@ -63,7 +64,7 @@ def shown(est: ScoreFusion) -> tuple[str, str]:
     page = [f"<p>{escape(about)}</p>", html_table(_ways(est), SIDES)]
     page += [f"<p><b>{escape(result.message)}</b></p>", f"<p>{escape(text[-1])}</p>"]
     if given is not None:
-        text, page = [f"{report(*given)}\n", *text], [report_html(*given), *page]
+        text, page = [f"{given.report()}\n", *text], [given.html(), *page]
     notes = [*est.notes_, *result.notes]
     told = f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>" if notes else ""
     return "\n".join([*text, *(f"- {note}" for note in notes)]), "".join(page) + told
@@ -77,14 +78,10 @@ def drawn(est: ScoreFusion, ax: Any) -> Any:
     InputError
         Without folds.
     """
-    from rerank.plots import leads
-
     given = _given(est)
     if given is None:
         raise InputError(f"There were no folds, so no option has a lead. {' '.join(est.notes_)}".rstrip())
-    found, name, _, chosen, null = given
-    unit = f"lead over {null}, {name}"
-    return leads(option_names(found), found["mean_lead"], found["lead_error"], chosen, unit=unit, null=null, ax=ax)
+    return given.plot(ax)
 
 
 def _ways(est: ScoreFusion) -> list[tuple[str, str, str]]:
@@ -95,11 +92,11 @@ def _ways(est: ScoreFusion) -> list[tuple[str, str, str]]:
     return [*rows, ("these weights", "", number(est.result_.statistic))]
 
 
-def _given(est: ScoreFusion) -> tuple[Any, ...] | None:
-    """What a report is made of; None without folds."""
+def _given(est: ScoreFusion) -> Evidence | None:
+    """What held-out queries said; None without folds."""
     found = est.cv_results_
     if found is None:
         return None
     name = parse(est.stat).name
     chosen = None if est.null_kept_ else int(found["chosen"])
-    return {**found, "first_stage": found["null"]}, name, name, chosen, est.null_
+    return evidence({**found, "first_stage": found["null"]}, name, name, chosen, null=est.null_)

@@ -14,6 +14,7 @@ from sklearn.model_selection import ParameterGrid
 from rerank.errors import InputError
 from rerank.io.options import one_of
 from rerank.reranker.estimator import Reranker
+from rerank.reranker.evidence import RULES
 from rerank.reranker.selection.judge import Judged
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
@@ -26,8 +27,6 @@ CORRECTIONS = 3
 
 MARGIN, WINDOW = 0.1, 2.0
 """Margin and window that go with them."""
-
-RULES = ("mean", "strict")
 
 
 @dataclass(frozen=True, eq=False)

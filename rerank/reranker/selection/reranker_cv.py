@@ -6,6 +6,7 @@ An exact fit can over-fit its training list. How far a fit may move from its fir
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
-from rerank.reranker.selection.told import ToldMixin, option_names
+from rerank.reranker.selection.told import ToldMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 from rerank.statistics import fitted_statistic, parse
@@ -179,6 +180,9 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
         self.judge_ = judge
         self._publish(best, candidates, choice, found)
+        # What held-out rows said goes with the result, and so into the model file.
+        best._adopt(replace(best.state_, result=replace(best.result_, evidence=self._evidence())))
+        self.result_ = best.result_
         return self
 
     def _publish(self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged) -> None:
@@ -208,10 +212,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
         if X is not None:
             return super().plot(X, y, ax)
-        from rerank.plots import leads
-
-        found, unit = self.cv_results_, f"lead over the first stage, {self.judge_.name}"
-        return leads(option_names(found), found["mean_lead"], found["lead_error"], self.chosen_, unit=unit, ax=ax)
+        return self._evidence().plot(ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")

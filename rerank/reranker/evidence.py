@@ -1,0 +1,191 @@
+"""What held-out rows said of the options of a fit: numbers, words and a picture, from a choice or from a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from html import escape
+from typing import Any
+
+from rerank.errors import InputError
+from rerank.io.shown import html_table
+
+RULES = ("mean", "strict")
+"""How leads decide: by their mean, or by their mean less some standard errors."""
+
+WIDTH = 1.96
+"""Standard errors on each side of a lead."""
+
+LONGEST, DRAWN = 100, 40
+"""Signs of a name that is kept, and of one in a picture."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """Leads of the options over what had to be led, on rows that the fits of the folds had not seen.
+
+    Attributes
+    ----------
+    options : tuple of str
+        Each option by the parameters in which options differ.
+    leads, errors : tuples of float or None
+        Mean lead of each option by the judge, and its standard error, which allows for folds that share training rows.
+        None if there was no first stage; an error of one fold is infinite.
+    means : tuple of float
+        Mean statistic of the rows held out in a fold.
+    first_stage : float or None
+        The same of the first stage.
+    judge, statistic : str
+        What leads are measured by, and the user's own statistic.
+    chosen : int or None
+        Number of the option; None if the first stage was kept.
+    folds : int
+        Folds that count, those of all repeats.
+    rule : {"mean", "strict"}
+    safeguard : float
+        Standard errors that the strict rule asks for; ``-inf`` keeps the reranking and ``inf`` the first stage.
+    null : str
+        What had to be led.
+    """
+
+    options: tuple[str, ...]
+    leads: tuple[float | None, ...]
+    errors: tuple[float | None, ...]
+    means: tuple[float, ...]
+    first_stage: float | None
+    judge: str
+    statistic: str
+    chosen: int | None
+    folds: int = 0
+    rule: str = "mean"
+    safeguard: float = 1.0
+    null: str = "the first stage"
+
+    def report(self) -> str:
+        """A table of the options, and what was chosen."""
+        first, rows, last = self._told()
+        width = max(len(row[0]) for row in rows)
+        lines = [f"{name:{width}}  {lead:>10}  {error:>8}  {mean}" for name, lead, error, mean in rows]
+        return "\n".join([first, *lines, last])
+
+    def html(self) -> str:
+        """The same as a piece of a page."""
+        first, rows, last = self._told()
+        table = html_table(rows, ("left", "right", "right", "left"))
+        return f"<p>{escape(first)}</p>{table}<p><b>{escape(last)}</b></p>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Lead and interval of every option; returns the axes (:func:`rerank.plots.leads`)."""
+        from rerank.plots import leads
+
+        names = [name if len(name) <= DRAWN else f"{name[: DRAWN - 3]}..." for name in self.options]
+        means, errors = ([math.nan if one is None else one for one in side] for side in (self.leads, self.errors))
+        unit, null = f"lead over {self.null}, {self.judge}", self.null.removeprefix("the ")
+        return leads(names, means, errors, self.chosen, unit=unit, null=null, ax=ax)
+
+    def interval(self, option: int) -> tuple[float, float] | None:
+        """The lead less and plus 1.96 standard errors; None where it is not known."""
+        lead, error = self.leads[option], self.errors[option]
+        if lead is None or error is None or not math.isfinite(error):
+            return None
+        return lead - WIDTH * error, lead + WIDTH * error
+
+    @property
+    def ending(self) -> str:
+        """What was chosen."""
+        if self.chosen is None:
+            return f"{self.null[:1].upper()}{self.null[1:]} is kept."
+        return f"Chosen (*): {self.options[self.chosen]}."
+
+    @property
+    def reason(self) -> str:
+        """Why that was chosen, in sentences."""
+        if self.first_stage is None:
+            return f"There was no first stage to lead, so the option with the largest mean {self.judge} was taken."
+        if math.isinf(self.safeguard):
+            if self.safeguard > 0:
+                return f"The safeguard of this choice keeps {self.null} whatever the leads are."
+            return f"The safeguard was waived, so the option with the largest mean {self.judge} was taken."
+        errors = "standard error" if self.safeguard == 1 else "standard errors"
+        less = "" if self.rule == "mean" else f" less {self.safeguard:g} {errors}"
+        rule = (
+            f"The mean lead{less} decides: an option must have more than 0. A larger radius is looked at only where "
+            "the smaller one has that, and taken only where it has more."
+        )
+        return f"{rule} No option passed." if self.chosen is None else f"{rule} This option passed."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
+        found = {name: getattr(self, name) for name in sorted(_STORED)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+    def _told(self) -> tuple[str, list[tuple[str, str, str, str]], str]:
+        """What the leads are, the rows of the table under their heads, and what was chosen."""
+        rows = [("option", "lead", "error", f"{self.statistic} of a fold")]
+        if self.first_stage is not None:
+            rows.append((self.null.removeprefix("the "), f"{0:+.4g}", "", f"{self.first_stage:.6g}"))
+        for number, name in enumerate(self.options):
+            lead, error = self.leads[number], self.errors[number]
+            mean = f"{self.means[number]:.6g}{' *' if number == self.chosen else ''}"
+            rows.append((name, "" if lead is None else f"{lead:+.4g}", "" if error is None else f"{error:.2g}", mean))
+        return f"Lead over {self.null} by {self.judge} on held-out rows.", rows, self.ending
+
+
+_STORED = {each.name for each in fields(Evidence)} - {"statistic", "null"}
+
+
+def one_line(text: str) -> str:
+    """A name as it is kept: on one line, of signs that can be printed, and not too long."""
+    plain = "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 3]}..."
+
+
+def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence:
+    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for.
+
+    Raises
+    ------
+    InputError
+        For an entry that is missing, unknown, or of another kind than a choice writes.
+    """
+    if odd := set(entries) ^ _STORED:
+        raise _unusable(f"the entry {min(odd)[:40]!r} is missing or unknown")
+    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
+    found = Evidence(**given, statistic=statistic)
+    n = len(found.options) if isinstance(found.options, tuple) else 0
+    alone, known = found.first_stage is None, _finite(found.first_stage)
+    rules = {
+        "each option has a name": n > 0 and all(map(_is_name, (*found.options, found.judge))),
+        "each option has its numbers": all(
+            isinstance(side, tuple) and len(side) == n for side in (found.leads, found.errors, found.means)
+        )
+        and all(map(_finite, found.means)),
+        "leads and errors are numbers": (alone or known)
+        and all(one is None or _finite(one) for one in found.leads)
+        and all(one is None or (_real(one) and one >= 0) for one in found.errors),
+        "an option or the first stage is chosen": (found.chosen is None and not alone)
+        or (type(found.chosen) is int and 0 <= found.chosen < n),
+        "the rule is known": found.rule in RULES and _real(found.safeguard),
+        "folds are counted": type(found.folds) is int and found.folds >= 0,
+    }  # fmt: skip
+    for rule, holds in rules.items():
+        if not holds:
+            raise _unusable(f"a rule is broken: {rule}")
+    return found
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value == one_line(value)
+
+
+def _real(value: Any) -> bool:
+    return type(value) is float and not math.isnan(value)
+
+
+def _finite(value: Any) -> bool:
+    return _real(value) and math.isfinite(value)
+
+
+def _unusable(found: str) -> InputError:
+    return InputError(f"The model's held-out evidence cannot be used ({found}); fit and save it again.")
