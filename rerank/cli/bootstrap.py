@@ -10,15 +10,27 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from rerank.io import Table
+    from rerank.ranks.evaluate import Ties
     from rerank.reranker.estimator import Reranker
 
 
 @dataclass(frozen=True)
 class Lead:
-    """The statistic of the list and of the first stage's, and the 95 % interval of the difference; NaN if unknown."""
+    """What a list is worth on labelled rows; NaN if unknown.
+
+    Attributes
+    ----------
+    value, first : float
+        The statistic of the list and of the first stage's; None without a first stage.
+    chance : float
+        Its mean over all orders of the rows.
+    low, high : float
+        Ends of the 95 % interval of the difference.
+    """
 
     value: float
     first: float | None
+    chance: float
     low: float
     high: float
 
@@ -45,17 +57,18 @@ def lead_of(
     assert table.y is not None
     y, weight = table.y, table.sample_weight
 
-    def values(of: NDArray[Any], rows: Any = slice(None)) -> NDArray[np.float64]:
+    def values(of: NDArray[Any], rows: Any = slice(None), ties: Ties = "pessimistic") -> NDArray[np.float64]:
         return list_values(
-            est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], gain=est.gain,
+            est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], ties=ties, gain=est.gain,
             sample_weight=None if weight is None else weight[rows], ideal_gains=table.ideal_gains,
         )  # fmt: skip
 
     own = values(scores)
     if np.isnan(own).all():  # nothing to order
-        return Lead(np.nan, None, np.nan, np.nan)
+        return Lead(np.nan, None, np.nan, np.nan, np.nan)
+    value, chance = float(np.nanmean(own)), float(np.nanmean(values(np.zeros(y.size), ties="average")))
     if first is None:
-        return Lead(float(np.nanmean(own)), None, np.nan, np.nan)
+        return Lead(value, None, chance, np.nan, np.nan)
     before, rng = values(first), np.random.default_rng(seed)
     if table.qid is None:
         drawn = (rng.integers(0, y.size, y.size) for _ in range(draws))
@@ -65,4 +78,4 @@ def lead_of(
         leads = each[rng.integers(0, each.size, (draws, each.size))].mean(axis=1)
     leads = leads[~np.isnan(leads)]  # draws without a relevant row
     low, high = np.quantile(leads, [0.025, 0.975]) if leads.size else (np.nan, np.nan)
-    return Lead(float(np.nanmean(own)), float(np.nanmean(before)), float(low), float(high))
+    return Lead(value, float(np.nanmean(before)), chance, float(low), float(high))

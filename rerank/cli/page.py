@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 STYLE = """
@@ -50,13 +51,18 @@ def rows(
     return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def picture(axes: Any) -> str:
-    """The picture of some axes, drawn into the page."""
+def picture(draw: Callable[[], Any]) -> str:
+    """The picture of the axes that ``draw`` returns, drawn into the page; nothing without matplotlib."""
+    if find_spec("matplotlib") is None:
+        return ""
     from io import StringIO
 
+    import matplotlib
+
+    matplotlib.use("Agg")
     from matplotlib import pyplot, rc_context
 
-    out = StringIO()
+    axes, out = draw(), StringIO()
     with rc_context({"svg.hashsalt": "rerank"}):
         axes.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     pyplot.close(axes.figure)

@@ -103,18 +103,20 @@ def text_of(result: Result) -> str:
     return "\n".join([result.message, *lines, *(f"- {note}" for note in result.notes)])
 
 
-def html_of(result: Result) -> str:
-    """The same as a piece of a page; nothing of it is read as HTML but what stands here."""
+def html_of(result: Result, told: str = "") -> str:
+    """The same as a piece of a page, or with a paragraph ``told`` in place of the message; nothing is read as HTML."""
     share, bar = reached(result), ""
     if share is not None:
         bar = (
-            '<div style="width:20em;height:.8em;border:1px solid #8c8c8c">'
+            '<div style="width:20em;max-width:100%;box-sizing:border-box;height:.8em;margin-top:.8em;'
+            'border:1px solid #8c8c8c">'
             f'<div style="width:{100 * share:.2f}%;height:100%;background:#0072b2"></div></div>'
             f"<p>The value is {_percent(share)} of the bound.</p>"
         )
     notes = "".join(f"<li>{escape(note)}</li>" for note in result.notes)
     table = html_table(numbers_of(result), ("left", "right", "left"))
-    return f"<p><b>{escape(result.message)}</b></p>{table}{bar}" + (f"<ul>{notes}</ul>" if notes else "")
+    first = f"<p>{escape(told)}</p>" if told else f"<p><b>{escape(result.message)}</b></p>"
+    return first + table + bar + (f"<ul>{notes}</ul>" if notes else "")
 
 
 def _percent(share: float) -> str:

@@ -3,12 +3,19 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
+from rerank import Reranker, load
+from rerank.errors import InputError
 from rerank.io import Table, write_csv
+from rerank.reranker.evidence import evidence_of, one_line
+from rerank.reranker.files import model_file
+from rerank.reranker.proved import proved_in_words
+from tests.cases.mutants import signed
 from tests.cli.test_cli import folder, run  # noqa: F401
 
 EVIL = "<script>alert('x')</script>"
@@ -173,6 +180,141 @@ def test_rows_that_are_all_relevant_or_none_is(model):
 )
 def test_what_is_refused(model, given, said):
     assert said in " ".join(run("report", model, *given, code=2).stderr.split())
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """The text of a model by cross-validation, fitted once."""
+    return {}
+
+
+@pytest.fixture
+def chosen(folder, fitted):  # noqa: F811
+    X, y = drawn(0)
+    write("train.csv", X, y)
+    options = ["--label=hit", "--stat=precision@8", "--solver=search", "--cv=3", "--time-limit=20"]
+    if not fitted:
+        run("fit", "train.csv", "--model", "cv.json", *options, code=None)
+        with open("cv.json") as file:
+            fitted["text"] = file.read()
+    with open("cv.json", "w") as file:
+        file.write(fitted["text"])
+    return "cv.json"
+
+
+def changed(path, **entries):
+    """The model with other entries of its evidence, as a forger writes it."""
+    body = model_file.to_dict(model_file.read(path))
+    body["result"] |= {f"evidence.{name}": value for name, value in entries.items()}
+    with open("forged.json", "w") as file:
+        json.dump(signed(body), file)
+    return "forged.json"
+
+
+def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
+    found = load(chosen).result_.evidence
+    assert found.options == ("radius 0.03", "radius 0.1") and found.judge == "window8@8" and found.folds == 6
+    run("report", chosen, "train.csv")
+    told = read()
+    assert "2 options were tried on rows held out in 6 folds" in told and found.reason in told
+    for number, lead in enumerate(found.leads):
+        low, high = found.interval(number)
+        assert f"{lead:+.4g} {low:+.4g} to {high:+.4g} {found.means[number]:.4g}" in told
+        assert high - lead == pytest.approx(1.96 * found.errors[number])
+    assert ("The first stage is kept." in told) == (found.chosen is None)
+    with open("report.html") as file:
+        assert file.read().count("<svg") == 2
+    assert len(found.plot().get_yticklabels()) == 2
+    load(chosen).save("again.json")
+    with open("again.json") as again, open(chosen) as first:
+        assert again.read() == first.read()
+    checks = json.loads(run("verify", chosen, "train.csv", "--json", code=None).stdout)
+    assert checks["holds"]
+
+
+def test_a_model_without_folds_says_so(model):
+    run("report", model, "train.csv")
+    assert "holds no held-out evidence: fit with --cv 5" in read() and load(model).result_.evidence is None
+
+
+def test_nothing_of_the_evidence_is_read_as_html_or_as_a_formula(chosen):
+    for name in (EVIL, "--><b>", "$\\frac{$", "a" * 100, "&lt;"):
+        run("report", changed(chosen, **{"options.0": name, "judge": name}), "train.csv")
+        assert name in read()
+    huge = {"hex": (1e300).hex()}
+    run("report", changed(chosen, **{"leads.0": huge, "errors.0": huge}), "train.csv")
+    assert "+1e+300" in read()
+    unknown = dict.fromkeys(("leads.0", "leads.1")) | {key: {"hex": "inf"} for key in ("errors.0", "errors.1")}
+    run("report", changed(chosen, **unknown), "train.csv")
+    assert "2 options were tried" in read()
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"options.0": 3}, {"options.0": "a\nb"}, {"options.0": "x" * 101}, {"judge": None}, {"chosen": 2},
+        {"chosen": -1}, {"chosen": True}, {"chosen": "0"}, {"leads.0": "1"}, {"leads.2": None}, {"leads.7": None},
+        {"errors.0": {"hex": (-1.0).hex()}}, {"means.0": None}, {"first_stage": "x"}, {"rule": "other"}, {"folds": -1},
+        {"safeguard": 1}, {"more": 1}, {"statistic": "x"}, {"null": "x"}, {"means.0": {"hex": "inf"}},
+        {"first_stage": None, "chosen": None},
+    ],
+)  # fmt: skip
+def test_evidence_that_no_choice_writes_is_refused(chosen, entries):
+    said = run("report", changed(chosen, **entries), "train.csv", code=2).stderr
+    assert "The model's " in said and "cannot be used" in said and "Traceback" not in said
+
+
+def test_a_choice_that_contradicts_the_file_is_noticed(chosen):
+    found = load(chosen).result_.evidence
+    other = {"chosen": None} if found.chosen is not None else {"chosen": 0}
+    report = json.loads(run("verify", changed(chosen, **other), "train.csv", "--json", code=None).stdout)
+    assert report["holds"] == (found.chosen is None)  # an option may be chosen and its last fit find nothing
+
+
+def test_a_random_order_is_on_the_page(model):
+    _, y = drawn(0)
+    run("report", model, "train.csv")
+    assert f"A random order has {8 * y.mean():.4g} on average." in read()
+
+
+def counted(bound, source="search", **options):
+    """A fit of precision@5, and the sentences of its bound, if it were this one."""
+    X, y = drawn(9, 40)
+    est = Reranker("precision@5", first_stage=None, solver="search", **options).fit(X, y)
+    result = replace(est.result_, value=3.0, bound=bound, bound_source=source, bound_solver=None)
+    state = replace(est.state_, result=result)
+    return proved_in_words(state, True), proved_in_words(state)
+
+
+def test_a_bound_in_words():
+    (counts, numbers), n = counted(4.5), int(drawn(9, 40)[1].sum())
+    assert counts[0] == (
+        f"On the 40 training rows no weights of these 3 columns put more than 4 of the {n} relevant rows into the "
+        "first 5 places by the margin of the fit."
+    )
+    assert counts[1:3] == ["The weights that were found put 3 there.",
+                           "So at most 1 more could be found by such weights."]  # fmt: skip
+    assert "have a value of precision@5 above 4.5, by" in numbers[0] and "at most 1.5 more is possible" in numbers[2]
+    assert "rerank verify --proof checks it" in counts[-1]
+    assert "So no such weights find more." in counted(3.0)[0]
+    # A solver's bound may be a rounding too small, and is told as its word.
+    words = counted(4.9999999, "solver")[0]
+    assert words[0].startswith("On the word of a solver: on the 40") and "more than 5 of" in words[0]
+    assert "Nobody has checked that bound" in words[-1]
+    limited = counted(4.5, max_features=2, positive=True)[0][0]
+    assert "(of at most 2 columns at a time, with the signs that were asked for)" in limited
+    assert "relevant rows into" not in counted(4.5, C=0.01)[0][0]
+
+
+def test_a_bound_is_never_told_below_itself():
+    told = counted(4.00000049)[1]
+    assert "above 4.000001," in told[0] and "above 4," in counted(4.0 + 1e-12)[1][0]
+
+
+def test_names_of_options_are_kept_on_one_line():
+    assert one_line("a\n  b\x00") == "a b?" and len(one_line("x" * 500)) == 100
+    with pytest.raises(InputError, match="missing or unknown"):
+        evidence_of({}, "auc")
 
 
 def test_score_draws_the_list(model):

@@ -1,0 +1,135 @@
+"""The parts of a report on the rows that are ranked: the question, the list, what changed, how good it is on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from rerank.cli.page import Section, picture, rows, text
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.reranker.estimator import Reranker
+
+SHOWN = 20
+"""Rows of the list, where the statistic has no number of places."""
+MOST_ROWS = 200
+DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A table ranked by a model: scores and places, those of the first stage (or None), places that count (or None)."""
+
+    est: Reranker
+    table: Table
+    scores: Any
+    places: Any
+    first: Any
+    before: Any
+    depth: int | None
+
+
+def ranked(est: Reranker, table: Table) -> Ranked:
+    """The table ranked by the model."""
+    from rerank.ranks.lists import places_by_list
+    from rerank.statistics import parse
+
+    scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
+    before = None if first is None else places_by_list(first, table.qid)
+    depth = getattr(parse(est.stat), "at", None)
+    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth)
+
+
+def question(found: Ranked) -> Section:
+    """What the list is for, and by what it is judged."""
+    table, depth = found.table, found.depth
+    n_lists = 1 if table.qid is None else len(set(table.qid.tolist()))
+    lists = "" if n_lists == 1 else f" in {n_lists} lists"
+    first = "" if depth is None else f" The first {depth} places{' of each list' if lists else ''} count."
+    asked = f"Which of {len(table)} rows{lists} should be looked at first?{first}"
+    return Section("The question", [text(asked, f"A list is judged by {found.est.result_.statistic_name}.")])
+
+
+def the_list(found: Ranked) -> Section:
+    """The first rows, with the cut."""
+    from rerank.ranks.lists import rows_by_list
+
+    table, places, before, depth = found.table, found.places, found.before, found.depth
+    n_shown = min(SHOWN if depth is None else depth + 5, MOST_ROWS)
+    order: list[int] = []
+    for _, rows_of_list in rows_by_list(table.qid, len(table)):
+        order += rows_of_list[places[rows_of_list].argsort()][:n_shown].tolist()
+    order = order[:MOST_ROWS]
+    head = ["place", "row", "score"] + (["place before"] if before is not None else [])
+    head += ["relevant"] if table.y is not None else []
+    if table.qid is not None:
+        head.insert(0, "list")
+    body = []
+    for row in order:
+        own: list[Any] = [] if table.qid is None else [table.qid[row]]
+        name = row if table.ids is None else table.ids[row]
+        own += [int(places[row]), name, f"{found.scores[row]:#.4g}".rstrip(".")]
+        own += [int(before[row])] if before is not None else []
+        if table.y is not None:
+            own.append("" if table.y[row] <= 0 else "yes" if table.y[row] == 1 else f"grade {table.y[row]:g}")
+        body.append(own)
+    start = 1 if table.qid is not None else 0
+    numbers = [start, start + 2] + ([start + 3] if before is not None else [])
+    below = "" if depth is None or table.qid is not None else " The line is where the list is cut."
+    which = "best" if table.qid is None else f"best {n_shown} of each list, in the order of their names:"
+    shown = text(f"The {which} {len(body)} of {len(table)} rows.{below}", small=True)
+    return Section("The list", [rows(head, body, numbers, depth if table.qid is None else None), shown])
+
+
+def change(found: Ranked) -> Section:
+    """What differs from the first stage's list, and the weights."""
+    est, places, before, depth = found.est, found.places, found.before, found.depth
+    if not est.reranks_:
+        return Section("What changed, and why", [text(est.result_.message)])
+    parts = []
+    if before is not None and depth is not None:
+        count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
+        parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
+    words = [note for note in est.result_.notes if note.startswith("Corrections")]
+    parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
+    weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]
+    parts.append(rows(["column", "weight of one unit, in all"], weights, [1]))
+    return Section("What changed, and why", parts)
+
+
+def evidence(given: Ranked, own: bool) -> Section:
+    """The statistic of labelled rows, beside the first stage and chance; ``own`` if they are those of the fit."""
+    est, table = given.est, given.table
+    title, name = "How good it is on these rows", est.result_.statistic_name
+    if table.y is None or not (table.y > 0).any():
+        lacking = "no labels" if table.y is None else "no relevant row"
+        return Section(title, [text(f"The table has {lacking}, so the list cannot be judged by it.")])
+    from rerank.cli.bootstrap import lead_of
+
+    found = lead_of(est, table, given.scores, given.first, DRAWS)
+    if not isfinite(found.value):
+        return Section(title, [text(f"No {name} is defined on these rows: they hold nothing to order.")])
+    lines = [f"{name} of this list is {found.value:.4g}."]
+    if found.first is not None:
+        lines.append(f"The first stage's list has {found.first:.4g}.")
+    lines.append(f"A random order has {found.chance:.4g} on average.")
+    if own:
+        if est.result_.folds:
+            lines.append("The numbers of the fit below differ, because they use out-of-fold scores of the first stage.")
+        lines.append("These are the rows that the model was fitted on, which says little about rows to come.")
+    elif found.first is not None and isfinite(found.low):
+        lines.append(
+            f"The lead is {found.value - found.first:+.4g}; its 95 % interval goes from {found.low:+.4g} to "
+            f"{found.high:+.4g} (the {'rows' if table.qid is None else 'lists'} drawn anew {DRAWS} times). "
+            "That is evidence only if the fit has not seen these rows."
+        )
+    parts = [text(*lines)]
+    if table.qid is None:
+        from rerank.plots import cumulative_gain
+
+        relevant = table.y > 0
+        curves = {"fitted": given.scores} | ({} if given.first is None else {"first stage": given.first})
+        parts.append(picture(lambda: cumulative_gain(relevant, curves, top=given.depth)))
+    return Section(title, parts)

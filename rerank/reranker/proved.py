@@ -1,0 +1,121 @@
+"""What was proved about a fit, for readers who do not know the method: no more than what the bound says."""
+
+from __future__ import annotations
+
+import math
+
+from rerank.reranker.result import Result, is_closed
+from rerank.reranker.shown import number
+from rerank.reranker.state import FittedState
+from rerank.statistics import Precision, parse
+
+SLACK = 1e-6
+"""What a solver's bound may lack where it is rounded down to a whole number of rows."""
+
+
+def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
+    """What no allowed weights exceed on the training rows, what this fit has, and whose the bound is.
+
+    Parameters
+    ----------
+    state : FittedState
+    unweighted : bool
+        Whether it is known that no training row has a weight. Only then a value is told as a number of rows.
+    """
+    result = state.result
+    if result.status == "already_ideal" or result.status.startswith("nothing"):
+        return [result.message]
+    places = _counting(state, unweighted)
+    first, *told = _counts(result, places) if places else _numbers(result)
+    word = f"On the word of {result.bound_solver or 'a solver'}: on" if result.bound_source == "solver" else "On"
+    kept = [] if state.reranks else ["These weights are not used: the first stage's list is kept."]
+    price = f", and each column with a weight takes off {result.C:g}" if result.C else ""
+    margin = (
+        f"By the margin a row stands above another only if its score is larger by it{price}; without it numbers may "
+        "differ. For rows to come this proves nothing."
+    )
+    return [f"{word} the {_rows(result)} no {_who(state)} {first}", *told, *kept, margin, _whose(result)]
+
+
+def _rows(result: Result) -> str:
+    short, lists = result.shortlist, "" if result.n_lists == 1 else f" in {result.n_lists} lists"
+    return f"{short.n_rows} training rows{lists}"
+
+
+def _who(state: FittedState) -> str:
+    """The weights that the bound speaks of, with all limits that they had."""
+    result, asked, p = state.result, state.settings, state.features.size
+    short, limits = result.shortlist, []
+    these = "this column" if p == 1 else f"these {p} columns"
+    who = f"weights of {these}"
+    if state.anchored:
+        who = f"corrections of {'the first stage' if state.first_stage else 'the prior'} by {these}"
+        limits.append(f"within the radius {asked.radius:g}")
+    if asked.max_features is not None and asked.max_features < p:
+        limits.append(f"of at most {asked.max_features} columns at a time")
+    if asked.signs[state.columns.chosen.searchsorted(state.features)].any():
+        limits.append("with the signs that were asked for")
+    if short.n_head < short.n_rows:
+        limits.append(f"that order the {short.n_head} rows of the shortlist")
+    return " ".join([who, *([f"({', '.join(limits)})"] if limits else [])])
+
+
+def _counting(state: FittedState, unweighted: bool) -> int | None:
+    """The places of a statistic whose value is a number of relevant rows; None for all others."""
+    result, stat = state.result, parse(state.options["stat"])
+    grades = None if state.classes is None else state.classes.grades
+    read = state.columns_read
+    known = unweighted or ("weight_column" in read and read["weight_column"] is None)
+    counts = (
+        type(stat) is Precision
+        and result.fitted_name == result.statistic_name
+        and (result.n_lists, result.C, grades) == (1, 0.0, (0, 1))
+        and known
+        and not state.weighted_lists
+        and float(result.value).is_integer()
+    )
+    return stat.at if counts and isinstance(stat, Precision) else None
+
+
+def _counts(result: Result, places: int) -> list[str]:
+    most, found = math.floor(result.bound + SLACK), int(result.value)
+    more = most - found
+    return [
+        f"put more than {most} of the {result.shortlist.n_positive} relevant rows into the first {places} places by "
+        "the margin of the fit.",
+        f"The weights that were found put {found} there.",
+        f"So at most {more} more could be found by such weights." if more else "So no such weights find more.",
+    ]
+
+
+def _numbers(result: Result) -> list[str]:
+    name, more = result.fitted_name, f"So at most {_up(result.gap)} more is possible with such weights."
+    told = [
+        f"have a value of {name} above {_up(result.bound)}, by the margin of the fit.",
+        f"The weights that were found have {number(result.value)}.",
+        "So no such weights have more." if result.proved else more,
+    ]
+    if name != result.statistic_name:
+        told.append(f"{name} was fitted in place of {result.statistic_name}, of which this bound says nothing.")
+    return told
+
+
+def _whose(result: Result) -> str:
+    """Who computed the bound, and how it is checked."""
+    if result.bound_source == "solver":
+        return "Nobody has checked that bound, and rerank verify leaves it open."
+    if result.bound_source == "ideal":
+        return (
+            "The bound is the value of the best order that the shortlist has, whatever the weights; rerank verify "
+            "recomputes it from the training rows."
+        )
+    return (
+        "The bound was computed by the branch and bound of this package. With the training rows and the proof that "
+        "rerank fit --proof writes, rerank verify --proof checks it in exact arithmetic, without the search."
+    )
+
+
+def _up(value: float) -> str:
+    """In short digits, and not below the value but for what closes a gap."""
+    text = number(value)
+    return text if is_closed(value - float(text), value) else number(value + 5e-7)
