@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from rerank.io import Table
-    from rerank.ranks.evaluate import Ties
+    from rerank.ranks.evaluator import Ties
     from rerank.reranker.estimator import Reranker
 
 
