@@ -1,10 +1,12 @@
 """Models as files, and what search engines are told: round trips, forgeries, and the arithmetic of each snippet."""
 
+import hashlib
 import json
 import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,6 +158,44 @@ def test_the_formula_fuses_alike(normaliser):
         found[doc] = eval(expression, {"__builtins__": {}}, known)
     agree(found, given.fuse(COMPLETE)["q"])
     assert set(MEANINGS) == set(naive.NORMALISERS)
+
+
+CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
+
+
+def moved(runs):
+    """The runs with scores from their centre, by their width."""
+    return {
+        name: {query: {doc: (score - centre) / width for doc, score in own.items()} for query, own in run.items()}
+        for (name, run), (centre, width) in zip(runs.items(), CURVES.tolist())
+    }
+
+
+def test_a_fitted_sigmoid_is_one_of_moved_scores_in_files_and_exports(tmp_path):
+    given = replace(model("sigmoid"), curves=CURVES)
+    wanted = naive.fused(moved(PARTIAL), dict(zip(NAMES, WEIGHTS.tolist())), "sigmoid")["q"]
+    agree(given.fuse(PARTIAL)["q"], wanted)
+    save(given, tmp_path / "m.json")
+    assert load(tmp_path / "m.json").curves.tolist() == CURVES.tolist()
+    save(model("z"), tmp_path / "z.json")
+    assert "sigmoid" not in json.loads((tmp_path / "z.json").read_text())
+    body = json.loads((tmp_path / "m.json").read_text())
+    body.pop("digest")
+    for broken in ([[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3):
+        changed = body | {"sigmoid": broken}
+        digest = hashlib.sha256(json.dumps(changed, separators=(",", ":")).encode()).hexdigest()
+        (tmp_path / "m.json").write_text(json.dumps(changed | {"digest": digest}))
+        with pytest.raises(InputError, match="holds no fusion model that can be used"):
+            load(tmp_path / "m.json")
+    for target in ("formula", "vespa"):
+        text = export(given, target)
+        expression = re.search(r"(?:fused =|expression:) (.*)", text)[1]
+        found = {}
+        for doc in "abcde":
+            scores = {f"{before}{name}": run["q"][doc] for name, run in COMPLETE.items() for before in ("", "score_")}
+            known = {"sigmoid": lambda x: 1 / (1 + math.exp(-x))}
+            found[doc] = eval(expression, {"__builtins__": {}}, known | scores)
+        agree(found, given.fuse(COMPLETE)["q"])
 
 
 def test_a_constant_may_be_an_int():

@@ -1,5 +1,7 @@
 """Normalisers, missing documents, depth and the arrays path against definitions."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
+from rerank.fusion import ScoreFusion
 from rerank.reranker.fusion.model import FusionModel
-from rerank.reranker.fusion.normalise import cut, normalised
+from rerank.reranker.fusion.normalise import curves_of, cut, normalised
 from tests.fusion import naive
 
 # Scores are equal or differ by a thousandth: of smaller differences the naive deviation is rounding alone.
@@ -157,3 +160,22 @@ def test_no_documents_and_sums_that_overflow():
     assert FusionModel(("a", "b"), np.array([0.5, 0.5]), "rank").fuse_arrays(np.empty((0, 2))).size == 0
     with pytest.raises(InputError, match="too large to be added up"):
         FusionModel(("a", "b"), np.array([0.9, 0.9]), "none").fuse_arrays(np.full((2, 2), 1.5e308))
+
+
+def test_a_sigmoid_is_centred_on_the_scores_of_each_run():
+    scores = np.array([[10.0, np.nan, 3.0], [14.0, -2.0, 3.0], [18.0, -4.0, np.nan]])
+    assert curves_of(scores).tolist() == [[14.0, pytest.approx(math.sqrt(32 / 3))], [-3.0, 1.0], [0.0, 1.0]]
+    assert curves_of(np.array([[np.nan, 1e308], [np.nan, -1e308]])).tolist() == [[0.0, 1.0]] * 2
+
+
+def test_a_fit_with_a_sigmoid_does_not_depend_on_unit_and_origin_of_scores():
+    runs, qrels = naive.made(12, (0.8, 0.4), seed=3)
+    far = {
+        run: {query: {doc: 50.0 + 4.0 * score for doc, score in own.items()} for query, own in given.items()}
+        for run, given in runs.items()
+    }
+    values = [
+        ScoreFusion("ndcg@10", normalise="sigmoid", radius=None, cv=None, time_limit=5).fit(some, qrels).result_.value
+        for some in (runs, far)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=1e-6)

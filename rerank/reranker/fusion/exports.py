@@ -27,7 +27,7 @@ MEANINGS = {
     "minmax": "(score - lowest) / (highest - lowest) of the run in the query, 0.5 where all scores are equal",
     "z": "(score - mean) / deviation of the run in the query, 0 where all scores are equal",
     "rank": "1 / (k + rank) in the run, equal scores with equal ranks",
-    "sigmoid": "1 / (1 + exp(-score))",
+    "sigmoid": "1 / (1 + exp(-x))",
 }
 GAPS = {
     "zero": "0",
@@ -117,7 +117,7 @@ def vespa(model: FusionModel) -> str:
         "none": "{}", "minmax": "normalize_linear({})", "rank": f"reciprocal_rank({{}}, {model.k!r})",
         "sigmoid": "sigmoid({})",
     }[model.normaliser]  # fmt: skip
-    terms = _sum(model, [wrapped.format(name) for name in functions])
+    terms = _sum(model, [wrapped.format(name) for name in _curved(model, functions)])
     return (
         f"# {', '.join(functions)} are functions of your rank profile, one for each run.\n"
         "# Vespa computes each of them for every hit, so no score is missing there.\n"
@@ -128,13 +128,25 @@ def vespa(model: FusionModel) -> str:
 def formula(model: FusionModel) -> str:
     """The fused score as a sum, and what its parts mean."""
     name = model.normaliser
-    terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in model.names])
+    terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in _curved(model, model.names)])
     meaning = MEANINGS[name].replace("k +", f"{spelled(float(model.k))} +")
     gap = "0" if name in ("minmax", "rank") and model.missing == "lowest" else GAPS[model.missing]
     gap += "" if gap == "0" else ", or 0 if that is none"
     depth = "" if model.depth is None else f"\nOnly the first {model.depth} documents of each run count."
-    said = f"{name}(run) is {meaning}." if name != "none" else "The scores are not normalised."
+    argument = "x" if name == "sigmoid" else "run"
+    said = f"{name}({argument}) is {meaning}." if name != "none" else "The scores are not normalised."
     return f"fused = {terms}\n{said}\nA document that a run does not have gets {gap}.{depth}"
+
+
+def _curved(model: FusionModel, names: Sequence[str]) -> list[str]:
+    """The scores of the runs, those of a fitted sigmoid from its centre and by its width."""
+    if model.normaliser != "sigmoid" or model.curves is None:
+        return list(names)
+    signs = ("+" if centre < 0 else "-" for centre, _ in model.curves)
+    return [
+        f"({name} {sign} {abs(centre)!r}) / {width!r}"
+        for name, sign, (centre, width) in zip(names, signs, model.curves.tolist())
+    ]
 
 
 def _sum(model: FusionModel, parts: list[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
@@ -21,6 +22,8 @@ FORMAT = "exact-rerank fusion"
 SCHEMA = 1
 MOST_BYTES = 2**24
 FIELDS = ("format", "schema", "runs", "normalise", "k", "missing", "depth", "about", "digest")
+SOMETIMES = "sigmoid"
+"""An entry of models with that normaliser: centre and width of each run's scores."""
 
 
 def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
@@ -41,6 +44,8 @@ def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
         "depth": model.depth,
         "about": _plain(model.about),
     }
+    if model.normaliser == "sigmoid" and model.curves is not None:
+        body[SOMETIMES] = model.curves.tolist()
     text = json.dumps(body | {"digest": _digest(body)}, indent=1, allow_nan=False)
     with writing(path) as file:
         file.write(text + "\n")
@@ -60,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
             raise ValueError(f'"format" is not {FORMAT!r}')
         if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA}")
-        if set(body) != set(FIELDS):
+        if set(body) - {SOMETIMES} != set(FIELDS):
             raise ValueError(f"it must have the entries {', '.join(FIELDS)}")
         if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
             raise ValueError("the digest does not match the content")
@@ -87,7 +92,16 @@ def _checked(body: Mapping[str, Any]) -> FusionModel:
     if not isinstance(body["about"], dict):
         raise ValueError("'about' must be an object")
     weights = np.array([float(weight) for weight in runs.values()])
-    return FusionModel(tuple(runs), weights, body["normalise"], float(body["k"]), body["missing"], depth, body["about"])
+    curves = None if SOMETIMES not in body else _curves(body[SOMETIMES], len(runs))
+    k, normaliser = float(body["k"]), body["normalise"]
+    return FusionModel(tuple(runs), weights, normaliser, k, body["missing"], depth, body["about"], curves)
+
+
+def _curves(given: Any, runs: int) -> NDArray[np.float64]:
+    pairs = isinstance(given, list) and len(given) == runs and all(isinstance(one, list) for one in given)
+    if not pairs or not all(len(one) == 2 and all(map(_real, one)) and one[1] > 0 for one in given):
+        raise ValueError("'sigmoid' must hold a centre and a positive width for each run")
+    return np.array(given, dtype=np.float64)
 
 
 def _real(value: Any) -> bool:

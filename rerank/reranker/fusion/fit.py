@@ -18,7 +18,7 @@ from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
-from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K
+from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
 from rerank.reranker.fusion.nulls import Null, prior_weights, promising, values_by_list
 from rerank.reranker.fusion.told import in_words
 from rerank.reranker.result import Result
@@ -66,7 +66,8 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     found.check_classes()
     names = found.joined.names
     prior = prior_weights(options["prior"], names)
-    plain = FusionModel(names, prior, "none", float(options["k"]), options["missing"], options["depth"])
+    plain = FusionModel(names, prior, "none", float(options["k"]), options["missing"], options["depth"],
+                        curves=curves_of(found.joined.scores) if "sigmoid" in normalisers else None)  # fmt: skip
     settings = {
         "stat": options["stat"], "gain": options["gain"], "positive": bool(options["positive"]),
         "node_limit": options["node_limit"], "n_jobs": options["n_jobs"], "random_state": options["random_state"],

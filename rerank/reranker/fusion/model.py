@@ -41,6 +41,8 @@ class FusionModel:
         Documents of each run that are looked at, and those that share the score at the cut; None for all.
     about : mapping
         What the fit said, in JSON's types.
+    curves : float64 array (runs, 2), or None
+        Centre and width of each run's sigmoid, those of the scores that were fitted; None for 0 and 1.
 
     Notes
     -----
@@ -54,13 +56,22 @@ class FusionModel:
     missing: str = "lowest"
     depth: int | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    curves: Floats | None = None
 
     def normalised(self, scores: Floats, qid: NDArray[np.intp]) -> Floats:
         """Normalised scores (n, runs) of scores (n, runs), NaN where missing; ``qid`` numbers the lists from 0."""
         made = np.empty_like(scores)
         for rows, block in blocks(scores, qid, self.depth):
-            made[rows] = normalised(block, self.normaliser, self.k, self.missing).transpose(1, 2, 0)
+            made[rows] = self._normalised(block).transpose(1, 2, 0)
         return made
+
+    def _normalised(self, block: Floats, absent: NDArray[np.bool_] | None = None) -> Floats:
+        """Normalised scores of a block (runs, queries, documents)."""
+        if self.normaliser == "sigmoid" and self.curves is not None:
+            centre, width = self.curves.T[:, :, None, None]
+            with np.errstate(over="ignore"):
+                block = (block - centre) / width
+        return normalised(block, self.normaliser, self.k, self.missing, absent)
 
     def fuse_arrays(self, scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
         """Fused scores, larger is better; the fast path.
@@ -103,7 +114,7 @@ class FusionModel:
     def _fused(self, block: Floats) -> Floats:
         """Scores (queries, documents) of a block (runs, queries, documents)."""
         absent = np.isnan(block)
-        values = normalised(block, self.normaliser, self.k, self.missing, absent)
+        values = self._normalised(block, absent)
         total = values[0] * self.weights[0]
         with np.errstate(over="ignore", invalid="ignore"):
             for weight, own in zip(self.weights[1:].tolist(), values[1:]):

@@ -12,6 +12,8 @@ rank      1 / (k + rank)                                         1 / (k + 1)
 sigmoid   1 / (1 + exp(-score))                                  the same for all
 ========  ====================================================  ==============================
 
+A fit measures the scores of "sigmoid" from a centre, by a width: see :func:`curves_of`.
+
 Lowest, mean and so on are those of the documents that the run has for the query. Documents with equal scores have
 equal ranks: one more than the number of documents with higher scores. The deviation is that of the whole list (divided
 by the number of documents).
@@ -68,6 +70,31 @@ def normalised(
         # Divided before they are summed: scores that are not normalised may be as large as numbers get.
         return np.where(absent, (values / _count(absent)).sum(axis=-1, keepdims=True), values)
     return values
+
+
+def curves_of(scores: Floats) -> Floats:
+    """Centre and width of the sigmoid of each run: mean and standard deviation of its scores, all queries together.
+
+    Without them the sigmoid of scores far from 0, such as those of BM25, is 1 for all documents.
+
+    Parameters
+    ----------
+    scores : float64 array (n, runs)
+        NaN where a run does not have the document.
+
+    Returns
+    -------
+    float64 array (runs, 2)
+        0 and 1 for a run whose scores are all equal, or too large for their deviation.
+    """
+    found = np.tile([0.0, 1.0], (scores.shape[1], 1))
+    for own, column in zip(found, scores.T):
+        known = column[~np.isnan(column)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            ends = (known.mean(), known.std()) if known.size else (0.0, 0.0)
+        if np.isfinite(ends).all() and ends[1] > 0:
+            own[:] = ends
+    return found
 
 
 def _count(absent: Mask) -> Floats:
