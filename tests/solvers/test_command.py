@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from formulations import library, mps
 from rerank.cli import app
 from rerank.solvers import finding
-from tests.cases.hand_programs import knapsack
+from tests.cases.hand_programs import auc, knapsack
 
 NEEDLESS = ("pyomo", "sklearn", "numba", "pulp", "pandas", "matplotlib", "pyscipopt", "joblib", "gurobipy")
 
@@ -99,9 +99,9 @@ def test_the_log_of_a_solver_is_kept_in_a_file(tmp_path, solver, line):
 def test_on_a_terminal_solvers_show_progress_on_standard_error(tmp_path):
     """HiGHS shows value, bound and nodes, others the time; the answer alone is on standard output."""
     pty = pytest.importorskip("pty")
-    long = library.path("subrank_dcg")
+    long, _ = mps.write(auc(40, 5)[0], tmp_path / "long.mps")  # runs for minutes
     for solver, shown in (("highs", "incumbent"), ("cbc", "0:00:00")):
-        given = [str(long), "--solver", solver, "--time-limit", "5", "--json", "--solution", str(tmp_path / "a.sol")]
+        given = [str(long), "--solver", solver, "--time-limit", "2", "--json", "--solution", str(tmp_path / "a.sol")]
         code = f"import sys; from rerank.cli import main; sys.argv = ['rerank', 'solve', *{given!r}]; main()"
         own, other = pty.openpty()
         process = subprocess.Popen(
