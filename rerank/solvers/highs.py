@@ -29,6 +29,9 @@ __all__ = ["read_and_solve", "solve", "version"]
 FEASIBLE = 2
 """HiGHS's ``primal_solution_status`` of a point that keeps rows and bounds."""
 
+UNSAFE_PRESOLVE = ("1.16.0",)
+"""Releases whose presolve loses optima of integer programs: what they then call optimal is not."""
+
 
 def solve(
     program: Program,
@@ -73,11 +76,12 @@ def solve(
     if not all(np.isfinite(part).all() for part in parts) or any(np.isnan(side).any() for side in sides):
         raise InputError(f"A number in {described(program)} is not finite; build it from finite data.")
     began = time.monotonic()
-    first = _Session(program, asked, asked.presolve, point, began).work(cancel)
+    unsafe = asked.presolve and bool(program.integer.any()) and version() in UNSAFE_PRESOLVE
+    first = _Session(program, asked, asked.presolve and not unsafe, point, began).work(cancel)
     trouble = first.contradiction()
     if trouble is None:
-        return first.outcome()
-    if not asked.presolve:
+        return first.outcome(note=f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else "")
+    if unsafe or not asked.presolve:
         return first.refuse(trouble)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
     second = _Session(program, asked, False, point, began).work(cancel)
@@ -92,9 +96,7 @@ def version() -> str:
     return str(quietly(_highspy().Highs).version())
 
 
-def read_and_solve(
-    path: str | PathLike[str], options: Options | None = None
-) -> tuple[dict[str, float], str, str]:
+def read_and_solve(path: str | PathLike[str], options: Options | None = None) -> tuple[dict[str, float], str, str]:
     """Let HiGHS read a model file by itself, to check our own reader.
 
     Returns
@@ -123,9 +125,7 @@ def read_and_solve(
 class _Session:
     """One run of HiGHS on one program."""
 
-    def __init__(
-        self, program: Program, options: Options, presolve: bool, start: Point | None, began: float
-    ) -> None:
+    def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
         self.program, self.options, self.began = program, options, began
         self.listener = Listener(program, 10 * options.feasibility_tolerance, Stopper(), began)
         self.remarks: list[str] = []
