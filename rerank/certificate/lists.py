@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from rerank.ranks.rationals import as_integers, exact_sum
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Integers = Callable[[bytes], tuple[NDArray[Any], int]]
 
 
 @dataclass(frozen=True)
@@ -88,64 +91,51 @@ def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list
     """
     distinct, codes = dense_codes(scores)
     reached = reach(distinct, margin)[codes]
-    integers = _Integers()
+    integers = _integers()
     return [_certified(item, distinct, codes[item.rows], reached[item.rows], integers) for item in problem.lists]
 
 
 def _certified(
-    item: RankedList, distinct: NDArray[Any], codes: Indices, reached: Indices, integers: _Integers
+    item: RankedList, distinct: NDArray[Any], codes: Indices, reached: Indices, integers: Integers
 ) -> CertifiedList:
     """One list, by the codes of its rows' scores and what they reach; see :func:`certified_lists`."""
     won = near = pairs = 0
-    margins = []
-    with_margin, without = _Earned(item, integers), _Earned(item, integers)
+    margins: list[int] = []
+    with_margin: list[Indices] = []
+    without: list[Indices] = []
     for gain in item.thresholds():
         above = item.gains >= gain
         others, mine = np.sort(codes[~above]), codes[above]
         beaten = np.searchsorted(others, reached[above], side="left")
         ahead = np.searchsorted(others, mine, side="left")
-        with_margin.add(others.size - beaten)
-        without.add(others.size - ahead)
+        with_margin.append(others.size - beaten)
+        without.append(others.size - ahead)
         own = item.gains[above] == gain
         all_won = int(beaten[own].sum())
         won, near = won + all_won, near + int(ahead[own].sum()) - all_won
         pairs += int(np.count_nonzero(own)) * others.size
         some = own & (beaten > 0)
         margins += (distinct[mine[some]] - distinct[others[beaten[some] - 1]]).tolist()
-    return CertifiedList(with_margin.value, without.value, won, near, pairs, min(margins, default=None))
+    value, statistic = (_value(item, lost, integers) for lost in (with_margin, without))
+    return CertifiedList(value, statistic, won, near, pairs, min(margins, default=None))
 
 
-class _Integers:
-    """:func:`as_integers` of arrays of which many are equal: what places earn in lists of one length."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[NDArray[Any], int]] = {}
-
-    def of(self, values: Floats) -> tuple[NDArray[Any], int]:
-        key = values.tobytes()
-        if key not in self._known:
-            self._known[key] = as_integers(values)
-        return self._known[key]
+def _integers() -> Integers:
+    """:func:`as_integers` of the bytes of doubles, kept: what places earn is the same in lists of one length."""
+    return cache(lambda raw: as_integers(np.frombuffer(raw)))
 
 
-class _Earned:
-    """What one list earns, in the unit of ``evaluate``, from the lost counts of its levels one after the other."""
+def _value(item: RankedList, lost: Iterable[Indices], integers: Integers) -> Fraction:
+    """What one list earns, in the unit of ``evaluate``.
 
-    def __init__(self, item: RankedList, integers: _Integers) -> None:
-        self.item = item
-        levels, gain_unit = integers.of(item.thresholds())
-        self.coefficients, coefficient_unit = integers.of(item.coefficients)
-        self.steps = iter([high - low for low, high in zip([0, *levels], levels)])
-        self.total, self.unit = 0, gain_unit * coefficient_unit
-
-    def add(self, lost: Indices) -> None:
-        """Of the next higher level: how many rows below it each of its rows does not beat."""
-        self.total += next(self.steps) * value_of_lost(lost, self.coefficients, self.item.hits)
-
-    @property
-    def value(self) -> Fraction:
-        """Exactly, when all levels have been added."""
-        return (Fraction(self.total, self.unit) + Fraction(self.item.constant)) / Fraction(self.item.scale)
+    ``lost`` holds for each level, from the lowest up, how many rows below it each of its rows does not beat.
+    """
+    levels, gain_unit = integers(item.thresholds().tobytes())
+    coefficients, coefficient_unit = integers(item.coefficients.tobytes())
+    steps = (high - low for low, high in zip([0, *levels], levels))
+    total = sum(step * value_of_lost(counts, coefficients, item.hits) for step, counts in zip(steps, lost))
+    raw = Fraction(total, gain_unit * coefficient_unit)
+    return (raw + Fraction(item.constant)) / Fraction(item.scale)
 
 
 def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
@@ -156,10 +146,8 @@ def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
 
 def ideal_value(problem: Problem) -> Fraction:
     """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
-    integers, values = _Integers(), []
+    integers, values = _integers(), []
     for item in problem.lists:
-        earned = _Earned(item, integers)
-        for gain in item.thresholds():
-            earned.add(np.zeros(np.count_nonzero(item.gains >= gain), dtype=np.intp))
-        values.append(earned.value)
+        lost = (np.zeros(np.count_nonzero(item.gains >= gain), dtype=np.intp) for gain in item.thresholds())
+        values.append(_value(item, lost, integers))
     return mean_of_lists(problem, values)

@@ -38,7 +38,7 @@ def ranked(est: Reranker, table: Table) -> Ranked:
 
     scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
     before = None if first is None else places_by_list(first, table.qid)
-    depth = getattr(parse(est.stat), "at", None)
+    depth = parse(est.stat).depth
     return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth)
 
 
@@ -85,6 +85,8 @@ def the_list(found: Ranked) -> Section:
 
 def change(found: Ranked) -> Section:
     """What differs from the first stage's list, and the weights."""
+    from rerank.reranker.words import CORRECTIONS
+
     est, places, before, depth = found.est, found.places, found.before, found.depth
     if not est.reranks_:
         return Section("What changed, and why", [text(est.result_.message)])
@@ -92,7 +94,7 @@ def change(found: Ranked) -> Section:
     if before is not None and depth is not None:
         count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
         parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
-    words = [note for note in est.result_.notes if note.startswith("Corrections")]
+    words = [note for note in est.result_.notes if note.startswith(CORRECTIONS)]
     parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
     weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]
     parts.append(rows(["column", "weight of one unit, in all"], weights, [1]))

@@ -38,10 +38,13 @@ class Evaluator:
     def _flat(self) -> tuple[Indices, Indices, Floats, Floats]:
         """Rows list by list, the number of the list, the gain of each, and what its places earn from the last up."""
         sizes = [one.rows.size for one in self.lists]
+        # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
+        earned = [
+            self._coefficients(size) if scale > 0 else np.zeros(size) for size, (_, scale) in zip(sizes, self.shown)
+        ]
         return (
             np.concatenate([one.rows for one in self.lists]), np.repeat(np.arange(len(sizes)), sizes),
-            np.concatenate([one.gains for one in self.lists]),
-            np.concatenate([self._coefficients(size) for size in sizes]),
+            np.concatenate([one.gains for one in self.lists]), np.concatenate(earned),
         )  # fmt: skip
 
     def values(self, scores: ArrayLike, ties: Ties) -> list[float | None]:

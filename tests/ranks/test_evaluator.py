@@ -43,3 +43,10 @@ def test_scores_of_other_lengths_are_refused() -> None:
     found = Evaluator(parse("auc"), split([1, 0, 1]))
     with pytest.raises(InputError, match="There are 3 labels and 2 scores"):
         found.values([1.0, 2.0], "pessimistic")
+
+
+def test_a_list_without_a_value_may_have_a_length_that_the_statistic_does_not_serve() -> None:
+    y, scores, qid = [1, 0, 0, 0, 0], [2.0, 1.0, 3.0, 2.0, 1.0], [0, 0, 1, 1, 1]
+    assert evaluate([0.0, 1.0], y, scores, qid) == 1.0
+    with pytest.raises(InputError):
+        evaluate([0.0, 1.0], [1, 0, 1, 0, 0], scores, qid)
