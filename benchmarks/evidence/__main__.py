@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
     parser.add_argument("--splits", type=int, default=SPLITS, help=f"splits of each table, up to {SPLITS}")
     parser.add_argument("--tables", nargs="*", default=list(TABLES), help="only these tables")
+    parser.add_argument("--statistics", nargs="*", default=list(STATISTICS), help="only these statistics")
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
     asked = parser.parse_args(arguments)
     where = folder(asked.data)
@@ -53,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with processor_clock():
             return measured(cell, where)
 
-    cells = (cell for cell in all_cells(asked.splits) if cell.table in asked.tables)
+    cells = (
+        cell for cell in all_cells(asked.splits) if cell.table in asked.tables and cell.statistic in asked.statistics
+    )
     rows = measured_cells(
         asked.cells, cells, lambda cell: cell.key, timed,
         lambda row: " ".join(f"{key}={value}" for key, value in row.items()),
