@@ -84,18 +84,7 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
                 lines.append(
                     f"| {table}, {own[0]['stat']} | {len(own)} | {base:.4g} | {' | '.join(cells)} | {zero:.0%} |"
                 )
-        lines.append("")
-        for method in METHODS:
-            by_table = {
-                table: float(np.mean([
-                    100 * (row[method] - row["first_stage"]) / np.mean([r["first_stage"] for r in own])
-                    for (name, at, _), own in groups.items() if name == table and at == stage for row in own
-                ]))
-                for table in TABLES if any(name == table and at == stage for name, at, _ in groups)
-            }  # fmt: skip
-            mean, low, high = pooled(by_table)
-            lines.append(f"- {method}, all tables and statistics: {mean:+.2f} % ({low:+.2f} to {high:+.2f}).")
-        lines.append("")
+        lines += ["", *_pooled(groups, stage), ""]
     lines += ["## Tests", ""]
     for method in METHODS:
         lines.append(
@@ -107,6 +96,28 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
     seconds = {m: float(np.mean([row[f"{m}_seconds"] for row in rows])) for m in METHODS}
     lines.append("- CPU seconds of a fit, mean: " + ", ".join(f"{m} {s:.1f}" for m, s in seconds.items()) + ".")
     return "\n".join(lines) + "\n"
+
+
+def _pooled(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], stage: str) -> list[str]:
+    """The mean lead of each method over all tables, each with the mean of its cells, by statistic and in all."""
+    head = f"| all tables | {' | '.join(METHODS)} |"
+    lines = [head, "|---" * (len(METHODS) + 1) + "|"]
+    for counted in (*((one,) for one in STATISTICS), STATISTICS):
+        told = []
+        for method in METHODS:
+            by_table = {}
+            for table in TABLES:
+                leads = [
+                    100 * np.mean([row[method] - row["first_stage"] for row in own])
+                    / np.mean([row["first_stage"] for row in own])
+                    for statistic in counted if (own := groups.get((table, stage, statistic)))
+                ]  # fmt: skip
+                if leads:
+                    by_table[table] = float(np.mean(leads))
+            mean, low, high = pooled(by_table) if by_table else (math.nan,) * 3
+            told.append(f"{mean:+.2f} ({low:+.2f} to {high:+.2f})")
+        lines.append(f"| {', '.join(counted)} | {' | '.join(told)} |")
+    return lines
 
 
 def _kept(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]]) -> list[str]:

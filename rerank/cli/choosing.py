@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fitted(
-    est: Reranker, table: Table, cv: int | None, rule: str, holdout: float | None
+    est: Reranker, table: Table, cv: int | None, rule: str | None, holdout: float | None
 ) -> tuple[Reranker, list[str], Callable[[], Any]]:
     """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
     from rerank.reranker.estimator import fit_table
@@ -42,7 +42,7 @@ def fitted(
     return found, why, draw
 
 
-def chosen(est: Reranker, table: Table, cv: int, rule: str) -> RerankerCV:
+def chosen(est: Reranker, table: Table, cv: int, rule: str | None) -> RerankerCV:
     """What cross-validation tried and chose."""
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 

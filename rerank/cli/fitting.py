@@ -100,7 +100,7 @@ def fit(
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(help="For --cv: mean (default), or strict, which asks for a clear lead.", show_default=False),
+        typer.Option(help="For --cv: mean, best or strict (a clear lead); best for auc of one list, else mean.", show_default=False),
     ] = None,
     holdout: Annotated[
         float | None,
@@ -166,7 +166,7 @@ def fit(
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    est, why, draw = fitted(est, table, cv, rule or "mean", holdout)
+    est, why, draw = fitted(est, table, cv, rule, holdout)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
     record, lacking = _write(replace(est.state_, columns_read=read), model, proof)

@@ -11,8 +11,8 @@ from typing import Any
 from rerank.errors import InputError
 from rerank.io.shown import html_table
 
-RULES = ("mean", "strict")
-"""How leads decide: by their mean, or by their mean less some standard errors."""
+RULES = ("mean", "best", "strict")
+"""How leads decide: by their mean, smaller radius first, by the largest mean, or by their mean less some errors."""
 
 WIDTH = 1.96
 """Standard errors on each side of a lead."""
@@ -42,7 +42,7 @@ class Evidence:
         Number of the option; None if the first stage was kept.
     folds : int
         Folds that count, those of all repeats.
-    rule : {"mean", "strict"}
+    rule : {"mean", "best", "strict"}
     safeguard : float
         Standard errors that the strict rule asks for; ``-inf`` keeps the reranking and ``inf`` the first stage.
     null : str
@@ -108,10 +108,11 @@ class Evidence:
                 return f"The safeguard of this choice keeps {self.null} whatever the leads are."
             return f"The safeguard was waived, so the option with the largest mean {self.judge} was taken."
         errors = "standard error" if self.safeguard == 1 else "standard errors"
-        less = "" if self.rule == "mean" else f" less {self.safeguard:g} {errors}"
-        rule = (
-            f"The mean lead{less} decides: an option must have more than 0. A larger radius is looked at only where "
-            "the smaller one has that, and taken only where it has more."
+        less = f" less {self.safeguard:g} {errors}" if self.rule == "strict" else ""
+        rule = f"The mean lead{less} decides: an option must have more than 0" + (
+            ", and the one with the most is taken."
+            if self.rule == "best"
+            else ". A larger radius is looked at only where the smaller one has that, and taken only where it has more."
         )
         return f"{rule} No option passed." if self.chosen is None else f"{rule} This option passed."
 

@@ -20,7 +20,7 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import ROUNDS, LineSearch, states
 from rerank.search.record import proof_of
 from rerank.search.result import Progress, SearchResult, given_point
-from rerank.search.rows.choice import FEW_LISTS, lines_by_rows, rows_alone
+from rerank.search.rows.choice import FEW_LISTS, lines_by_rows, rough, rows_alone
 from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.tables import RowTables, row_tables
@@ -67,7 +67,7 @@ class Run:
         pairs = None
         if not rows_alone(problem, points, proof):
             pairs = (affordable_pairs if proof else pairs_if_affordable)(problem, workers)
-        row_lines = pairs is None or (not self.limited and lines_by_rows(problem))
+        row_lines = pairs is None or (rough(problem) if self.limited else lines_by_rows(problem))
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
@@ -155,6 +155,8 @@ class Run:
             # problems start with few lines.
             each = ROW_LINE if isinstance(lines, RowLines) else 1
             rounds = int(np.clip(4e5 / max(self.tables.size * d * each, 1), 1, 20))
+        if self.points:
+            rounds = min(rounds, lines.enough)
         state.climb = state.climb or lines.begun(self.boxes.best, rounds)
         self.offer(lines.finish(state.climb, after=after)[1])
         lines.deadline, state.climb = np.inf, None
@@ -186,12 +188,9 @@ class Run:
 
         def after(boxes: OpenBoxes) -> None:
             now = Progress(
-                time.perf_counter() - self.began,
-                self.tables.to_value(boxes.value),
-                self._bound(boxes.open_bound()),
-                boxes.boxes,
-                len(boxes.heap) + boxes.waiting,
-            )
+                time.perf_counter() - self.began, self.tables.to_value(boxes.value),
+                self._bound(boxes.open_bound()), boxes.boxes, len(boxes.heap) + boxes.waiting,
+            )  # fmt: skip
             stop.ask(lambda: report(now))
 
         return after

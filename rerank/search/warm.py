@@ -26,7 +26,7 @@ from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.ascent import Ascent
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows.choice import lines_by_rows, rows_alone
+from rerank.search.rows.choice import lines_by_rows, rough, rows_alone
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
@@ -214,6 +214,6 @@ def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:
     supports = problem.max_features is not None or problem.C > 0
     if rows_alone(problem, points, proof):
         return {"row boxes", "row lines", "smooth"}
-    by_rows = not supports and lines_by_rows(problem)
+    by_rows = rough(problem) if supports else lines_by_rows(problem)
     lines = {"row lines", "smooth"} if by_rows else {"pair lines"}
     return {"pair boxes"} | lines | ({"supports"} if supports else set())

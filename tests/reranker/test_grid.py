@@ -11,17 +11,20 @@ from hypothesis.extra.numpy import arrays
 
 from rerank import Reranker
 from rerank.errors import InputError
+from rerank.reranker.evidence import RULES
 from rerank.reranker.selection.grid import (
     CORRECTIONS,
     RADII,
+    WIDE,
     candidates_of,
+    check_rule,
     check_safeguard,
     choose,
     first_stage_kept,
 )
 from rerank.reranker.selection.judge import Judged
 from rerank.reranker.selection.told import evidence
-from rerank.statistics import DCG
+from rerank.statistics import DCG, parse
 
 SAFEGUARDS = [-math.inf, -1.0, 0.0, 1.0, 50.0, math.inf]
 shares = st.floats(0, 1).map(lambda x: round(x, 3))
@@ -64,8 +67,26 @@ def test_smaller_radii_come_first(leads, chosen):
     assert turned.first_stage_kept == choice.first_stage_kept and (chosen is None or turned.best == 2 - chosen)
 
 
+@given(arrays(float, 4, elements=shares), st.permutations([0.01, 0.1, 0.3, math.inf]))
+@settings(max_examples=100, deadline=None)
+def test_by_the_best_rule_the_largest_lead_decides_whatever_the_radii_between_lead(leads, radii):
+    choice = choose(judged(leads - 0.5), radii, "best", 1.0)
+    assert choice.first_stage_kept == (leads.max() <= 0.5)
+    if not choice.first_stage_kept:
+        equal = [radius for radius, lead in zip(radii, leads) if lead == leads.max()]
+        assert radii[choice.best] == min(equal)
+
+
+def test_pairs_of_one_list_are_told_well_and_few_places_and_many_lists_are_not():
+    rules = {(stat, lists): check_rule(None, 1, parse(stat), lists)[0] for stat in ("auc", "dcg@5") for lists in (0, 1)}
+    assert rules == {("auc", 0): "best", ("auc", 1): "mean", ("dcg@5", 0): "mean", ("dcg@5", 1): "mean"}
+    assert check_rule("strict", 2, parse("auc"), False) == ("strict", 2.0)
+    with pytest.raises(InputError, match="rule is 'worst'"):
+        check_rule("worst", 1, parse("auc"), False)
+
+
 def test_infinite_safeguards_decide_for_all_leads_by_either_rule():
-    for rule in ("mean", "strict"):
+    for rule in RULES:
         for leads in ([0.3], [-0.3]):
             for error in (0.1, 0.0):  # infinity times an error of 0 is no number, and numpy would warn
                 with np.errstate(all="raise"):
@@ -74,7 +95,7 @@ def test_infinite_safeguards_decide_for_all_leads_by_either_rule():
 
 
 def test_without_a_first_stage_there_is_nothing_to_keep():
-    for rule in ("mean", "strict"):
+    for rule in RULES:
         found = judged([0.1, 0.3])
         nothing = replace(found, alone=np.array([math.nan]), leads=np.full((2, 1), math.nan))
         choice = choose(nothing, [math.inf] * 2, rule, 1.0)
@@ -111,6 +132,9 @@ def test_the_default_grid_is_radii_and_leaves_alone_what_was_chosen():
     assert all(options["margin"] == 0.1 and options["window"] == 2.0 for options in every)
     assert all(options["max_features"] == CORRECTIONS for options in every)
     assert all(set(options) == {"radius", "margin"} for options in candidates_of(None, Reranker("auc"), 3))
+    assert [options["radius"] for options in candidates_of(None, Reranker("auc"), 5, lists=True)] == list(RADII)
+    wide = candidates_of(None, Reranker("auc"), 5)[len(RADII) :]
+    assert wide == [{"radius": radius, "margin": 0.1} for radius in WIDE]  # of all columns
     chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5, max_features=2)
     assert candidates_of(None, chosen, 5) == [{"radius": radius} for radius in RADII]
     assert candidates_of({}, Reranker(), 5) == [{}]

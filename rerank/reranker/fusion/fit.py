@@ -13,7 +13,6 @@ from rerank.io.options import one_of, real, whole
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker, fit_table
-from rerank.reranker.evidence import RULES
 from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
@@ -111,7 +110,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
 
 def _check(options: Mapping[str, Any]) -> None:
     one_of("missing", options["missing"], MISSING)
-    one_of("rule", options["rule"], RULES)
+    one_of("rule", options["rule"], ("mean", "strict"))
     check_safeguard(options["safeguard"])
     real("k", options["k"], 0.0)
     if options["depth"] is not None:

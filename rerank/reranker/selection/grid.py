@@ -17,13 +17,16 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import RULES
 from rerank.reranker.selection.judge import Judged
 from rerank.reranker.state import FittedState
-from rerank.statistics import parse
+from rerank.statistics import RankStatistic, parse
 
 RADII = (0.03, 0.1)
 """Radii that are tried by default, in deviations of the first stage's score; 0 is the first stage itself."""
 
 CORRECTIONS = 3
 """Columns that are corrected by default; docs/decisions/0062 has what was tried."""
+
+WIDE = (0.3, 1.0)
+"""Radii with corrections of every column, for pairs of one list, which held-out rows judge well (docs/decisions/0065)."""
 
 MARGIN, WINDOW = 0.1, 2.0
 """Margin and window that go with them."""
@@ -47,8 +50,8 @@ class Choice:
     score: float
 
 
-def candidates_of(grid: Any, base: Reranker, n_features: int) -> list[dict[str, Any]]:
-    """Every combination of a grid, or of the default one for so many columns.
+def candidates_of(grid: Any, base: Reranker, n_features: int, lists: bool = False) -> list[dict[str, Any]]:
+    """Every combination of a grid, or of the default one for so many columns and one list or several.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def candidates_of(grid: Any, base: Reranker, n_features: int) -> list[dict[str, 
         the first stage.
     """
     try:
-        candidates = list(ParameterGrid(_default(base, n_features) if grid is None else grid))
+        candidates = list(ParameterGrid(_default(base, n_features, lists) if grid is None else grid))
     except (TypeError, ValueError) as error:
         raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
     if not candidates:
@@ -71,25 +74,39 @@ def candidates_of(grid: Any, base: Reranker, n_features: int) -> list[dict[str, 
     return candidates
 
 
-def _default(base: Reranker, n_features: int) -> dict[str, list[Any]]:
+def _default(base: Reranker, n_features: int, lists: bool) -> list[dict[str, list[Any]]]:
     """Radii around the first stage, few corrections, a margin, and a window where the statistic has a depth."""
     grid: dict[str, list[Any]] = {"radius": list(RADII)}
     if base.formulation == "resolved_rank":
         # That program cannot correct a given score. It also forbids differences between 0 and the margin.
-        return {} if parse(base.stat).counts_pairs else {"thinning": [None, 0.8]}
+        return [{} if parse(base.stat).counts_pairs else {"thinning": [None, 0.8]}]
     if base.margin is None and base.epsilon == "auto":
         grid["margin"] = [MARGIN]
     if base.window is None and base.thinning is None and parse(base.stat).depth is not None:
         grid["window"] = [WINDOW]
+    wide = [grid | {"radius": list(WIDE)}] if told_well(parse(base.stat), lists) else []
     if base.max_features is None and n_features > CORRECTIONS:
-        grid["max_features"] = [CORRECTIONS]
-    return grid
+        grid = grid | {"max_features": [CORRECTIONS]}
+    return [grid, *wide]
 
 
-def check_rule(rule: Any, safeguard: Any) -> float:
-    """The safeguard as a float, of a rule that exists."""
+def told_well(statistic: RankStatistic, lists: bool) -> bool:
+    """Whether held-out rows tell leads well: every pair of one list counts, and not a few places."""
+    return statistic.counts_pairs and not lists
+
+
+def check_rule(rule: Any, safeguard: Any, statistic: RankStatistic, lists: bool) -> tuple[str, float]:
+    """The rule, by default the one for the statistic and for one list or several, and the safeguard.
+
+    Raises
+    ------
+    InputError
+        For a rule that does not exist, and a safeguard that is no number.
+    """
+    if rule is None:
+        return "best" if told_well(statistic, lists) else "mean", check_safeguard(safeguard)
     one_of("rule", rule, RULES)
-    return check_safeguard(safeguard)
+    return str(rule), check_safeguard(safeguard)
 
 
 def check_safeguard(safeguard: Any) -> float:
@@ -116,14 +133,14 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
 
     The mean lead over the first stage decides, smaller radius first: a larger radius is looked at only if the one
     before it leads, and taken only if it leads by more. The strict rule asks the same of the mean lead less
-    ``safeguard`` standard errors.
+    ``safeguard`` standard errors. By the best rule the largest mean lead decides, the smaller radius of equal ones.
 
     Parameters
     ----------
     judged : Judged
     radii : sequence of float
         Of each option; ``inf`` for free weights.
-    rule : {"mean", "strict"}
+    rule : {"mean", "best", "strict"}
     safeguard : float
         Number of standard errors; ``inf`` and ``-inf`` decide for the first stage and for reranking.
     """
@@ -134,14 +151,15 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
     leads = judged.leads.mean(axis=1)
     if safeguard == math.inf:
         return Choice(int(np.argmax(leads)), True, alone)
-    clear = leads if rule == "mean" else leads - safeguard * judged.errors if safeguard else leads
+    clear = leads - safeguard * judged.errors if rule == "strict" and safeguard else leads
     best, lead = -1, 0.0
     for radius in sorted(set(radii)):
         own = [number for number, other in enumerate(radii) if other == radius]
         first = max(own, key=lambda number: clear[number])
-        if not clear[first] > lead:
+        if clear[first] > lead:
+            best, lead = first, float(clear[first])
+        elif rule != "best":
             break
-        best, lead = first, float(clear[first])
     if best < 0:
         return Choice(int(np.argmax(leads)), True, alone)
     return Choice(best, False, float(scores[best]))

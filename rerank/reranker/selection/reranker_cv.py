@@ -48,21 +48,23 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         on all rows.
     grid : mapping of str to sequence, or sequence of such mappings, optional
         Values of the reranker's parameters. By default radii of .03 and .1, corrections of 3 columns, a
-        margin of .1 and, for a statistic of N places, a window of 2.
+        margin of .1 and, for a statistic of N places, a window of 2; for AUC of one list also radii of .3 and 1 with
+        corrections of all columns.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
         spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists
         whole. A splitter gets ``qid`` as its groups, and whether a row is relevant as its ``y``.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
-    rule : {"mean", "strict"}
+    rule : None or {"mean", "best", "strict"}
         By "mean" the mean lead over the first stage decides, smaller radius first: a larger radius is tried only where
-        the one before it leads. By "strict" the lead must exceed ``safeguard`` standard errors.
+        the one before it leads. By "best" the largest mean lead decides. By "strict" the lead must exceed ``safeguard``
+        standard errors, smaller radius first. None is "best" for AUC of one list, else "mean".
     judge : None, str or RankStatistic
         What leads are measured by. None is ``window8@N`` for a statistic of N places of one list, because hits far
         around N vary less than hits up to N, and else the statistic itself.
     safeguard : float, default 1.0
-        For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by either rule.
+        For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by any rule.
     time_limit : float or None
         Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. First stages of
         others run to their end.
@@ -88,6 +90,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         fold; ``mean_score`` (options,); ``leads`` (options, repeats) over the first stage by the judge, with the
         held-out rows of all folds in one list; ``mean_lead`` and ``lead_error`` (options,), NaN without a first stage.
     judge_ : RankStatistic
+    rule_ : str
     result_, coef_, features_, threshold_, first_stage_, classes_
         Of ``best_estimator_``.
 
@@ -107,7 +110,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         grid: Any = None,
         cv: Any = 5,
         n_repeats: int | None = None,
-        rule: str = "mean",
+        rule: str | None = None,
         judge: Any = None,
         safeguard: float = 1.0,
         time_limit: float | None = None,
@@ -155,22 +158,23 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
-        safeguard = check_rule(self.rule, self.safeguard)
         given = base.get_params(deep=False)
         data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base), names)
-        candidates = candidates_of(self.grid, base, data.X.shape[1])
+        lists = data.qid is not None
+        candidates = candidates_of(self.grid, base, data.X.shape[1], lists)
         for options in candidates:
             check(given | options, data.X.shape[1])
         refuse_fixed_length(base, data)
         statistic = parse(base.stat)
-        judge = judge_of(statistic, data.qid is not None) if self.judge is None else parse(self.judge)
+        rule, safeguard = check_rule(self.rule, self.safeguard, statistic, lists)
+        judge = judge_of(statistic, lists) if self.judge is None else parse(self.judge)
         judge = fitted_statistic(judge, None, base.list_length, None)
         ids = None if qid is None else check_qid(lists_of(X, qid), data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
         with enough_memory():
             ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
         found = judged(data, splits, ranked, statistic, judge)
-        choice = choose(found, radii(candidates, base), self.rule, safeguard)
+        choice = choose(found, radii(candidates, base), rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
@@ -178,7 +182,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
             alone = first_stage_kept(best.state_)
             best = restored(alone.with_classes(data.rows, data.y, alone.scores))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
-        self.judge_ = judge
+        self.judge_, self.rule_ = judge, rule
         self._publish(best, candidates, choice, found)
         # What held-out rows said goes with the result, and so into the model file.
         best._adopt(replace(best.state_, result=replace(best.result_, evidence=self._evidence())))

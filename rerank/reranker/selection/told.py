@@ -21,7 +21,7 @@ def option_names(found: Mapping[str, Any]) -> list[str]:
     """Each option by the parameters in which options differ."""
     params = list(found["params"])
     varied = [name for name in params[0] if any(one.get(name) != params[0][name] for one in params)] or list(params[0])
-    return [" ".join(f"{name} {one.get(name)}" for name in varied) or "as given" for one in params]
+    return [" ".join(f"{name} {one[name]}" for name in varied if name in one) or "as given" for one in params]
 
 
 def evidence(found: Mapping[str, Any], judge: str, statistic: str, chosen: int | None, **rest: Any) -> Evidence:
@@ -51,7 +51,7 @@ def evidence(found: Mapping[str, Any], judge: str, statistic: str, chosen: int |
 class ToldMixin(ShownMixin):
     """Text, HTML and picture of a choice by held-out rows."""
 
-    rule: str
+    rule_: str
     safeguard: float
     cv_results_: dict[str, Any]
     judge_: RankStatistic
@@ -72,5 +72,5 @@ class ToldMixin(ShownMixin):
     def _evidence(self) -> Evidence:
         """What the choice was made by."""
         name = parse(self.best_estimator_.stat).name
-        rest = {"rule": self.rule, "safeguard": float(self.safeguard)}
+        rest = {"rule": self.rule_, "safeguard": float(self.safeguard)}
         return evidence(self.cv_results_, self.judge_.name, name, self.chosen_, **rest)

@@ -10,6 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from rerank.search.lines.search import Floats, Indices, LineSearch, Point
 
+TRIED = 4
+"""Features of which a whole line is searched, where a glance costs much less than a line."""
+
 
 def forward(
     search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None
@@ -24,8 +27,7 @@ def forward(
     found: list[Point] = []
     chosen = list(anchor)
     while len(chosen) < min(limit + len(anchor), d) and not search.late:
-        trials = [(*_add(search, w, j, chosen), j) for j in among if j not in chosen]
-        step = max(trials, key=lambda item: item[0])
+        step = max(_trials(search, w, chosen, [j for j in among if j not in chosen]), key=lambda item: item[0])
         chosen.append(step[2])
         value, w = search.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
         value, w, chosen = _exchange(search, value, w, chosen, among)
@@ -36,13 +38,17 @@ def forward(
     return found
 
 
-def _add(search: LineSearch, w: Floats, j: int, chosen: list[int]) -> Point:
-    """Best weight for feature ``j`` beside the chosen ones."""
-    if search.late:
-        return -np.inf, w
-    u = np.zeros(w.size)
-    u[j] = 1.0
-    return search.line(w if chosen else u, u if chosen else u * 0.5, np.array(sorted([*chosen, j])))
+def _trials(search: LineSearch, w: Floats, chosen: list[int], others: list[int]) -> list[tuple[float, Floats, int]]:
+    """The best weight for one more feature, for each of the others that look best at a glance."""
+    along = {}
+    for j in others:
+        u = np.zeros(w.size)
+        u[j] = 1.0
+        along[j] = w if chosen else u, u if chosen else u * 0.5, np.array(sorted([*chosen, j]))
+    if search.glances and len(others) > TRIED:
+        seen = {j: -np.inf if search.late else search.glance(*along[j]) for j in others}
+        others = sorted(others, key=lambda j: -seen[j])[:TRIED]
+    return [(*((-np.inf, w) if search.late else search.line(*along[j])), j) for j in others]
 
 
 def _exchange(
@@ -59,7 +65,7 @@ def _exchange(
             if not base.any():
                 continue
             base = search.domain.normal(base)
-            trials = [(*_add(search, base, j, rest), j) for j in among if j not in chosen]
+            trials = _trials(search, base, rest, [j for j in among if j not in chosen])
             if not trials or search.late:
                 break
             best = max(trials, key=lambda item: item[0])

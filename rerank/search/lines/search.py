@@ -134,6 +134,13 @@ class LineSearch:
             return -np.inf, w
         return value, self.domain.normal(w + tau * u)
 
+    glances = False
+    """Whether a glance at a line costs much less than the line."""
+
+    def glance(self, w: Floats, u: Floats, features: Indices | None = None) -> float:
+        """What :meth:`line` finds, or a part of it for less."""
+        return self.line(w, u, features)[0]
+
     def climb(
         self, w: Floats, features: Indices | None = None, rounds: int = ROUNDS, patience: int = PATIENCE
     ) -> Point:
@@ -149,6 +156,11 @@ class LineSearch:
     def smooth(self, climb: Climb) -> None:
         """Follow a smooth climb with its next width."""
         climb.widths.clear()
+
+    @property
+    def enough(self) -> int:
+        """Rounds of a first climb where no bound is asked for."""
+        return ROUNDS
 
     def reach(self) -> float:
         """How far to look along the next line."""

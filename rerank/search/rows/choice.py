@@ -25,11 +25,24 @@ LONG = 40
 MOST_PAIRS = 5_000_000
 """Pairs from which boxes of short lists are searched by rows, too."""
 
+MOST_STEPS, MOST_DIFFERENCES = 4_000_000, 50_000
+"""Pairs of a list of which an eighth, and a half, of the places count, up to which each step of a line is looked at."""
+
 
 def lines_by_rows(problem: Problem) -> bool:
     """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
     smooth = problem.n_features >= smooth_from(len(problem.lists))
     return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS)
+
+
+def rough(problem: Problem) -> bool:
+    """Whether lines have too many steps to look at each: a long list of which very many places count."""
+    for unit in problem.units:
+        rows, places = unit.coefficients.size, int(np.count_nonzero(unit.coefficients))
+        steps = last_hit(unit.hits) * unit.negative.size
+        if 8 * places > rows and steps > (MOST_DIFFERENCES if 2 * places > rows else MOST_STEPS):
+            return True
+    return False
 
 
 def by_rows(problem: Problem, supports: bool = False) -> bool:
@@ -49,7 +62,7 @@ def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> b
 
 def points_by_rows(problem: Problem) -> bool:
     """Whether good weights are found by rows where no bound is asked for: lines by rows cost less."""
-    return number_of_pairs(problem) > LINES_FROM_PAIRS and _few_places(problem)
+    return number_of_pairs(problem) > LINES_FROM_PAIRS and (_few_places(problem) or rough(problem))
 
 
 def smooth_from(lists: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.search.places import MOST_NUMBERS, last_hit, places_of, starts
-from rerank.search.rows.choice import smooth_from
+from rerank.search.rows.choice import rough, smooth_from
 from rerank.search.tables import tolerance
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-
-MOST_STEPS = 4_000_000
-"""Pairs of a list of which all places count, up to which a line is searched exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +51,8 @@ class RowTables:
         How many of the best positives of each list can earn something.
     constant, epsilon, tolerance : float
         Of the problem; the tolerance covers two rows.
+    rough : bool
+        Whether the steps of the value along a line are too many to look at each.
     """
 
     rows: Floats
@@ -72,6 +71,7 @@ class RowTables:
     constant: float
     epsilon: float
     tolerance: float
+    rough: bool
     integral = False
     linear = False
     grain = 0.0
@@ -147,14 +147,6 @@ class RowTables:
         return self.n_features >= smooth_from(self.begin.size - 1)
 
     @cached_property
-    def rough(self) -> bool:
-        """Whether the steps of the value along a line are too many: a long list of which very many places count."""
-        home = np.repeat(np.arange(self.begin.size - 1), np.diff(self.first_unit))
-        pairs = np.zeros(self.begin.size - 1)
-        np.add.at(pairs, home, self.counted * (self.n_rows - self.n_positive).astype(np.float64))
-        return bool((pairs[home][8 * self.places > self.n_rows] > MOST_STEPS).any())
-
-    @cached_property
     def first_places(self) -> Floats:
         """What the first place of each list earns."""
         return self.coef[self.coef_start[:-1]]
@@ -205,4 +197,5 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
         constant=problem.constant,
         epsilon=problem.epsilon,
         tolerance=4.0 * tolerance(problem),
+        rough=rough(problem),
     )
