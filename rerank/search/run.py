@@ -71,7 +71,7 @@ class Run:
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
-            self.lines = RowLines(self.tables, self.domain, random_state)
+            self.lines = RowLines(self.tables, self.domain, random_state, quick=points)
             self.exact = RowExact(problem, self.lines, self.domain)
         if pairs is not None:
             self.tables = tables(problem, pairs, self.domain.scale)
@@ -155,8 +155,6 @@ class Run:
             # problems start with few lines.
             each = ROW_LINE if isinstance(lines, RowLines) else 1
             rounds = int(np.clip(4e5 / max(self.tables.size * d * each, 1), 1, 20))
-        if self.points:
-            rounds = min(rounds, lines.enough)
         state.climb = state.climb or lines.begun(self.boxes.best, rounds)
         self.offer(lines.finish(state.climb, after=after)[1])
         lines.deadline, state.climb = np.inf, None

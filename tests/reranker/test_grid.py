@@ -133,7 +133,8 @@ def test_the_default_grid_is_radii_and_leaves_alone_what_was_chosen():
     assert all(options["max_features"] == CORRECTIONS for options in every)
     assert all(set(options) == {"radius", "margin"} for options in candidates_of(None, Reranker("auc"), 3))
     assert [options["radius"] for options in candidates_of(None, Reranker("auc"), 5, lists=True)] == list(RADII)
-    wide = candidates_of(None, Reranker("auc"), 5)[len(RADII) :]
+    few, *wide = candidates_of(None, Reranker("auc"), 5)
+    assert few == {"radius": RADII[-1], "margin": 0.1, "max_features": CORRECTIONS}
     assert wide == [{"radius": radius, "margin": 0.1} for radius in WIDE]  # of all columns
     chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5, max_features=2)
     assert candidates_of(None, chosen, 5) == [{"radius": radius} for radius in RADII]

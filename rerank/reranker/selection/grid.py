@@ -84,7 +84,9 @@ def _default(base: Reranker, n_features: int, lists: bool) -> list[dict[str, lis
         grid["margin"] = [MARGIN]
     if base.window is None and base.thinning is None and parse(base.stat).depth is not None:
         grid["window"] = [WINDOW]
-    wide = [grid | {"radius": list(WIDE)}] if told_well(parse(base.stat), lists) else []
+    wide: list[dict[str, list[Any]]] = []
+    if told_well(parse(base.stat), lists):
+        wide, grid = [grid | {"radius": list(WIDE)}], grid | {"radius": list(RADII[-1:])}
     if base.max_features is None and n_features > CORRECTIONS:
         grid = grid | {"max_features": [CORRECTIONS]}
     return [grid, *wide]

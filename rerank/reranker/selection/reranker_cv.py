@@ -48,8 +48,8 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         on all rows.
     grid : mapping of str to sequence, or sequence of such mappings, optional
         Values of the reranker's parameters. By default radii of .03 and .1, corrections of 3 columns, a
-        margin of .1 and, for a statistic of N places, a window of 2; for AUC of one list also radii of .3 and 1 with
-        corrections of all columns.
+        margin of .1 and, for a statistic of N places, a window of 2; for AUC of one list a radius of .1 with
+        corrections of 3 columns, and radii of .3 and 1 with corrections of all.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
         spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists

@@ -157,11 +157,6 @@ class LineSearch:
         """Follow a smooth climb with its next width."""
         climb.widths.clear()
 
-    @property
-    def enough(self) -> int:
-        """Rounds of a first climb where no bound is asked for."""
-        return ROUNDS
-
     def reach(self) -> float:
         """How far to look along the next line."""
         return np.inf
