@@ -80,12 +80,13 @@ Tables, first stages, statistics and splits were fixed before anything was run:
 of which the cells above are the first. Methods: the free fit with all defaults;
 corrections of up to 3 columns with radius .1, margin .1 and a window of 2; and `RerankerCV` with all defaults. They are
 called free, anchored and cv; "radius 0" is the share of the splits in which cv kept the first stage. A fit has
-{SECONDS:g} CPU seconds, cross-validation {15 * SECONDS:g}; on {" and ".join(LARGE)} {large:g} and {15 * large:g}, because the
-first stage alone takes a second there. (At first 10 and 150 were planned there; the 20 cells that were measured so were
-measured anew when the search had become faster.)
+{SECONDS:g} CPU seconds, cross-validation {15 * SECONDS:g}; on {" and ".join(LARGE)} {large:g} and {15 * large:g},
+because the first stage alone takes a second there. (At first 10 and 150 were planned there; the 20 cells that were
+measured so were measured anew when the search had become faster.)
 The defaults of `RerankerCV` were chosen on splits with other seeds (100 to 103) of eight of these tables: those for
-precision and DCG before anything was run ([decision 0062](decisions/0062-few-corrections-and-a-wide-judge.md)), those for
-AUC after 269 cells of AUC, which were then measured anew ([decision 0065](decisions/0065-auc-takes-the-best-option.md)).
+precision and DCG before anything was run
+([decision 0062](decisions/0062-few-corrections-and-a-wide-judge.md)), those for AUC after 269 cells of AUC,
+which were then measured anew ([decision 0065](decisions/0065-auc-takes-the-best-option.md)).
 
 A number is the mean lead over the first stage in per cent of its mean, with the 95 % interval for splits that share
 rows (Nadeau and Bengio 2003), and wins/losses. One split gives no interval and no test. Means over all tables count the

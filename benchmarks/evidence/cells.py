@@ -27,7 +27,7 @@ SECONDS, LARGE = 2.0, {"coil2000": 4.0, "credit_default": 4.0}
 
 METHODS = ("free", "anchored", "cv")
 RADII = {"narrow": 0.03, "anchored": 0.1, "wide": 0.3}
-"""Fixed radii; the narrow and the wide one are for precision and DCG of the smaller tables, to see what choosing keeps."""
+"""Fixed radii; the narrow and the wide one, for precision and DCG of smaller tables, show what choosing keeps."""
 
 
 @dataclass(frozen=True)

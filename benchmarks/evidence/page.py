@@ -102,7 +102,8 @@ def _pooled(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], sta
     """The mean lead of each method over all tables, each with the mean of its cells, by statistic and in all."""
     head = f"| all tables | {' | '.join(METHODS)} |"
     lines = [head, "|---" * (len(METHODS) + 1) + "|"]
-    for counted in (*((one,) for one in STATISTICS), STATISTICS):
+    measured = [one for one in STATISTICS if any(group[1:] == (stage, one) for group in groups)]
+    for counted in (*([one] for one in measured), *([measured] if len(measured) > 1 else ())):
         told = []
         for method in METHODS:
             by_table = {}
@@ -114,7 +115,7 @@ def _pooled(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], sta
                 ]  # fmt: skip
                 if leads:
                     by_table[table] = float(np.mean(leads))
-            mean, low, high = pooled(by_table) if by_table else (math.nan,) * 3
+            mean, low, high = pooled(by_table)
             told.append(f"{mean:+.2f} ({low:+.2f} to {high:+.2f})")
         lines.append(f"| {', '.join(counted)} | {' | '.join(told)} |")
     return lines

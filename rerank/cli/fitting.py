@@ -100,7 +100,10 @@ def fit(
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(help="For --cv: mean, best or strict (a clear lead); best for auc of one list, else mean.", show_default=False),
+        typer.Option(
+            help="For --cv: mean, best or strict (a clear lead); best for auc of one list, else mean.",
+            show_default=False,
+        ),
     ] = None,
     holdout: Annotated[
         float | None,

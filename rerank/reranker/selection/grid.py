@@ -26,7 +26,7 @@ CORRECTIONS = 3
 """Columns that are corrected by default; docs/decisions/0062 has what was tried."""
 
 WIDE = (0.3, 1.0)
-"""Radii with corrections of every column, for pairs of one list, which held-out rows judge well (docs/decisions/0065)."""
+"""Radii with corrections of every column, for pairs of one list, which held-out rows judge well (decision 0065)."""
 
 MARGIN, WINDOW = 0.1, 2.0
 """Margin and window that go with them."""
