@@ -133,7 +133,8 @@ class Run:
         if self.limited:
             sizes = self.among.size if self.problem.max_features is None else self.problem.max_features
             self.lines.deadline = time.perf_counter() + (1.0 if self.points else FORWARD_SHARE) * current().left
-            for _, w in forward(self.lines, sizes, lambda n: self.price * n, self.among):
+            each = not self.points or self.price > 0
+            for _, w in forward(self.lines, sizes, lambda n: self.price * n, self.among, each):
                 self.offer(w)
             self.lines.deadline = np.inf
         else:

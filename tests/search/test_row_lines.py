@@ -152,6 +152,8 @@ def test_glances_leave_the_columns_that_lines_would_add(stat: str, monkeypatch: 
     slow = [value for value, _ in forward(lines(problem), 3, lambda size: 0.0)]
     assert len(quick) == len(slow) == 3 and (np.diff(quick) > 0).all()
     assert np.array(quick) == pytest.approx(np.array(slow), rel=0.02)
+    last = forward(lines(problem), 3, lambda size: 0.0, each=False)[-1][0]
+    assert last == pytest.approx(slow[-1], rel=0.02)
 
 
 def test_a_line_over_places_that_all_count_is_nearly_the_best() -> None:

@@ -15,22 +15,24 @@ TRIED = 4
 
 
 def forward(
-    search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None
+    search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None, each: bool = True
 ) -> list[Point]:
     """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them.
 
-    ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early.
+    ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early. Features are
+    exchanged at each size, or only at the last one, which costs less.
     """
     anchor = search.domain.anchor
     among = np.arange(len(anchor), search.domain.n_features) if among is None else among
     d, w = len(anchor) + among.size, search.domain.unchanged
     found: list[Point] = []
-    chosen = list(anchor)
-    while len(chosen) < min(limit + len(anchor), d) and not search.late:
+    chosen, most = list(anchor), min(limit + len(anchor), d)
+    while len(chosen) < most and not search.late:
         step = max(_trials(search, w, chosen, [j for j in among if j not in chosen]), key=lambda item: item[0])
         chosen.append(step[2])
         value, w = search.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
-        value, w, chosen = _exchange(search, value, w, chosen, among)
+        if each or len(chosen) == most:
+            value, w, chosen = _exchange(search, value, w, chosen, among)
         size = len(chosen) - len(anchor)
         if found and value - price(size) < found[-1][0] - price(size - 1) and limit + len(anchor) == d:
             break
