@@ -26,11 +26,12 @@ from benchmarks.evidence.cells import (
     measured,
 )
 from benchmarks.evidence.page import page
+from benchmarks.evidence.tuning import all_tuned, section, tuned
 from benchmarks.resumed import measured_cells
 from benchmarks.trust.limits import processor_clock
 from rerank.search import compile_kernels
 
-KEPT = Path(__file__).parent / "cells.jsonl"
+KEPT, TUNED = (Path(__file__).parent / name for name in ("cells.jsonl", "tuned.jsonl"))
 PAGE = Path(__file__).parent.parent.parent / "docs" / "evidence.md"
 
 
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", nargs="*", default=list(TABLES), help="only these tables")
     parser.add_argument("--statistics", nargs="*", default=list(STATISTICS), help="only these statistics")
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
+    parser.add_argument("--tuning", action="store_true", help="tune LightGBM on these tables and splits, and no cells")
     asked = parser.parse_args(arguments)
     where = folder(asked.data)
     if where is None:
@@ -54,14 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with processor_clock():
             return measured(cell, where)
 
+    def told(row: dict[str, Any]) -> str:
+        return " ".join(f"{key}={value}" for key, value in row.items())
+
+    ways = all_tuned(asked.splits if asked.tuning else 0, asked.tables)
+    models = measured_cells(TUNED, ways, list, lambda way: tuned(*way, where), told)
     cells = (
-        cell for cell in all_cells(asked.splits) if cell.table in asked.tables and cell.statistic in asked.statistics
-    )
-    rows = measured_cells(
-        asked.cells, cells, lambda cell: cell.key, timed,
-        lambda row: " ".join(f"{key}={value}" for key, value in row.items()),
+        cell for cell in all_cells(0 if asked.tuning else asked.splits)
+        if cell.table in asked.tables and cell.statistic in asked.statistics
     )  # fmt: skip
-    asked.page.write_text(page(rows, _head(rows)))
+    rows = measured_cells(asked.cells, cells, lambda cell: cell.key, timed, told)
+    beside = section(models, rows) if models else []
+    asked.page.write_text("\n".join([page(rows, _head(rows)), *beside]))
     return 0
 
 

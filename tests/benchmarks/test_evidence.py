@@ -10,6 +10,7 @@ from scipy.stats import false_discovery_control
 
 from benchmarks.evidence.cells import Cell, all_cells
 from benchmarks.evidence.page import better_at, holm, page, pooled, summary
+from benchmarks.evidence.tuning import section
 
 
 def test_a_summary_is_the_corrected_t_test() -> None:
@@ -73,3 +74,14 @@ def test_cells_come_split_by_split_and_a_page_has_one_line_for_each_kind() -> No
     assert "| dcg, auc | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +10.00 (+10.00 to +10.00) |" in both
     kept = "0.3 by -10.00 %. The best of 0 and these in each cell, known only afterwards, leads by +20.00 %, cv by +0."
     assert kept in page(wide, "head")
+
+
+def test_tuned_models_are_compared_on_the_splits_that_both_have() -> None:
+    cells = [
+        {"cell": Cell("german", "lightgbm", "auc", split).key, "first_stage": 0.5, "cv": 0.5 + 0.05 * split}
+        for split in range(3)
+    ]
+    models = [{"cell": ["german", split], "auc": 0.6, "seconds": 2.0} for split in (0, 2, 7)]
+    told = "\n".join(section([model | {"precision": 1.0, "dcg": 1.0} for model in models], cells))
+    assert "| auc | 2 | +20.00 % (+20.00 to +20.00) | +10.00 % (+10.00 to +10.00) |" in told
+    assert "| dcg |" not in told and "2.0 CPU seconds" in told
