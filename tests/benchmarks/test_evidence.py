@@ -72,8 +72,13 @@ def test_cells_come_split_by_split_and_a_page_has_one_line_for_each_kind() -> No
     wide = [row | {"narrow": 12.0, "wide": 9.0} for row in rows[:1]]
     both = page([rows[0], rows[0] | {"cell": "german/logistic/auc/0", "cv": 12.0}], "head")
     assert "| dcg, auc | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +10.00 (+10.00 to +10.00) |" in both
+    missed = "cv leads logistic in the mean of all tables by a number above 0: missed, +0.00 % (+0.00 to +0.00)."
+    assert missed in one and "in no cell after Holm's correction: reached." in one and "cv leads lightgbm" not in one
+    assert "above 0: reached, +10.00 % (+10.00 to +10.00)." in both
     kept = "0.3 by -10.00 %. The best of 0 and these in each cell, known only afterwards, leads by +20.00 %, cv by +0."
-    assert kept in page(wide, "head")
+    assert kept in page(wide, "head") and "it keeps nothing of that lead" in page(wide, "head")
+    half = [wide[0] | {"cv": 11.0}]
+    assert "it keeps 50% of that lead" in page(half, "head")
 
 
 def test_tuned_models_are_compared_on_the_splits_that_both_have() -> None:
