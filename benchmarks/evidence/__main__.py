@@ -16,6 +16,8 @@ from typing import Any
 from benchmarks.data import folder
 from benchmarks.evidence.cells import (
     LARGE,
+    MORE_STAGES,
+    QUERY_SETS,
     SECONDS,
     SPLITS,
     STAGES,
@@ -23,6 +25,7 @@ from benchmarks.evidence.cells import (
     TABLES,
     Cell,
     all_cells,
+    is_planned,
     measured,
 )
 from benchmarks.evidence.page import page
@@ -41,11 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
     parser.add_argument("--splits", type=int, default=SPLITS, help=f"splits of each table, up to {SPLITS}")
-    parser.add_argument("--tables", nargs="*", default=list(TABLES), help="only these tables")
-    parser.add_argument("--statistics", nargs="*", default=list(STATISTICS), help="only these statistics")
+    parser.add_argument("--tables", nargs="*", default=list(TABLES), help=f"these tables, or {', '.join(QUERY_SETS)}")
+    parser.add_argument("--stages", nargs="*", default=list(STAGES), help=f"these, or {', '.join(MORE_STAGES)}")
+    parser.add_argument("--statistics", nargs="*", default=list(STATISTICS), help="these, or ap, ndcg ...")
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
     parser.add_argument("--tuning", action="store_true", help="tune LightGBM on these tables and splits, and no cells")
     asked = parser.parse_args(arguments)
+    cells = list(all_cells(0 if asked.tuning else asked.splits, asked.tables, asked.stages, asked.statistics))
+    if not all(map(is_planned, cells)) and (asked.cells == KEPT or asked.page == PAGE):
+        parser.error("What was not planned goes to files of its own: give --cells and --page.")
     where = folder(asked.data)
     if where is None:
         print("No folder of data sets; give it with --data.", file=sys.stderr)
@@ -61,10 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     ways = all_tuned(asked.splits if asked.tuning else 0, asked.tables)
     models = measured_cells(TUNED, ways, list, lambda way: tuned(*way, where), told)
-    cells = (
-        cell for cell in all_cells(0 if asked.tuning else asked.splits)
-        if cell.table in asked.tables and cell.statistic in asked.statistics
-    )  # fmt: skip
     rows = measured_cells(asked.cells, cells, lambda cell: cell.key, timed, told)
     beside = section(models, rows) if models else []
     asked.page.write_text("\n".join([page(rows, _head(rows)), *beside]))
@@ -73,12 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _head(rows: list[dict[str, object]]) -> str:
     splits = {str(row["cell"]).rsplit("/", 1)[1] for row in rows}
+    others = sum(not is_planned(Cell.of(str(row["cell"]))) for row in rows)
+    told = f", and {others} that were not planned" if others else ""
     planned = len(TABLES) * len(STAGES) * len(STATISTICS) * SPLITS
+    done = f"{len(rows) - others} of {planned} cells{told}"
     cells = f"{len(TABLES)} tables x {', '.join(STAGES)} x {', '.join(STATISTICS)} x {SPLITS} stratified splits"
     today, large = datetime.date.today(), max(LARGE.values())
     return f"""# Does it help on rows to come?
 
-Written by `python -m benchmarks.evidence --data FOLDER` on {today}: {len(rows)} of {planned} cells, with the splits
+Written by `python -m benchmarks.evidence --data FOLDER` on {today}: {done}, with the splits
 {", ".join(sorted(splits, key=int))} as seeds.
 
 Tables, first stages, statistics and splits were fixed before anything was run:
@@ -97,7 +103,11 @@ which were then measured anew ([decision 0065](decisions/0065-auc-takes-the-best
 A number is the mean lead over the first stage in per cent of its mean, with the 95 % interval for splits that share
 rows (Nadeau and Bengio 2003), and wins/losses. One split gives no interval and no test. Means over all tables count the
 cells of a table alike, and have the 95 % interval of drawing the tables anew. FOLDER holds
-[the tables](papers.md#data-of-the-benchmarks)."""
+[the tables](papers.md#data-of-the-benchmarks).
+
+`--stages` takes {" and ".join(MORE_STAGES)} too, `--tables` sets of queries ({", ".join(QUERY_SETS)};
+three splits are folds of whole lists), and `--statistics` other ones. They go to files of their own, by `--cells` and
+`--page`."""
 
 
 if __name__ == "__main__":

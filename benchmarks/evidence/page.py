@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,11 +70,12 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
     lines = [opening, ""]
     worse: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     better: dict[str, dict[str, float]] = {method: {} for method in METHODS}
-    for stage in (one for one in STAGES if any(at == one for _, at, _ in groups)):
+    tables, stages, statistics = (_ordered(groups, k, one) for k, one in enumerate((TABLES, STAGES, STATISTICS)))
+    for stage in stages:
         head = f"| table, statistic | splits | first stage | {' | '.join(METHODS)} | radius 0 |"
         lines += [f"## Over {stage}", "", head, "|---" * 7 + "|"]
-        for statistic in STATISTICS:
-            for table in TABLES:
+        for statistic in statistics:
+            for table in tables:
                 own = groups.get((table, stage, statistic))
                 if not own:
                     continue
@@ -106,11 +107,17 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _ordered(groups: Iterable[tuple[str, str, str]], place: int, planned: Iterable[str]) -> list[str]:
+    """The names at a place of the groups: those that were planned in their order, then others."""
+    found = {group[place] for group in groups}
+    return [one for one in planned if one in found] + sorted(found.difference(planned))
+
+
 def _pooled(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], stage: str) -> list[str]:
     """The mean lead of each method over all tables, each with the mean of its cells, by statistic and in all."""
     head = f"| all tables | {' | '.join(METHODS)} |"
     lines = [head, "|---" * (len(METHODS) + 1) + "|"]
-    measured = [one for one in STATISTICS if any(group[1:] == (stage, one) for group in groups)]
+    measured = [one for one in _ordered(groups, 2, STATISTICS) if any(group[1:] == (stage, one) for group in groups)]
     for counted in (*([one] for one in measured), *([measured] if len(measured) > 1 else ())):
         told = []
         for method in METHODS:
@@ -129,7 +136,7 @@ def _by_table(
         if at == stage and statistic in counted:
             base = np.mean([row["first_stage"] for row in own])
             found[table].append(100 * float(np.mean([row[method] for row in own]) / base - 1))
-    return {table: float(np.mean(found[table])) for table in TABLES if table in found}
+    return {table: float(np.mean(found[table])) for table in _ordered(groups, 0, TABLES) if table in found}
 
 
 def _aims(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], worse: int) -> list[str]:

@@ -1,6 +1,8 @@
 """The page of evidence: intervals and tests by hand, and what a page says of few splits."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from benchmarks.evidence.cells import Cell, all_cells
+from benchmarks.evidence.__main__ import main
+from benchmarks.evidence.cells import Cell, all_cells, divided, is_planned, stat_of
 from benchmarks.evidence.page import better_at, holm, page, pooled, summary
 from benchmarks.evidence.tuning import section
 
@@ -79,6 +82,36 @@ def test_cells_come_split_by_split_and_a_page_has_one_line_for_each_kind() -> No
     assert kept in page(wide, "head") and "it keeps nothing of that lead" in page(wide, "head")
     half = [wide[0] | {"cv": 11.0}]
     assert "it keeps 50% of that lead" in page(half, "head")
+
+
+def test_lists_are_divided_whole_and_three_splits_are_folds() -> None:
+    qid = np.repeat(np.arange(10), 4)
+    parts = [divided(np.zeros(40), qid, split) for split in range(3)]
+    assert sorted(np.concatenate([held for _, held in parts]).tolist()) == list(range(40))
+    for own, held in parts:
+        assert not set(qid[own]) & set(qid[held]) and own.size + held.size == 40
+    y = np.repeat([0, 1], [30, 6])
+    own, held = divided(y, None, 0)
+    assert y[held].sum() == 2 and sorted([*own, *held]) == list(range(36))
+
+
+def test_what_was_not_planned_has_its_own_files_and_a_place_on_their_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = Cell("ohsumed", "xgboost", "ap", 0)
+    assert not is_planned(cell) and Cell.of(cell.key) == cell and stat_of(cell) == "ap"
+    assert stat_of(Cell("ohsumed", "xgboost", "ndcg", 0)) == "ndcg@10" and all(map(is_planned, all_cells()))
+    asked = ["--data", str(tmp_path), "--stages", "xgboost", "--cells", str(tmp_path / "cells")]
+    with pytest.raises(SystemExit):
+        main(asked)
+    assert "--page" in capsys.readouterr().err
+    row = {"cell": cell.key, "stat": "ap", "first_stage": 0.5, "radius": 0.1}
+    row |= {name: 0.5 for method in ("free", "anchored", "cv") for name in (method, f"{method}_seconds")}
+    (tmp_path / "cells").write_text(json.dumps(row) + "\n")
+    main([*asked, "--page", str(tmp_path / "page.md"), "--splits", "0"])
+    told = (tmp_path / "page.md").read_text()
+    assert "0 of 1200 cells, and 1 that were not planned" in told and "## Over xgboost" in told
+    assert "| ohsumed, ap | 1 | 0.5 | +0.00 (0/0) |" in told and "| ap | +0.00 (" in told
 
 
 def test_tuned_models_are_compared_on_the_splits_that_both_have() -> None:
