@@ -95,7 +95,7 @@ for options in (dict(), dict(C=0.1), dict(max_features=1)):
 # ## Breaking ties
 #
 # If rows differ on the features that are used, a small change of the weights breaks every tie and keeps every strict
-# order. `perturb_weights` finds such weights and checks them in exact arithmetic. Here are nine rows on a grid, scored
+# order. `perturb_weights` finds such weights and checks them. Here are nine rows on a grid, scored
 # by the sum of their features:
 
 # %%

@@ -8,17 +8,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.ranks.positions import affine, snap
 from rerank.ranks.rationals import exact_total
 
 Floats = NDArray[np.float64]
 
 FARTHEST = 2.0**960
 """Largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite."""
-
-BINARY_PLACES = 40
-"""Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
-scores are equal are not told apart by the rounding of a sum (see docs/decisions)."""
-
 
 def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
     """``(X - low) / (high - low)`` for finite numbers of any size.
@@ -63,22 +59,6 @@ def deviations(table: Floats) -> Floats:
         scaled = column / size
         found.append(size * deviation(n, exact_total(scaled), exact_total(scaled * scaled)))
     return np.array(found)
-
-
-def affine(X: Floats, coef: Floats, intercept: float = 0.0) -> Floats:
-    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not)."""
-    total = np.full(X.shape[0], float(intercept))
-    for j in np.flatnonzero(coef):
-        total += X[:, j] * coef[j]
-    return total
-
-
-def snap(scores: Floats) -> Floats:
-    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding errors do not break ties."""
-    step = 2.0**BINARY_PLACES
-    rounded = np.rint(scores * step) / step
-    # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
-    return np.where(np.abs(scores) < 4096.0, rounded, scores)
 
 
 def snapped_scores(table: Floats, low: Floats, high: Floats, w: Floats) -> Floats:

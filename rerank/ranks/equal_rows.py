@@ -14,7 +14,7 @@ from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, check_qid
 from rerank.io.options import real, source
 from rerank.ranks.lists import number_lists
-from rerank.ranks.positions import Indices
+from rerank.ranks.positions import BINARY_PLACES, Indices
 from rerank.ranks.row_gains import Floats
 
 Seed = int | Generator | RandomState | None
@@ -24,7 +24,9 @@ DRAWS = 50
 
 
 def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | None = None) -> list[Indices]:
-    """Groups of rows that are equal, exactly, on the support.
+    """Groups of rows that are equal, exactly, on the support: whatever the weights, their scores are tied.
+
+    Other rows are tied or not as their scores are, which are rounded (:func:`rerank.ranks.positions.snap`).
 
     Parameters
     ----------
@@ -184,6 +186,11 @@ def perturb_rows(
 
 def _spread(largest: int, size: float | None, epsilon: float) -> float:
     least = real("The margin epsilon", epsilon, 0.0, positive=True) * (largest - 1) / 2
+    if epsilon < 2.0 ** (1 - BINARY_PLACES):  # twice the step of rounding: no shift of both scores makes them equal
+        raise InputError(
+            f"The margin epsilon is {epsilon:g}, and scores are rounded to 2^-{BINARY_PLACES} before they are compared, "
+            "so the moved rows could still be tied; give 2e-12 or more."
+        )
     size = least if size is None else size
     if not least <= size <= 0.5:
         raise InputError(
@@ -191,7 +198,7 @@ def _spread(largest: int, size: float | None, epsilon: float) -> float:
             f"scores to differ by {epsilon:g}, and at most 0.5 stays in the range; merge them if that is too much."
         )
     # Slightly above the least spacing, so that rounding to doubles does not take it below epsilon.
-    return min(size * (1 + 1e-9), 0.5)
+    return min(size * (1 + 1e-9) + 2.0**-50 * (largest - 1), 0.5)
 
 
 def _apart(moved: Floats, groups: list[Indices], moving: Indices, epsilon: float) -> bool:

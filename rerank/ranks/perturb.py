@@ -15,16 +15,15 @@ optimum of the Subrank program is one of the ResolvedRank program.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_matrix
 from rerank.io.options import source
 from rerank.ranks.equal_rows import DRAWS, Merged, Seed, duplicates, merge_duplicates, perturb_rows
-from rerank.ranks.rationals import as_integers
+from rerank.ranks.positions import affine, snap
 from rerank.ranks.row_gains import Floats
 from rerank.ranks.theorem import Verdict, theorem_applies
 
@@ -45,15 +44,17 @@ LEMMA_DRAWS = 10
 def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Floats:
     r"""Weights near ``w`` that keep every strict order of scores and break every tie [RudinWang2018, Lemma 2].
 
-    With K the support of ``w``, u a random unit vector on K, and
+    A tie is what it is wherever rows are ranked: scores are rounded to 2^-40 before they are compared
+    (:func:`rerank.ranks.positions.snap`), so that the rounding of a sum orders nothing.  With K the support of ``w``,
+    u a random unit vector on K, and
 
-    * margin = the smallest positive difference of two scores (left out when all are tied),
+    * margin = the smallest positive difference of two rounded scores (left out when all are tied),
     * nu = the smallest ``|w_j|`` on K, X_max = the largest ``|x_ij|``, d the number of features,
     * eta = min(margin / (2 X_max sqrt(d)), nu),
 
     the result is ``w + delta u`` for some ``0 < delta < eta``, divided by its largest entry if that leaves the box
-    ``|w_j| <= 1`` or if ``max|w_j|`` was exactly 1.  It is returned only after an exact check that it keeps what it
-    should and breaks every tie.  Where so short a step is lost in rounding to doubles, longer ones are tried and
+    ``|w_j| <= 1`` or if ``max|w_j|`` was exactly 1.  It is returned only after a check that its rounded scores keep
+    what they should and are all different.  Where so short a step is lost in rounding, longer ones are tried and
     checked in the same way.
 
     Parameters
@@ -61,7 +62,7 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
     w : array (d,)
         Weights in [-1, 1], not all 0.
     X : array (n, d)
-        Rows to be scored, in the space of ``w``.
+        Rows to be scored, in the space of ``w``: as the weights of a fit ask for features scaled to [0, 1].
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -72,21 +73,23 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
     Raises
     ------
     InputError
-        When ``w`` is 0 or outside the box, when two rows coincide on its support (naming them), or when the scores
-        are so close that no double near ``w`` separates them.
+        When ``w`` is 0 or outside the box, when two rows coincide on its support (naming them), or when rows are so
+        close that no weights near ``w`` give them different scores.
     """
     data, weights = _checked(w, X)
-    scores = _exact_scores(weights, data)
+    scores = snap(affine(data, weights))
     order = np.argsort(scores, kind="stable")
-    if not np.any(np.diff(scores[order]) == 0):
+    gaps = np.diff(scores[order])
+    if gaps.all():
         return weights
     support = np.flatnonzero(weights)
     smallest = float(np.abs(weights[support]).min())
-    eta = min(_safe_step(weights, data, scores[order]), smallest)
+    size = 2 * float(np.abs(data).max()) * math.sqrt(data.shape[1])
+    eta = min(float(gaps[gaps > 0].min(initial=math.inf)) / size if size else math.inf, smallest)
     rng = source(random_state)
     for draw in range(DRAWS):
-        # eta is safe for rows anywhere in the box. Where it is lost in rounding to doubles, a longer step may still
-        # keep the order of the given rows; the exact check decides.
+        # eta is safe for rows anywhere in the box. Where it is lost in rounding, a longer step may still keep the order
+        # of the given rows; the check decides.
         longest = min(eta * 4.0 ** max(0, draw - LEMMA_DRAWS), smallest)
         direction = rng.standard_normal(support.size)
         moved = weights.copy()
@@ -96,9 +99,10 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
             moved = moved / largest
         if _keeps_and_breaks(weights, scores, moved, data):
             return moved
+    i, k = (int(row) for row in order[np.flatnonzero(gaps == 0)[0] :][:2])
     raise InputError(
-        "No weights near these break all ties and keep every order in double precision (the closest scores differ by "
-        "rounding only); scale the features to [0, 1], or merge such rows."
+        f"Rows {i} and {k} are among the ties, and no weights were found near these that break all ties and keep every "
+        "order of scores rounded to 2^-40; scale the features to [0, 1], or merge rows that differ by rounding only."
     )
 
 
@@ -125,26 +129,10 @@ def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
     return data, weights
 
 
-def _exact_scores(weights: Floats, data: Floats) -> NDArray[np.object_]:
-    """Scores as integers over one unit (see :func:`_safe_step` for the unit)."""
-    support = np.flatnonzero(weights)
-    return as_integers(data[:, support])[0] @ as_integers(weights[support])[0]
-
-
-def _safe_step(weights: Floats, data: Floats, ascending: NDArray[np.object_]) -> float:
-    """The lemma's margin / (2 X_max sqrt(d)), rounded; what is left to the draw (a quarter) covers the rounding."""
-    support = np.flatnonzero(weights)
-    gaps = [gap for gap in np.diff(ascending).tolist() if gap]
-    if not gaps:
-        return math.inf
-    unit = as_integers(data[:, support])[1] * as_integers(weights[support])[1]
-    return float(Fraction(min(gaps), unit)) / (2 * float(np.abs(data).max()) * math.sqrt(data.shape[1]))
-
-
-def _keeps_and_breaks(old: Floats, old_scores: NDArray[np.object_], new: Floats, data: Floats) -> bool:
-    """Same support and signs, strict orders kept, no tie left: exactly."""
+def _keeps_and_breaks(old: Floats, old_scores: Floats, new: Floats, data: Floats) -> bool:
+    """Same support and signs, strict orders kept, no tie left."""
     if not np.array_equal(np.sign(old), np.sign(new)):
         return False
-    scores = _exact_scores(new, data)
+    scores = snap(affine(data, new))
     order = np.argsort(scores, kind="stable")
     return bool(np.all(np.diff(scores[order]) > 0) and np.all(np.diff(old_scores[order]) >= 0))

@@ -1,6 +1,7 @@
 """Who stands where: ranks and lost counts, the only place where equal scores are compared.
 
-Comparisons are all that is asked of scores, so integers and Fractions are ranked exactly.
+Comparisons are all that is asked of scores, so integers and Fractions are ranked exactly.  Whatever makes scores of
+weights rounds them first (:func:`snap`): that is the one definition of a tie.
 
 >>> from rerank.ranks.positions import subranks
 >>> subranks([6.2, 6.2, 5.8, 1.7]).tolist()
@@ -18,6 +19,26 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 
 Indices = NDArray[np.intp]
+
+BINARY_PLACES = 40
+"""Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
+scores are equal are not told apart by the rounding of a sum (see docs/decisions)."""
+
+
+def affine(X: NDArray[np.float64], coef: NDArray[np.float64], intercept: float = 0.0) -> NDArray[np.float64]:
+    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not)."""
+    total = np.full(X.shape[0], float(intercept))
+    for j in np.flatnonzero(coef):
+        total += X[:, j] * coef[j]
+    return total
+
+
+def snap(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding errors do not break ties."""
+    step = 2.0**BINARY_PLACES
+    rounded = np.rint(scores * step) / step
+    # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
+    return np.where(np.abs(scores) < 4096.0, rounded, scores)
 
 
 def comparable(scores: ArrayLike) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.problem.scaling import affine
+from rerank.ranks.positions import affine
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest, unknown
 from rerank.io.frames import is_sparse
-from rerank.problem.scaling import affine, deviations
+from rerank.problem.scaling import deviations
+from rerank.ranks.positions import affine
 from rerank.reranker.affine import affine_part, thawed
 from rerank.reranker.columns import Rows
 from rerank.reranker.learners import fitted, is_fitted, log_odds, name_of, scores_of

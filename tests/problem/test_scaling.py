@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from rerank import Reranker
 from rerank.problem import Problem, problem_of, scale_columns
-from rerank.problem.scaling import snap, snapped_scores
+from rerank.problem.scaling import snapped_scores
 from rerank.ranks import evaluate
+from rerank.ranks.positions import snap
 from rerank.reranker.affine import affine
 from rerank.statistics import parse
 

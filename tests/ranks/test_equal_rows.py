@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.perturb import duplicates, merge_duplicates, perturb_rows
 from rerank.ranks.equal_rows import _apart
+from rerank.ranks.positions import snap
 
 
 def test_duplicates_by_hand():
@@ -82,6 +83,10 @@ def test_moves_that_would_do_harm_are_refused():
         perturb_rows(np.ones((2, 2)))
     with pytest.raises(InputError, match="epsilon is 0"):
         perturb_rows(X, None, 0.0)
+    with pytest.raises(InputError, match="rounded to 2.-40 .* give 2e-12 or more"):
+        perturb_rows(X, None, 1e-12)
+    scores = snap(perturb_rows(X, None, 2e-12)[:, 0])  # the advice; the range is 1
+    assert np.unique(scores).size == 4
     with pytest.raises(InputError, match="not a margin apart in double precision"):
         perturb_rows(4 * X + 1e16, None, 1e-4)
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rerank.problem.scaling import snap
 from rerank.ranks.lists import number_lists
+from rerank.ranks.positions import snap
 from rerank.reranker.shortlist import cut, list_heads, shortlist, stack
 
 scores = st.integers(-3, 3).map(float)
