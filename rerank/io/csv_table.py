@@ -3,17 +3,28 @@
 import csv
 from array import array
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.io import ideal
-from rerank.io.atomic import together, writing
+from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
 from rerank.io.columns import distinct, roles_of, some
 from rerank.io.csv_header import choose_features, is_number, read_header, value_of
-from rerank.io.lines import MISSING, Path, first_bad, named, no_number, numbered_lines, spelled, wrong
-from rerank.io.table import Floats, Table, Words, words
+from rerank.io.lines import (
+    MISSING,
+    Path,
+    first_bad,
+    named,
+    no_number,
+    numbered_lines,
+    spelled,
+    writing_lines,
+    wrong,
+)
+from rerank.io.table import Floats, Table, Words, check_written, words
 
 
 @within_memory
@@ -171,14 +182,24 @@ def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str
     Raises
     ------
     InputError
-        Two columns would have the same name, or the file cannot be written.
+        Two columns would have the same name, :func:`read_csv` would not read a name or a number back, or the file
+        cannot be written.
     """
+    check_written(table)
     words = {name: column for name, column in (("id", table.ids), ("qid", table.qid)) if column is not None}
     optional = (("weight", table.sample_weight), (label, table.y))
     numbers = {name: column for name, column in optional if column is not None}
     names = [*words, *table.feature_names, *numbers]
     distinct(path, names)
-    with together(), writing(path) as file:
+    texts: dict[str, Any] = {"column name": names} | words
+    for what, column in texts.items():
+        for word in map(str, column):
+            if word.strip() != word or not word or any(mark in word for mark in "\r\0\ufeff"):
+                raise InputError(
+                    f"The {what} {word[:40]!r} is empty, or has spaces at an end or a control character, which CSV "
+                    "does not keep; rename it."
+                )
+    with together(), writing_lines(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(names)
         for row in range(len(table)):

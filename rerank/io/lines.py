@@ -1,16 +1,19 @@
 """Numbered lines of a text file, the numbers in them, and the one sentence when something is wrong."""
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.atomic import writing, writing_bytes
 from rerank.io.bounded import open_regular
 
 Path = str | os.PathLike[str]
@@ -57,6 +60,21 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"{path} is damaged gzip ({error}); take an undamaged copy.") from None
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
+
+
+@contextmanager
+def writing_lines(path: Path) -> Iterator[IO[str]]:
+    """Write what :func:`numbered_lines` reads back: UTF-8, packed where the name ends in ``.gz``."""
+    if PurePath(path).suffix != ".gz":
+        with writing(path) as file:
+            yield file
+        return
+    with (
+        writing_bytes(path) as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
+    ):
+        yield file
 
 
 def _raw_lines(packed: BinaryIO, gzipped: bool) -> Iterator[bytes]:

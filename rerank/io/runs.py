@@ -7,7 +7,6 @@ of documents (``docno``, ``doc_id``, ``docid``) and of scores or grades, as ranx
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.frames import column, is_frame, names_of, numbers
 from rerank.io.table import Floats, Words, numbered, words
-from rerank.io.trec import Qrels, Run, read_qrels, read_run
+from rerank.io.trec import LARGEST, Qrels, Run, first_twice, no_grades, read_qrels, read_run
 
 QUERY = ("qid", "q_id", "query_id")
 DOCUMENT = ("docno", "doc_id", "docid", "document_id")
@@ -42,6 +41,7 @@ def run_of(source: Any, name: str, empty: bool = False) -> Run:
         For anything else, missing columns, a document twice in a query, and scores that are no finite numbers.
     """
     if isinstance(source, Run):
+        _check((source.qid, source.docid, source.score), f"The run {name!r}", empty)
         return source
     if isinstance(source, str | os.PathLike):
         return read_run(source)
@@ -58,15 +58,16 @@ def qrels_of(source: Any) -> Qrels:
         As for runs, and for a grade that is no whole number.
     """
     if isinstance(source, Qrels):
+        _check((source.qid, source.docid, source.grade), "The table of judgements")
         return source
     if isinstance(source, str | os.PathLike):
         return read_qrels(source)
     qid, docid, grade = _triples(source, "The table of judgements", GRADE)
-    broken = (grade != np.round(grade)) | (np.abs(grade) > 1000)
+    broken = no_grades(grade)
     if broken.any():
         row = int(np.argmax(broken))
         raise InputError(
-            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to 1000; correct it."
+            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {LARGEST}; correct it."
         )
     return Qrels(qid, docid, grade.astype(np.int64))
 
@@ -109,6 +110,12 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
             f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, or a data "
             "frame."
         )
+    _check(found, what, empty)
+    return found
+
+
+def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = False) -> None:
+    """Refuse what no file could hold: a score that is not finite, no document, a document twice in a query."""
     qid, docid, score = found
     bad = ~np.isfinite(score)
     if bad.any():
@@ -116,10 +123,9 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
         raise InputError(f"{what} has no finite number for document {docid[row]!r} of query {qid[row]!r}; give one.")
     if not (score.size or empty):
         raise InputError(f"{what} is empty; give at least one document.")
-    if len(set(zip(qid.tolist(), docid.tolist()))) < qid.size:
-        pair, _ = Counter(zip(qid.tolist(), docid.tolist())).most_common(1)[0]
-        raise InputError(f"{what} has document {pair[1]!r} of query {pair[0]!r} twice; keep one of them.")
-    return found
+    if (twice := first_twice(qid.tolist(), docid.tolist())) is not None:
+        row = twice[0]
+        raise InputError(f"{what} has document {docid[row]!r} of query {qid[row]!r} twice; keep one of them.")
 
 
 def _of_mapping(source: Mapping[Any, Any], what: str) -> tuple[Words, Words, Floats]:

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io import ideal
-from rerank.io.atomic import together, writing
+from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, wrong
-from rerank.io.table import Table, words
+from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, writing_lines, wrong
+from rerank.io.table import Table, check_written, words
 
 # A dense table of doubles: one gigabyte.
 MAX_CELLS = 2**27
@@ -152,11 +152,12 @@ def write_svmlight(path: Path, table: Table) -> None:
     Raises
     ------
     InputError
-        A qid that is no whole number (other readers of the format refuse it), a name with a line break, or
-        the file cannot be written.
+        A qid that is no whole number (other readers of the format refuse it), a name or a number that is not read
+        back, or the file cannot be written.
     """
+    check_written(table)
     last = table.X.shape[1] - 1
-    with together(), writing(path) as file:
+    with together(), writing_lines(path) as file:
         for row in range(len(table)):
             parts = [spelled(float(table.y[row])) if table.y is not None else "0"]
             if table.qid is not None:
@@ -169,7 +170,7 @@ def write_svmlight(path: Path, table: Table) -> None:
             parts += [f"{j + 1}:{spelled(float(table.X[row, j]))}" for j in sorted(wanted)]
             if table.ids is not None:
                 name = str(table.ids[row])
-                if name.split() != [name]:
+                if _DOCID.fullmatch(name) is None or _DOCID.fullmatch(name)[1] != name or "\0" in name:  # type: ignore[index]
                     advice = "write CSV instead"
                     raise InputError(f"The name {name[:40]!r} is not one word, as a comment needs; {advice}.")
                 parts.append(f"# {name}")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors import InputError
+
 Floats = NDArray[np.float64]
 Words = NDArray[np.object_]
 """Texts as objects: one long text does not widen the others."""
@@ -71,3 +73,29 @@ def numbered(ids: ArrayLike) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     distinct = tuple(dict.fromkeys(texts))
     number = dict(zip(distinct, range(len(distinct))))
     return distinct, np.fromiter(map(number.__getitem__, texts), dtype=np.intp, count=len(texts))
+
+
+def check_written(table: Table) -> None:
+    """Refuse a table that the readers of tables would not take back.
+
+    Raises
+    ------
+    InputError
+        No row or no feature, a number that is not finite, a negative label or weight.
+    """
+    if not (len(table) and table.X.shape[1]):
+        raise InputError(
+            f"The table is {len(table)} x {table.X.shape[1]}; a file needs at least one row and one feature."
+        )
+    if not np.isfinite(table.X).all():
+        row, column = (int(k) for k in np.argwhere(~np.isfinite(table.X))[0])
+        raise InputError(
+            f"Feature {table.feature_names[column]!r} is {table.X[row, column]} in row {row}; files hold "
+            "finite numbers, so fill it in or drop the row."
+        )
+    for what, values in (("label", table.y), ("weight", table.sample_weight)):
+        if values is not None and (bad := np.flatnonzero(~(np.isfinite(values) & (values >= 0)))).size:
+            raise InputError(
+                f"The {what} of row {bad[0]} is {values[bad[0]]:g}; a {what} is a finite number of 0 or "
+                "more, so correct it."
+            )

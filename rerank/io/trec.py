@@ -4,7 +4,7 @@ A run line is ``query Q0 document rank score tag``, a judgement line ``query 0 d
 run is never trusted: the evaluators of the field sort by score, and so do we.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.io.atomic import writing
 from rerank.io.bounded import within_memory
-from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, wrong
+from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, writing_lines, wrong
 from rerank.io.table import Floats, Words, words
+
+LARGEST = 1000
+"""Grades are at most this in size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,20 @@ class Qrels:
     grade: NDArray[np.int64]
 
 
+def no_grades(values: Any) -> Any:
+    """Whether numbers are not grades: whole numbers up to ``LARGEST`` in size."""
+    return (values != np.round(values)) | ~(np.abs(values) <= LARGEST)
+
+
+def first_twice(queries: Iterable[str], documents: Iterable[str]) -> tuple[int, int] | None:
+    """Places of the first document that a query has before, and of that before; None if there is none."""
+    seen: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(zip(queries, documents)):
+        if (first := seen.setdefault(pair, row)) != row:
+            return row, first
+    return None
+
+
 @within_memory
 def read_run(path: Path) -> Run:
     """Read a TREC run; anything but six columns, a finite score, and each document once is refused."""
@@ -55,8 +71,8 @@ def read_qrels(path: Path) -> Qrels:
     qid, docid, grade = [], [], []
     for line, parts in _parts(path, 4, "query 0 document grade"):
         value = _finite(path, line, "grade", parts[3])
-        if not value.is_integer() or abs(value) > 1000:
-            raise wrong(path, line, f"the grade {parts[3]!r} is not a whole number up to 1000", "correct it")
+        if no_grades(value):
+            raise wrong(path, line, f"the grade {parts[3]!r} is not a whole number up to {LARGEST}", "correct it")
         qid.append(parts[0])
         docid.append(parts[2])
         grade.append(int(value))
@@ -95,7 +111,7 @@ def write_run(
     lists: dict[str, list[int]] = {}
     for row, query in enumerate(queries):
         lists.setdefault(query, []).append(row)
-    with writing(path) as file:
+    with writing_lines(path) as file:
         for query, rows in lists.items():
             rows.sort(key=lambda row: documents[row], reverse=True)
             rows.sort(key=lambda row: -values[row])
@@ -108,11 +124,11 @@ def write_qrels(path: Path, qid: ArrayLike | None, docid: ArrayLike, grade: Arra
     """Write TREC judgements in the given order; grades are whole numbers. Without qid the query is ``1``."""
     grades = np.asarray(grade, dtype=np.float64)
     queries, documents = _keys(qid, docid, len(grades))
-    broken = np.flatnonzero(grades != np.round(grades))
+    broken = np.flatnonzero(no_grades(grades))
     if broken.size:
         row = int(broken[0])
-        raise InputError(f"The grade {grades[row]:g} in row {row} is no whole number; judgements need one.")
-    with writing(path) as file:
+        raise InputError(f"The grade {grades[row]:g} in row {row} is not a whole number up to {LARGEST}; correct it.")
+    with writing_lines(path) as file:
         for query, document, value in zip(queries, documents, grades):
             file.write(f"{query} 0 {document} {int(value)}\n")
 
@@ -158,12 +174,20 @@ def _keys(qid: ArrayLike | None, docid: ArrayLike, n: int) -> tuple[list[str], l
         raise InputError(
             f"There are {len(queries)} qids and {len(documents)} documents for {n} rows; pass one each."
         )
+    if not n:
+        raise InputError("There are no rows to write, and a file without a line is no TREC file; give at least one.")
+    if (twice := first_twice(queries, documents)) is not None:
+        row, first = twice
+        raise InputError(
+            f"Rows {first} and {row} are both the document {documents[row][:40]!r} of query {queries[row][:40]!r}; "
+            "keep one of them, or give each row an id of its own."
+        )
     return queries, documents
 
 
 def _word(value: Any, what: str) -> str:
     word = str(value)
-    if word.split() != [word]:
+    if word.split() != [word] or "\0" in word or word[0] == "\ufeff":  # a byte order mark is lost in the first line
         raise InputError(
             f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it."
         )

@@ -188,8 +188,8 @@ def _spread(largest: int, size: float | None, epsilon: float) -> float:
     least = real("The margin epsilon", epsilon, 0.0, positive=True) * (largest - 1) / 2
     if epsilon < 2.0 ** (1 - BINARY_PLACES):  # twice the step of rounding: no shift of both scores makes them equal
         raise InputError(
-            f"The margin epsilon is {epsilon:g}, and scores are rounded to 2^-{BINARY_PLACES} before they are compared, "
-            "so the moved rows could still be tied; give 2e-12 or more."
+            f"The margin epsilon is {epsilon:g}, and scores are rounded to 2^-{BINARY_PLACES} before they are "
+            "compared, so the moved rows could still be tied; give 2e-12 or more."
         )
     size = least if size is None else size
     if not least <= size <= 0.5:

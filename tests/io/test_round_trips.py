@@ -1,0 +1,138 @@
+"""Every writer writes what its own reader takes, or refuses in one sentence before there is a file."""
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InputError
+from rerank.io import (
+    Table,
+    read_csv,
+    read_qrels,
+    read_run,
+    read_svmlight,
+    write_csv,
+    write_qrels,
+    write_run,
+    write_svmlight,
+)
+from rerank.io.runs import as_dict, as_frame, qrels_of, run_of
+from rerank.io.table import words
+from rerank.io.trec import Qrels, Run
+
+ODD = ["", " ", "a b", " a", "a\t", "a\n", "a\r", "a\rb", "\ufeffa", "a\0", "#a", "docid=a", "docid = a", ",", '"', "é", "7"]
+ids = st.one_of(st.sampled_from(["a", "b", "c", "d10", "d9"]), st.sampled_from(ODD))
+numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(), st.sampled_from([0.1, 1 / 3, -0.0, 1e300, 1e-300]))
+rows = st.lists(st.tuples(ids, ids, numbers), max_size=5)
+many = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def written(path, write) -> bool:
+    """Whether a file was made; a refusal is one sentence and leaves none."""
+    path.unlink(missing_ok=True)
+    try:
+        write()
+    except InputError as error:
+        assert not path.exists() and "\n" not in str(error)
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["a.run", "a.run.gz"])
+@many
+@given(rows=rows)
+def test_runs(tmp_path, name, rows):
+    path = tmp_path / name
+    qid, docid, score = (list(column) for column in zip(*rows)) if rows else ([], [], [])
+    if not written(path, lambda: write_run(path, qid, docid, score)):
+        pairs = list(zip(qid, docid))
+        plain = all(word.split() == [word] and word[0] != "\ufeff" and "\0" not in word for word in qid + docid)
+        assert not (rows and plain and len(set(pairs)) == len(pairs) and np.isfinite(score).all())
+        return
+    found = read_run(path)
+    assert dict(zip(zip(found.qid, found.docid), found.score)) == dict(zip(zip(qid, docid), score))
+    for query in set(qid):  # best first; equal scores by id, descending
+        own = found.qid == query
+        keys = list(zip(found.score[own], found.docid[own]))
+        assert keys == sorted(keys, reverse=True)
+
+
+@many
+@given(rows=rows)
+def test_judgements(tmp_path, rows):
+    path = tmp_path / "a.qrels"
+    qid, docid, grade = (list(column) for column in zip(*rows)) if rows else ([], [], [])
+    if written(path, lambda: write_qrels(path, qid, docid, grade)):
+        found = read_qrels(path)
+        assert list(zip(found.qid, found.docid, found.grade)) == list(zip(qid, docid, grade))
+
+
+@pytest.mark.parametrize(("write", "name"), [(write_csv, "a.csv"), (write_svmlight, "a.svm"), (write_csv, "a.csv.gz")])
+@many
+@given(rows=st.lists(st.tuples(ids, st.one_of(ids, st.sampled_from(["1", "2", "007"])), numbers, numbers), max_size=4))
+def test_tables(tmp_path, write, name, rows):
+    path = tmp_path / name
+    names, lists, X, y = (list(column) for column in zip(*rows)) if rows else ([], [], [], [])
+    table = Table(
+        np.array(X, dtype=float).reshape(-1, 1), np.array(y, dtype=float), words(lists), words(names), ("f1",)
+    )
+    if not written(path, lambda: write(path, table)):
+        return
+    found = read_svmlight(path) if write is write_svmlight else read_csv(path, label="target", qid="qid", id="id")
+    for own, other in ((found.X, table.X), (found.y, table.y), (found.qid, table.qid), (found.ids, table.ids)):
+        assert own.tolist() == other.tolist()
+
+
+@many
+@given(rows=rows)
+def test_dictionaries_and_frames(rows):
+    qid, docid, score = (list(column) for column in zip(*rows)) if rows else ([], [], [])
+    given = Run(words(qid), words(docid), np.array(score, dtype=float), "a")
+    try:
+        run = run_of(given, "a")
+    except InputError:
+        assert not rows or len({row[:2] for row in rows}) < len(rows) or not np.isfinite(score).all()
+        return
+    wanted = dict(zip(zip(qid, docid), score))
+    again = run_of(as_dict(run.qid, run.docid, run.score), "a")
+    assert dict(zip(zip(again.qid, again.docid), again.score)) == wanted
+    pandas = pytest.importorskip("pandas")
+    frame = as_frame(run.qid, run.docid, run.score, pandas.DataFrame({"qid": [], "docno": []}))
+    again = run_of(frame, "a")
+    assert dict(zip(zip(again.qid, again.docid), again.score)) == wanted
+
+
+def test_a_document_twice_is_refused_by_writers_and_following_the_advice_works(tmp_path):
+    for write in (write_run, write_qrels):
+        path = tmp_path / write.__name__
+        with pytest.raises(InputError, match="Rows 0 and 2 are both the document 'a' of query 'q'; keep one of them"):
+            write(path, ["q", "q", "q"], ["a", "b", "a"], [3, 2, 1])
+        assert not path.exists()
+        write(path, ["q", "q"], ["a", "b"], [3, 2])
+    assert read_qrels(path).docid.tolist() == ["a", "b"]
+    twice = words(["q", "q"]), words(["a", "a"])
+    with pytest.raises(InputError, match="twice; keep one of them"):
+        run_of(Run(*twice, np.array([2.0, 1.0]), "a"), "a")
+    with pytest.raises(InputError, match="twice; keep one of them"):
+        qrels_of(Qrels(*twice, np.array([2, 1])))
+
+
+def test_numbers_that_readers_refuse_are_not_written(tmp_path):
+    path = tmp_path / "a"
+    for grade in (0.5, 1001, np.nan, np.inf):
+        with pytest.raises(InputError, match="is not a whole number up to 1000; correct it"):
+            write_qrels(path, None, ["a"], [grade])
+    table = Table(np.array([[np.nan]]), None, None, None, ("x",))
+    for write in (write_csv, write_svmlight):
+        with pytest.raises(InputError, match="Feature 'x' is nan in row 0"):
+            write(path, table)
+    assert not path.exists()
+
+
+def test_the_csv_of_a_ranking_can_be_read(tmp_path):
+    path = tmp_path / "a.csv"
+    write_csv(path, Table(np.array([[1.0]]), None, words(["q,1"]), words(['say "x"']), ("x",)))
+    assert list(csv.reader(path.open())) == [["id", "qid", "x"], ['say "x"', "q,1", "1"]]
