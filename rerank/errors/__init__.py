@@ -44,7 +44,8 @@ def similar(word: str, known: Iterable[str], most: int = 3, cutoff: float = 0.5)
 
 
 def unknown(what: str, word: object, known: Iterable[str], meant: str | None = None) -> InputError:
-    """The error for a name that means nothing; ``meant`` replaces the nearest known name."""
+    """The error for a name that means nothing; ``meant`` replaces the nearest known name, or is empty for none."""
     names = list(known)
     meant = nearest(str(word), names) if meant is None else meant
-    return InputError(f"Unknown {what} {word!r}; did you mean {meant!r}? Known: {', '.join(names)}.")
+    asked = f"; did you mean {meant!r}?" if meant else "."
+    return InputError(f"Unknown {what} {word!r}{asked} Known: {', '.join(names)}.")

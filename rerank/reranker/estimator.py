@@ -32,7 +32,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     ----------
     stat : str, RankStatistic, array or callable
         The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
-        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap"``, ``"rr"``,
+        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``,
         ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rerank.errors import InputError, nearest, unknown
+from rerank.errors import InputError, similar, unknown
 from rerank.statistics import auc, dcg, hits, mrr, pnorm, precision, rbp, window
 from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
@@ -44,6 +44,9 @@ _REFUSED = {
     "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10, rbp@0.8 or rr instead.",
 }
 _REFUSED |= {"pos": _REFUSED["postop"]}
+_REFUSED |= dict.fromkeys(
+    ("rprec", "bpref", "judged", "infap"), "this measure is not offered; leave it out, or take it from trec_eval."
+)
 
 
 def parse(statistic: object) -> RankStatistic:
@@ -81,6 +84,11 @@ def _from_text(text: str) -> RankStatistic:
         return Custom.read(word)
     stem, at, argument = word.partition("@")
     stem = re.sub(r"[\s_-]", "", stem)
+    if stem == mrr.MRR.stem and at:
+        raise InputError(
+            f"{text!r}: mrr is the sum over all relevant items and takes no number; write "
+            f"{_named(hits.ReciprocalRank, argument)!r} for the reciprocal rank of the first one in the top places."
+        )
     if stem.startswith("window"):
         return window.Window.read(stem, argument)
     if stem in _REFUSED:
@@ -97,24 +105,39 @@ def _from_text(text: str) -> RankStatistic:
 
 def _number(text: str, kind: type[RankStatistic], argument: str) -> float:
     if kind.number is None:
-        raise InputError(f"{text!r}: {kind.stem} takes no number; write {kind.stem!r}.")
+        raise InputError(
+            f"{text!r}: {kind.stem} takes no number, and without one it is another measure; a cut-off is read after "
+            "dcg, ndcg, precision, recall, ap, rr and success."
+        )
     try:
         return kind.number.read(argument)
     except ValueError:
         raise InputError(
-            f"{text!r}: {argument!r} is not {kind.number.kind}; write {_example(kind, kind.number)!r}."
+            f"{text!r}: {argument!r} is not {kind.number.kind}; write one, such as in {_example(kind, kind.number)!r}."
         ) from None
 
 
 def _meant(stem: str, argument: str) -> str:
-    """The known name nearest to one that is not known."""
+    """The known name nearest to one that is not known; empty where none is near."""
     # "dcg10" is the commonest slip, so digits at the end are read as a cut-off before names are compared.
     letters = stem.rstrip("0123456789")
     number = stem[len(letters) :] or argument
-    kind = _BY_NAME[nearest(letters, _BY_NAME)]
-    if kind.number is None:
-        return kind.stem
-    return f"{kind.stem}@{number}" if number.isdigit() and int(number) else _example(kind, kind.number)
+    near = similar(letters, _BY_NAME, most=1, cutoff=0.6)
+    if not near:
+        return ""
+    kind = _BY_NAME[near[0]]
+    if number and kind is mrr.MRR:  # with a number the field means the first relevant item
+        kind = hits.ReciprocalRank
+    return kind.stem if kind.number is None or (kind.number.optional and not number) else _named(kind, number)
+
+
+def _named(kind: type[RankStatistic], number: str) -> str:
+    """The name with this number if it is one, else with that of the example."""
+    assert kind.number is not None
+    try:
+        return kind(kind.number.read(number)).name  # type: ignore[call-arg]
+    except ValueError:
+        return _example(kind, kind.number)
 
 
 def _example(kind: type[RankStatistic], number: Number) -> str:

@@ -23,7 +23,7 @@ from rerank.io.runs import as_dict, as_frame, qrels_of, run_of
 from rerank.io.table import words
 from rerank.io.trec import Qrels, Run
 
-ODD = ["", " ", "a b", " a", "a\t", "a\n", "a\r", "a\rb", "\ufeffa", "a\0", "#a", "docid=a", "docid = a", ",", '"', "é", "7"]
+ODD = ["", " ", "a b", " a", "a\t", "a\n", "a\r", "a\rb", "\ufeffa", "a\0", "#a", "docid=a", ",", '"', "é", "7"]
 ids = st.one_of(st.sampled_from(["a", "b", "c", "d10", "d9"]), st.sampled_from(ODD))
 numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(), st.sampled_from([0.1, 1 / 3, -0.0, 1e300, 1e-300]))
 rows = st.lists(st.tuples(ids, ids, numbers), max_size=5)

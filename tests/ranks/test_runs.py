@@ -13,10 +13,10 @@ from rerank.errors import InputError
 from rerank.io.trec import Qrels, Run
 from rerank.ranks.runs import differences, run_values
 
-OURS = ["ndcg@3", "ndcg", "ap", "rr", "precision@2", "recall@3", "success@2"]
+OURS = ["ndcg@3", "ndcg", "ap", "rr", "precision@2", "recall@3", "success@2", "ap@2"]
 THEIRS = [
     ir_measures.nDCG @ 3, ir_measures.nDCG, ir_measures.AP, ir_measures.RR, ir_measures.P @ 2, ir_measures.R @ 3,
-    ir_measures.Success @ 2,
+    ir_measures.Success @ 2, ir_measures.AP @ 2,
 ]  # fmt: skip
 DOCUMENTS = ["a", "b", "B", "d10", "d9", "z"]
 # Scores that differ by less than single precision, and negative ones, are ties or not as in trec_eval.
@@ -48,6 +48,8 @@ def test_every_query_agrees_with_trec_eval(run, qrels, level) -> None:
             run_values(*tables(run, qrels), OURS)
         return
     found = run_values(*tables(run, qrels), OURS, level=level)
+    cut = run_values(*tables(run, qrels), ["rr@2"], level=level).values[:, 0]  # MS MARCO's script breaks ties by order
+    assert cut.tolist() == [value if value >= 0.5 else 0.0 for value in found.values[:, OURS.index("rr")]]
     measures = [m if "nDCG" in str(m) else m(rel=level) for m in THEIRS]
     expected = {(one.query_id, one.measure): one.value for one in ir_measures.iter_calc(measures, qrels, run)}
     for number, query in enumerate(found.queries):

@@ -32,7 +32,7 @@ from tests.oracles.sweep import sweep
 from tests.search.test_groups import few_values
 
 SEEDS = st.integers(0, 10**6)
-MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7")
+MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7", "ap@3", "rr@2")
 
 
 def exact_optimum(problem: Problem) -> Fraction:

@@ -28,7 +28,7 @@ from tests.oracles.oracle import objective_at
 
 Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 10**6)
-MEASURES = ("ap", "rr", "success@2", "success@5")
+MEASURES = ("ap", "rr", "success@2", "success@5", "ap@3", "rr@3")
 
 
 def search_by(monkeypatch: pytest.MonkeyPatch, rows: bool) -> None:

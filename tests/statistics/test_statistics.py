@@ -6,6 +6,7 @@ import importlib
 import math
 import pickle
 import pkgutil
+import re
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -64,6 +65,8 @@ TABLE = [
     (RBP(p=0.8), "rbp@0.8", lambda l, n: (1 - 0.8) * 0.8 ** (n - l)),
     (AveragePrecision(), "ap", lambda l, n: 1 / (n - l + 1)),
     (ReciprocalRank(), "rr", lambda l, n: 1 / (n - l + 1)),
+    (AveragePrecision(at=2), "ap@2", lambda l, n: 1 / (n - l + 1) if n - l + 1 <= 2 else 0),
+    (ReciprocalRank(at=3), "rr@3", lambda l, n: 1 / (n - l + 1) if n - l + 1 <= 3 else 0),
     (Success(at=3), "success@3", lambda l, n: float(n - l + 1 <= 3)),
     (Custom(lambda l, n: l > n / 2), None, lambda l, n: float(l > n / 2)),
 ]
@@ -149,6 +152,57 @@ def test_an_array_and_a_function_are_statistics():
     assert parse(str(Custom([0, 1 / 3]))) == Custom([0, 1 / 3])
 
 
+ORDER = [0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1]
+"""Relevant or not, from the top."""
+
+
+def by_hand(name: str, k: int) -> float:
+    hits = [place for place, relevant in enumerate(ORDER, start=1) if relevant]
+    top = [place for place in hits if place <= k]
+    return {
+        "rr": max((1 / place for place in top), default=0.0),
+        "ap": sum(j / place for j, place in enumerate(top, start=1)) / len(hits),
+        "success": float(bool(top)),
+        "precision": float(len(top)),
+        "recall": len(top) / len(hits),
+        "ndcg": sum(1 / math.log2(p + 1) for p in top) / sum(1 / math.log2(p + 2) for p in range(min(k, len(hits)))),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "k"),
+    [
+        ("mrr@3", "rr", 3), ("mrr3", "rr", 3), ("MRR_3", "rr", 3), ("rr3", "rr", 3), ("rr@1", "rr", 1),
+        ("map@4", "ap", 4),
+        ("map_cut_4", "ap", 4), ("map4", "ap", 4), ("ap@4", "ap", 4), ("hit@2", "success", 2),
+        ("hits@1", "success", 1),
+        ("hit_rate@2", "success", 2), ("P_5", "precision", 5), ("prec5", "precision", 5), ("recall_5", "recall", 5),
+        ("ndcg_cut_5", "ndcg", 5), ("ndcg5", "ndcg", 5), ("NDCG@5", "ndcg", 5), ("recip_rank", "rr", 99), ("map", "ap", 99),
+    ],
+)  # fmt: skip
+def test_a_measure_of_another_tool_or_the_advice_that_it_gets_is_that_measure(asked, name, k):
+    try:
+        found = parse(asked)
+    except InputError as error:
+        found = parse(re.search(r"(?:did you mean|write) '([^']+)'", str(error))[1])
+    scores = np.arange(len(ORDER), 0.0, -1.0)
+    assert evaluate(found, ORDER, scores) == pytest.approx(by_hand(name, k))
+
+
+@pytest.mark.parametrize("name", ["rprec", "bpref", "judged@10", "f1", "auc@10", "wta@3"])
+def test_no_other_measure_is_advised_for_one_that_is_not_offered(name):
+    with pytest.raises(InputError) as told:
+        parse(name)
+    assert "did you mean" not in str(told.value) and "write" not in str(told.value)
+
+
+@pytest.mark.parametrize("text", ["ndcg@x", "rbp80", "rbp", "recall", "pnorm@x", "success", "window", "dcg@2.5"])
+def test_an_example_in_a_message_can_be_read(text):
+    with pytest.raises(InputError) as told:
+        parse(text)
+    assert parse(re.findall(r"'([^']+)'", str(told.value))[-1]).name
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -167,8 +221,8 @@ def test_an_array_and_a_function_are_statistics():
         ("pnorm@x", "is not a power"),
         ("pnorm@0", "power of pnorm is 0.0; it must be a number, above 0"),
         ("pnorm@inf", "power of pnorm is inf; it must be a number, above 0"),
-        ("ap@5", "ap takes no number"),
-        ("rr5", "did you mean 'rr'"),
+        ("ap@x", "'x' is not a whole number; write one, such as in 'ap@10'"),
+        ("rr5", "did you mean 'rr@5'"),
         ("success", "needs a number after '@', for example 'success@10'"),
         ("recall@0", "cut-off of recall is 0"),
         ("rbp@1", "persistence of rbp is 1.0; it must be a number, above 0 and below 1"),
