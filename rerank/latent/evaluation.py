@@ -144,12 +144,13 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
         The items that each user chose later.
     k : int, default 10
     seen : sparse matrix (n_users, n_items), optional
-        Items not to be recommended again, as a rule the training log.
+        Items not to be recommended again, as a rule the training log. It shares no record with ``held_out``.
 
     Raises
     ------
     InputError
-        For logs of different shapes, or ``k`` larger than the catalogue.
+        For logs of different shapes or with a record in both, for no record held out, for ``k`` larger than the
+        catalogue, and for scores of another shape or that are NaN.
     """
     wanted = log_of(held_out, "held_out")
     known = None if seen is None else log_of(seen, "seen")
@@ -158,17 +159,44 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
             f"seen has shape {known.n_users, known.n_items} but held_out {wanted.n_users, wanted.n_items}; "
             "give two logs of the same users and items."
         )
-    sizes = np.diff(wanted.indptr)
-    users = np.flatnonzero(sizes)
+    users = np.flatnonzero(np.diff(wanted.indptr))
+    if not users.size:
+        raise InputError("held_out has no record, so there is nothing to measure; give at least one.")
+    if known is not None and (both := np.intersect1d(_keys(wanted), _keys(known), assume_unique=True)).size:
+        user, item = divmod(int(both[0]), wanted.n_items)
+        raise InputError(
+            f"{both.size} records of held_out are in seen, too (item {item} of user {user} first), and what was seen "
+            "is not recommended; set them to 0 in one of the two."
+        )
     k = whole("k", k, 1, wanted.n_items, f" (the catalogue has {wanted.n_items} items)")
-    items, _ = top_items(scores, users, k, wanted.n_items, known)
+
+    def checked(some: Ints) -> Any:
+        S = np.asarray(scores(some))
+        if S.shape != (some.size, wanted.n_items):
+            raise InputError(
+                f"The scores of {some.size} users have shape {S.shape}; a row for each and a column for each of the "
+                f"{wanted.n_items} items are needed."
+            )
+        if np.isnan(S.min()):  # the least number is NaN if any is
+            row, item = (int(at) for at in np.argwhere(np.isnan(S))[0])
+            raise InputError(
+                f"The score of item {item} for user {some[row]} is NaN; give a number, or -inf to leave it "
+                "out."
+            )
+        return S
+
+    items, _ = top_items(checked, users, k, wanted.n_items, known)
     return _measures(users, items, wanted.of(users), k)
+
+
+def _keys(log: Log) -> Ints:
+    """One number for each pair of user and item, ascending."""
+    return np.repeat(np.arange(log.n_users), np.diff(log.indptr)) * log.n_items + log.items
 
 
 def _measures(users: Ints, items: Ints, wanted: Log, k: int) -> Evaluation:
     sizes = np.diff(wanted.indptr)
-    # One number for each pair of user and item, ascending on both sides, so that a hit is found by bisection.
-    keys = np.repeat(np.arange(users.size), sizes) * wanted.n_items + wanted.items
+    keys = _keys(wanted)  # ascending on both sides, so that a hit is found by bisection
     asked = np.arange(users.size)[:, None] * wanted.n_items + items
     at = np.minimum(np.searchsorted(keys, asked), max(keys.size - 1, 0))
     hits = (keys[at] == asked) & (items >= 0) if keys.size else np.zeros(items.shape, dtype=bool)

@@ -46,6 +46,9 @@ def test_measures_are_those_of_a_loop_over_users(seed, k, levels, density):
         wanted = slow_top(S[x], known[x], k)
         assert items[x].tolist() == wanted
         np.testing.assert_array_equal(values[x], [S[x, y] if y >= 0 else -np.inf for y in wanted])
+    held = held - held.multiply(seen)
+    if not held.nnz:
+        return
     found = evaluate(lambda users: S[users], held, k, seen)
     assert found.users.tolist() == [x for x in range(6) if held[x].nnz]
     for i, x in enumerate(found.users):
@@ -99,5 +102,28 @@ def test_shapes_and_k_are_checked():
             evaluate(lambda users: np.zeros((len(users), 5)), held, k)
     with pytest.raises(InputError, match="same users and items"):
         evaluate(lambda users: np.zeros((len(users), 5)), held, 2, random_log(4, 6))
-    nobody = evaluate(lambda users: np.zeros((len(users), 5)), held * 0, 2)
-    assert nobody.users.size == 0 and np.isnan(nobody.means()["precision"])
+    with pytest.raises(InputError, match="held_out has no record"):
+        evaluate(lambda users: np.zeros((len(users), 5)), held * 0, 2)
+    with pytest.raises(InputError, match=r"have shape \(4, 4\)"):
+        evaluate(lambda users: np.zeros((len(users), 4)), held, 2)
+
+
+def test_records_in_both_logs_are_refused_and_the_advice_works():
+    held, seen = random_log(6, 8, 0.4, 1), random_log(6, 8, 0.4, 2)
+    with pytest.raises(InputError, match="records of held_out are in seen, too .* set them to 0 in one of the two"):
+        evaluate(lambda users: held[users].toarray(), held, 3, seen)
+    for one, other in ((held - held.multiply(seen), seen), (held, seen - seen.multiply(held))):
+        found = evaluate(lambda users, one=one: one[users].toarray(), one, 8, other).means()
+        assert found["recall"] == found["ndcg"] == 1.0
+
+
+def test_scores_that_are_nan_are_refused_and_minus_infinity_leaves_out():
+    held = random_log(6, 8, 0.4, 1)
+    user, item = (int(k[0]) for k in held.nonzero())
+    scores = held.toarray().astype(float)
+    for value in (np.nan, -np.inf):
+        scores[user, item] = value
+        if np.isnan(value):
+            with pytest.raises(InputError, match=f"score of item {item} for user {user} is NaN"):
+                evaluate(lambda users: scores[users], held, 8)
+    assert evaluate(lambda users: scores[users], held, 8).means()["recall"] < 1
