@@ -44,22 +44,28 @@ def evaluate(
     """
     from rerank.io.trec import read_qrels, read_run
     from rerank.ranks.runs import differences, run_values
-    from rerank.statistics import parse
 
     judgements = read_qrels(qrels)
     wanted = [name.strip() for name in measures.split(",") if name.strip()]
     if not wanted:
         raise InputError("--measures is empty; name at least one, such as ndcg@10.")
     found: dict[str, RunValues] = {}
-    for name, path in runs_of(runs).items():
-        found[name] = run_values(
-            read_run(path), judgements, wanted,
-            gain=gain, level=level, ties=ties,  # type: ignore[arg-type]
+    paths = runs_of(runs)
+
+    def judged(name: str, strangers: bool) -> RunValues:
+        return run_values(
+            read_run(paths[name]), judgements, wanted,
+            gain=gain, level=level, ties=ties, strangers=strangers,  # type: ignore[arg-type]
         )  # fmt: skip
-        _remark(name, found[name])
-    for remark in dict.fromkeys(parse(name).remark for name in wanted):
-        if remark:
-            say(remark)
+
+    for name in paths:
+        found[name] = judged(name, strangers=len(paths) > 1)
+    if not any(own.n_known for own in found.values()):
+        judged(next(iter(found)), strangers=False)  # refused
+    for name, own in found.items():
+        _remark(name, own)
+    for note, names in _notes(found).items():
+        say(note if len(names) == len(found) else f"{', '.join(names)}: {note}")
     base, *others = found
     ahead = {name: differences(found[name], found[base]) for name in others}
     if as_json:
@@ -75,6 +81,15 @@ def _remark(name: str, values: RunValues) -> None:
         say(f"{name} has {values.n_unjudged} queries without a judgement, which do not count.")
 
 
+def _notes(found: dict[str, RunValues]) -> dict[str, list[str]]:
+    """Notes, each with the runs that it is about."""
+    notes: dict[str, list[str]] = {}
+    for name, own in found.items():
+        for note in own.notes:
+            notes.setdefault(note, []).append(name)
+    return notes
+
+
 def _plain(
     found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool
 ) -> dict[str, Any]:
@@ -82,6 +97,7 @@ def _plain(
         "n_queries": len(found[base].queries),
         "runs": {name: dict(zip(own.measures, own.means.tolist())) for name, own in found.items()},
         "base": base,
+        "notes": {name: list(own.notes) for name, own in found.items() if own.notes},
         "ahead": {
             name: {
                 one.measure: {"mean": one.mean, "half_width": one.half, "wins": one.wins, "losses": one.losses}

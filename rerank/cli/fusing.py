@@ -178,6 +178,7 @@ def _apply(
     runs: dict[str, Path], model: Path | None, out: Path | None, target: str | None, given: dict[str, Any],
     as_json: bool,
 ) -> None:  # fmt: skip
+    from rerank.io.fusion import apart
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import load
 
@@ -189,12 +190,15 @@ def _apply(
     found = load(model)
     snippet = None if target is None else export(found, target)
     joined = None
+    notes: tuple[str, ...] = ()
     if out is not None:
         joined = found.joined(runs)
+        for note in (notes := apart(joined)):
+            say(note)
         _write(out, found, joined)
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")
     if as_json:
-        answer({**_described(found), "out": out and str(out), "export": snippet,
+        answer({**_described(found), "out": out and str(out), "export": snippet, "notes": list(notes),
                 "n_rows": None if joined is None else len(joined)})  # fmt: skip
     elif snippet is not None:
         typer.echo(snippet)

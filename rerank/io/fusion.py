@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -70,12 +71,15 @@ class Judged:
         Grade of each row; not judged and negative grades count as 0.
     judged : bool array (n,)
         Whether the row's query stands in the judgements.
+    known : bool array (n,)
+        Whether the document itself was judged.
     missed : mapping of str to tuple of float
         Grades of the relevant documents that no row has, by query.
     """
 
     grades: Floats
     judged: NDArray[np.bool_]
+    known: NDArray[np.bool_]
     missed: Mapping[str, tuple[float, ...]]
 
     def relevance(self) -> Judged:
@@ -87,15 +91,63 @@ class Judged:
 def judge(joined: Joined, qrels: Qrels) -> Judged:
     """The grades of the rows, and those of the relevant documents that are no rows."""
     left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
-    found = [left.pop(pair, 0) for pair in zip(joined.qid.tolist(), joined.docid.tolist())]
+    found = [left.pop(pair, None) for pair in zip(joined.qid.tolist(), joined.docid.tolist())]
+    grades = [0 if grade is None else grade for grade in found]
     lost: dict[str, list[float]] = {}
     for (query, _), grade in left.items():
         if grade > 0:
             lost.setdefault(query, []).append(float(grade))
     missed = {query: tuple(grades) for query, grades in lost.items()}
-    known = set(qrels.qid.tolist())
-    judged = np.array([query in known for query in joined.qid.tolist()], dtype=bool)
-    return Judged(np.maximum(np.array(found, dtype=np.float64), 0.0), judged, missed)
+    queries = set(qrels.qid.tolist())
+    judged = np.array([query in queries for query in joined.qid.tolist()], dtype=bool)
+    known = np.array([grade is not None for grade in found], dtype=bool)
+    return Judged(np.maximum(np.array(grades, dtype=np.float64), 0.0), judged, known, missed)
+
+
+def apart(joined: Joined) -> tuple[str, ...]:
+    """What is said about two runs that share no query, or no document in any: ids may be spelled in two ways.
+
+    One query alone says nothing: two short lists often have no document in common.
+    """
+    there = ~np.isnan(joined.scores)
+    numbers = numbered(joined.qid)[1]
+    own = [np.unique(numbers[column]) for column in there.T]
+    notes = []
+    for a, b in combinations([k for k, column in enumerate(there.T) if column.any()], 2):
+        if (there[:, a] & there[:, b]).any():
+            continue
+        common = np.intersect1d(own[a], own[b])
+        if common.size == 1 or min(own[a].size, own[b].size) < 2:
+            continue
+        ids = joined.docid if common.size else joined.qid
+        here = np.isin(numbers, common[:1]) if common.size else np.ones(len(joined), dtype=bool)
+        first, second = (ids[int(np.argmax(there[:, k] & here))] for k in (a, b))
+        what = "document in any query" if common.size else "query"
+        notes.append(
+            f"The runs {joined.names[a]} and {joined.names[b]} share no {what}: {first!r:.40} beside {second!r:.40}; "
+            "check that their ids are spelled alike."
+        )
+    return tuple(notes)
+
+
+def unjudged(joined: Joined, known: Judged, qrels: Qrels) -> tuple[str, ...]:
+    """What is said about runs of whose documents none was judged, where others have some."""
+    there = ~np.isnan(joined.scores)
+    some = (there & known.known[:, None]).any(axis=0)
+    notes = []
+    for name, column, has in zip(joined.names, there.T, some):
+        if has or not column.any() or not some.any():
+            continue
+        row = int(np.argmax(column & known.judged)) if (column & known.judged).any() else int(np.argmax(column))
+        other = qrels.docid[qrels.qid == joined.qid[row]][:1].tolist()
+        what, mine, theirs = (
+            ("document", joined.docid[row], other[0]) if other else ("query", joined.qid[row], qrels.qid[0])
+        )
+        notes.append(
+            f"No {what} of the run {name} is judged: it has {mine!r:.40}, and the judgements have {theirs!r:.40}; "
+            "check that their ids are spelled alike."
+        )
+    return tuple(notes)
 
 
 def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = True) -> Table:

@@ -41,7 +41,7 @@ def run_of(source: Any, name: str, empty: bool = False) -> Run:
         For anything else, missing columns, a document twice in a query, and scores that are no finite numbers.
     """
     if isinstance(source, Run):
-        _check((source.qid, source.docid, source.score), f"The run {name!r}", empty)
+        _check((source.qid, source.docid, source.score), f"The run {name!r}", empty=True)
         return source
     if isinstance(source, str | os.PathLike):
         return read_run(source)

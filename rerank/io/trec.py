@@ -20,6 +20,10 @@ LARGEST = 1000
 """Grades are at most this in size."""
 
 
+LOOKS = {6: "a run", 4: "judgements"}
+"""What a number of columns says."""
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """The scores of one system: `qid` and `docid` (object arrays of str), `score` (float64)."""
@@ -141,7 +145,12 @@ def _parts(path: Path, width: int, layout: str) -> Iterator[tuple[int, list[str]
         if not parts:
             continue
         if len(parts) != width:
-            raise wrong(path, line, f"there are {len(parts)} columns, not {width}", f"write it as: {layout}")
+            found = f"there are {len(parts)} columns, not {width}"
+            advice = f"write it as: {layout}"
+            if (other := LOOKS.get(len(parts))) is not None:
+                found += f"; this looks like {other}, not like {LOOKS[width]}"
+                advice = f"exchange the files, or {advice}"
+            raise wrong(path, line, found, advice)
         first = seen.setdefault((parts[0], parts[2]), line)
         if first != line:
             found = (

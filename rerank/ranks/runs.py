@@ -11,14 +11,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import one_of, whole
-from rerank.io.trec import Qrels, Run
+from rerank.io.runs import qrels_of, run_of
 from rerank.ranks.evaluator import Ties, value_of
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
 from rerank.statistics import Precision, RankStatistic, parse
@@ -42,6 +42,11 @@ class RunValues:
         Judged queries for which the run has no document.
     n_unjudged : int
         Queries of the run without a judgement, which count nowhere.
+    n_known : int
+        Documents of the run that were judged.
+    notes : tuple of str
+        What makes values look wrong: no document of the run was judged, no grade is large enough, or a measure that
+        may be taken for another.
     """
 
     measures: tuple[str, ...]
@@ -49,6 +54,8 @@ class RunValues:
     values: Floats
     n_missing: int
     n_unjudged: int
+    n_known: int
+    notes: tuple[str, ...] = ()
 
     @property
     def means(self) -> Floats:
@@ -68,15 +75,16 @@ class Difference:
 
 
 def run_values(
-    run: Run, qrels: Qrels, measures: Sequence[object] = MEASURES, *,
-    gain: Gain = "linear", level: int = 1, ties: RunTies = "trec",
+    run: Any, qrels: Any, measures: Sequence[object] = MEASURES, *,
+    gain: Gain = "linear", level: int = 1, ties: RunTies = "trec", strangers: bool = False,
 ) -> RunValues:  # fmt: skip
     """Value of a run for every judged query.
 
     Parameters
     ----------
-    run : Run
-    qrels : Qrels
+    run : Run, path, dict or data frame
+        See :func:`rerank.io.runs.run_of`.
+    qrels : Qrels, path, dict or data frame
     measures : sequence of str or RankStatistic
         See :func:`rerank.statistics.parse`; those that the gain of a list does not depend on take documents of
         ``level`` and above as relevant.
@@ -87,16 +95,23 @@ def run_values(
     ties : {"trec", "pessimistic", "optimistic", "average"}
         "trec": scores in single precision, equal ones by document id, descending. The others as in
         :func:`rerank.ranks.evaluate`, scores as they are.
+    strangers : bool
+        Take a run of whose documents none was judged, with a note; it is refused by default, as its ids are most likely
+        not those of the judgements.
 
     Raises
     ------
     InputError
-        For an unknown measure, and where no query of the run is judged.
+        For an unknown measure, for runs and judgements that cannot be used, where no query of the run is judged, and
+        where no document is.
     """
+    run, qrels = run_of(run, "run"), qrels_of(qrels)
     one_of("ties", ties, ("trec", "pessimistic", "optimistic", "average"))
     one_of("gain", gain, ("linear", "exponential"))
     least = whole("level", level)
     statistics = [parse(one) for one in measures]
+    if not statistics:
+        raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
     judged: dict[str, dict[str, int]] = {}
     for query, document, grade in zip(qrels.qid.tolist(), qrels.docid.tolist(), qrels.grade.tolist()):
         judged.setdefault(query, {})[document] = grade
@@ -105,9 +120,24 @@ def run_values(
         rows.setdefault(query, []).append(row)
     if not rows.keys() & judged.keys():
         raise InputError(
-            f"No query of the run is judged: the run has {next(iter(rows))!r:.40}, and the judgements have "
+            f"No query of the run is judged: the run has {next(iter(rows), 'none')!r:.40}, and the judgements have "
             f"{next(iter(judged))!r:.40}; give the judgements of these queries."
         )
+    notes = [one.remark for one in statistics if one.remark]
+    chance = np.full(len(judged), np.nan)
+    common = [query for query in judged if query in rows]
+    n_known = sum(run.docid[row] in judged[query] for query in common for row in rows[query])
+    if not n_known:
+        first = common[0]
+        stranger = (
+            f"No document of the run is judged: for query {first!r:.40} the run has "
+            f"{run.docid[rows[first][0]]!r:.40}, and the judgements have {next(iter(judged[first]))!r:.40}"
+        )
+        if not strangers:
+            raise InputError(f"{stranger}; give runs and judgements of the same documents, with the same ids.")
+        notes.append(f"{stranger}; check that their ids are spelled alike.")
+    if not (qrels.grade >= least).any() and any(map(asks_relevance, statistics)):
+        notes.append(f"No document has a grade of {least} or more, so measures of relevant documents are all 0.")
     coefficients = [cache(one.coefficients) for one in statistics]
     values = np.zeros((len(judged), len(statistics)))
     for number, (query, grades) in enumerate(judged.items()):
@@ -125,10 +155,50 @@ def run_values(
             gains, rest = (_gains(each, statistic, gain, least) for each in (found, missed))
             rule: Ties = "pessimistic" if ties == "trec" else ties
             value = value_of(statistic, coefficients[k], gains, rest, scores, rule) or 0.0
+            if not k:
+                chance[number] = value_of(statistic, coefficients[k], gains, rest, np.zeros(len(own)), "average") or 0.0
+                chance[number] /= statistic.at if type(statistic) is Precision else 1
             values[number, k] = value / statistic.at if type(statistic) is Precision else value
+    notes += worse_than_chance("run", statistics[0].name, values[:, 0], chance)
     missing = sum(query not in rows for query in judged)
     unjudged = sum(query not in judged for query in rows)
-    return RunValues(tuple(one.name for one in statistics), tuple(judged), values, missing, unjudged)
+    return RunValues(
+        tuple(one.name for one in statistics), tuple(judged), values, missing, unjudged, n_known,
+        tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+
+
+def worse_than_chance(name: str, measure: str, values: Floats, chance: Floats) -> list[str]:
+    """A note on a run whose documents stand in a worse order than a random one, as sorted by a distance.
+
+    Parameters
+    ----------
+    name, measure : str
+    values, chance : float64 arrays (queries,)
+        Values of the run, and the means over all orders of its documents; NaN for a query that counts nowhere. Worse is
+        clear where Student's 95 % interval of the mean difference lies below 0.
+    """
+    there = ~(np.isnan(values) | np.isnan(chance))
+    if there.sum() < 2:
+        return []
+    mean, half = _interval((values - chance)[there])
+    if not mean + half < 0:
+        return []
+    return [
+        f"The {name} alone is worse than a random order of its documents: {measure} {values[there].mean():.4f} against "
+        f"{chance[there].mean():.4f} over {there.sum()} queries; if its scores are distances (small is near), give "
+        "-score in place of each score."
+    ]
+
+
+def _interval(apart: Floats) -> tuple[float, float]:
+    """Mean, and half the width of Student's 95 % interval; NaN for one value."""
+    from scipy.stats import t as student
+
+    n = apart.size
+    if n < 2:
+        return float(apart.mean()), math.nan
+    return float(apart.mean()), float(student.ppf(0.975, n - 1)) / math.sqrt(n) * float(apart.std(ddof=1))
 
 
 def differences(run: RunValues, base: RunValues) -> list[Difference]:
@@ -141,19 +211,11 @@ def differences(run: RunValues, base: RunValues) -> list[Difference]:
     """
     if (run.measures, run.queries) != (base.measures, base.queries):
         raise InputError("The runs were judged by other measures or queries; judge both in the same way.")
-    from scipy.stats import t as student
-
-    apart = run.values - base.values
-    n = len(run.queries)
-    reach = float(student.ppf(0.975, n - 1)) / math.sqrt(n) if n > 1 else math.nan
-    spread = apart.std(axis=0, ddof=1) if n > 1 else np.full(len(run.measures), math.nan)
+    apart = (run.values - base.values).T
     return [
-        Difference(
-            name, float(apart[:, k].mean()), reach * float(spread[k]), int((apart[:, k] > 0).sum()),
-            int((apart[:, k] < 0).sum()),
-        )
-        for k, name in enumerate(run.measures)
-    ]  # fmt: skip
+        Difference(name, *_interval(own), int((own > 0).sum()), int((own < 0).sum()))
+        for name, own in zip(run.measures, apart)
+    ]
 
 
 def _gains(grades: Floats, statistic: RankStatistic, gain: Gain, level: int) -> Floats:

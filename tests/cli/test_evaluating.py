@@ -89,3 +89,23 @@ def test_every_query_and_json(files):
 def test_what_is_refused_in_one_sentence(files, given, said):
     done = run("evaluate", *given, code=2)
     assert said in " ".join(done.stderr.split()) and done.stdout == ""
+
+
+def test_ids_that_match_nothing_are_an_error_or_a_note(files):
+    with open("c.run", "w") as file:
+        file.write(NEW.replace(" a ", " a#0 ").replace(" b ", " b#0 "))
+    done = run("evaluate", "c.run", "q.txt", code=2)
+    assert done.exit_code == 2 and "the run has 'a#0', and the judgements have 'a'" in done.stderr
+    done = run("evaluate", "c.run", "again=c.run", "q.txt", code=2)
+    assert done.exit_code == 2 and "No document of the run is judged" in done.stderr
+    done = run("evaluate", "a.run", "c.run", "q.txt", "--json")
+    assert done.exit_code == 0 and "c: No document of the run is judged" in done.stderr
+    assert "check that their ids" in json.loads(done.stdout)["notes"]["c"][0]
+
+
+def test_files_in_each_other_s_place_are_named_and_exchanging_them_works(files):
+    done = run("evaluate", "q.txt", "a.run", code=2)
+    assert done.exit_code == 2 and "this looks like a run, not like judgements; exchange the files" in done.stderr
+    assert run("evaluate", "a.run", "q.txt").exit_code == 0
+    done = run("evaluate", "q.txt", "q.txt", code=2)
+    assert done.exit_code == 2 and "this looks like judgements, not like a run" in done.stderr

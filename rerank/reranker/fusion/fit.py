@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.errors import InputError, unknown
 from rerank.io.options import one_of, real, whole
+from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker, fit_table
@@ -99,11 +100,12 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     model, result, audit = _final(found, plain, option, given, kept, clock, options)
     data = tables[model.normaliser]
     result = in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
-    notes = tuple(note for note in (statistic.remark, *found.notes, dropped, choice.note) if note)
-    about = _about(options, result, null, kept, option, notes)
     # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
     ranks = found.table(replace(plain, normaliser="rank", missing="zero", k=K)).X
     alone = {name: data.evaluate(statistic, own) for name, own in zip(names, ranks.T)}
+    turned = [note for name, own in zip(names, ranks.T) for note in _turned(name, data, statistic, own)]
+    notes = tuple(note for note in (statistic.remark, *found.notes, *turned, dropped, choice.note) if note)
+    about = _about(options, result, null, kept, option, notes)
     model = replace(model, about=about)
     return Fitted(model, alone, result, null, tuple(nulls), kept, _cv_results(choice), notes, audit)
 
@@ -205,6 +207,15 @@ def _as_ranked(
     before = data.evaluate(statistic, replace(model, weights=prior).scores(found.joined))
     own = data.evaluate(statistic, model.scores(found.joined))
     return replace(result, statistic=own, first_stage_statistic=before)
+
+
+def _turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> list[str]:
+    """A note if the run's documents stand in a worse order than a random one; those that it lacks are last in both."""
+    evaluator = data.evaluator(statistic)
+    own, chance = (
+        np.array(evaluator.values(scores, "average"), dtype=np.float64) for scores in (ranks, (ranks > 0) * 1.0)
+    )
+    return worse_than_chance(f"run {name}", statistic.name, own, chance)
 
 
 def _about(

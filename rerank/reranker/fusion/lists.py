@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io import Table
-from rerank.io.fusion import COUNTED, Joined, Judged, join, judge, notes_on
+from rerank.io.fusion import COUNTED, Joined, Judged, apart, join, judge, notes_on, unjudged
 from rerank.io.runs import qrels_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
@@ -58,7 +58,7 @@ class JudgedRuns:
         if not grades.any():
             raise InputError(
                 "No run has a relevant document of a judged query, so there is nothing to learn; check that the "
-                "document ids of runs and judgements are the same."
+                f"document ids of runs and judgements are the same (the runs have {self.joined.docid[0]!r:.40})."
             )
         if (grades == grades[0]).all():
             raise InputError(
@@ -104,6 +104,7 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
     left = len(set(joined.qid[~known.judged].tolist()))
     if left:
         notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")
+    notes = (*notes, *unjudged(joined, known, grades), *apart(joined))
     kept = np.flatnonzero(known.judged)
-    judged = replace(known, grades=known.grades[kept], judged=known.judged[kept])
+    judged = replace(known, grades=known.grades[kept], judged=known.judged[kept], known=known.known[kept])
     return JudgedRuns(joined.some(kept), judged, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.frames import is_frame
-from rerank.io.fusion import Joined, join
+from rerank.io.fusion import Joined, apart, join
 from rerank.io.runs import as_dict, as_frame, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import K, cut, normalised
@@ -134,7 +135,7 @@ class FusionModel:
         return within_depth(join(named_runs(runs, self.names)), self.depth)
 
     def fuse(self, runs: Mapping[str, Any]) -> Any:
-        """The fused run.
+        """The fused run; a warning tells of two runs that share no query, or no document in any.
 
         Parameters
         ----------
@@ -153,6 +154,8 @@ class FusionModel:
             For an unknown or missing run, and for runs that cannot be read.
         """
         joined = self.joined(runs)
+        for note in apart(joined):
+            warnings.warn(note, stacklevel=2)
         scores = self.scores(joined)
         given = list(runs.values())
         if all(is_frame(run) for run in given):
