@@ -181,6 +181,11 @@ def read_for(
             wanted = need_label or take_label or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
+        if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
+            say(
+                f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
+                "theirs with --qid."
+            )
         positive = positive or (doc.settings.get("positive_label") if given["label"] is not None else None)
         options = {
             **given, "positive": positive, "features": list(doc.feature_names), "delimiter": separator(delimiter)

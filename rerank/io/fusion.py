@@ -133,10 +133,10 @@ def apart(joined: Joined) -> tuple[str, ...]:
 def unjudged(joined: Joined, known: Judged, qrels: Qrels) -> tuple[str, ...]:
     """What is said about runs of whose documents none was judged, where others have some."""
     there = ~np.isnan(joined.scores)
-    some = (there & known.known[:, None]).any(axis=0)
+    some = [bool((column & known.known).any()) for column in there.T]
     notes = []
     for name, column, has in zip(joined.names, there.T, some):
-        if has or not column.any() or not some.any():
+        if has or not column.any() or not any(some):
             continue
         row = int(np.argmax(column & known.judged)) if (column & known.judged).any() else int(np.argmax(column))
         other = qrels.docid[qrels.qid == joined.qid[row]][:1].tolist()

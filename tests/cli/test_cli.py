@@ -323,3 +323,20 @@ def test_qid_of_wrong_length_and_mixed_types_from_python():
         Reranker(solver="search").fit(X, y, qid=[1, 2, 3])
     with pytest.raises(InputError, match="Row 0, column 1"):
         Reranker(solver="search").fit(np.array([[1, "two"], [2, 3]], dtype=object), [0, 1])
+
+
+def test_lists_of_the_fit_that_a_table_lacks_are_told_and_naming_them_works(folder):
+    X, y = noisy(0)
+    lists = np.array([f"q{row % 4}" for row in range(len(y))], dtype=object)
+    table = Table(X, y, lists, None, NAMES)
+    write_csv("lists.csv", table, label="hit")
+    fit("--qid", "qid", data="lists.csv", code=None)
+    with open("lists.csv") as old, open("renamed.csv", "w") as new:
+        new.write(old.read().replace("qid", "shelf", 1))
+    for command in (("rank",), ("score", "--label", "hit")):
+        done = run(command[0], "m.json", "renamed.csv", *command[1:])
+        assert "renamed.csv has no column 'qid', which held the lists of the fit" in done.stderr
+        assert "name theirs with --qid" in done.stderr
+        named = run(command[0], "m.json", "renamed.csv", *command[1:], "--qid", "shelf")
+        assert "held the lists" not in named.stderr
+        assert named.stdout == run(command[0], "m.json", "lists.csv", *command[1:]).stdout
