@@ -64,7 +64,7 @@ def held(X: Any) -> Any:
     except Exception as error:  # what a query meets when it runs: files, networks, its own mistakes
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise InputError(
-            f"X is a {type(X).__name__} that cannot be read ({reason}); pass the table in memory."
+            f"A {type(X).__name__} cannot be read ({reason}); mend it, or pass the table in memory."
         ) from error
     return X
 
@@ -167,7 +167,7 @@ def check_qid(qid: Any, n: int) -> np.ndarray:
 
 def plain_numbers(values: Any) -> np.ndarray:
     """The values as an array; objects that are all numbers or booleans, such as decimals, as float64."""
-    array = np.asarray(values)
+    array = np.asarray(held(values))
     if array.dtype.kind != "O" or not all(isinstance(one, Real | Decimal) for one in array.ravel().tolist()):
         return array
     try:
@@ -178,7 +178,7 @@ def plain_numbers(values: Any) -> np.ndarray:
 
 def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
     """A finite float64 vector, or an error that names the entry."""
-    array = np.asarray(values)
+    array = np.asarray(held(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

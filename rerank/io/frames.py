@@ -48,6 +48,12 @@ def as_table(X: Any) -> Any:
     if hasattr(X, "to_frame") and not is_frame(X):
         raise InputError("X is a single column, but a table of rows and columns is needed; pass X.to_frame().")
     table = X if is_frame(X) or is_sparse(X) else np.asarray(X)
+    kinds = {isinstance(name, str) for name in table.columns} if hasattr(table, "iloc") else set()
+    if len(kinds) > 1:
+        raise InputError(
+            "X has names of columns that are texts and others that are none; make all of them texts: "
+            "X.columns = X.columns.astype(str)."
+        )
     shape = getattr(table, "shape", ())
     if is_frame(table) and not (isinstance(shape, tuple) and all(isinstance(size, int) for size in shape)):
         raise InputError(
@@ -160,6 +166,12 @@ def _of_objects(array: NDArray[Any]) -> Floats | None:
     return found
 
 
+def _times(values: Any) -> bool:
+    """Whether a column holds dates, times of the day or durations."""
+    kind = str(getattr(values, "dtype", None) or getattr(values, "type", "")).lower()
+    return kind.startswith(("date", "time", "duration", "month", "period"))
+
+
 def some_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some of the rows, in the order given, as a table of the same kind."""
     if is_sparse(X):
@@ -240,9 +252,10 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
     for place, j in enumerate(chosen):
         values = numbers(column(X, j))
         if values is None:
-            raise InputError(
-                f"Column {names[j]!r} holds no numbers; encode it, or leave it out with features=[...]."
+            found, cure = ("dates or times, not", "convert it, to days for instance") if _times(column(X, j)) else (
+                "no", "encode it"
             )
+            raise InputError(f"Column {names[j]!r} holds {found} numbers; {cure}, or leave it out with features=[...].")
         table[:, place] = values
     bad = ~np.isfinite(table)
     if bad.any():

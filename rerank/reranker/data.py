@@ -127,7 +127,7 @@ def data_of(
     names : tuple of str
         Names of the columns, where X has none.
     """
-    X = held(X)
+    X, y = held(X), held(y)
     ids, stage = lists_of(X, qid), options["first_stage"]
     used = {stage} if isinstance(stage, str) else {*map(str, getattr(stage, "feature_names_in_", ()))}
     if np.ndim(y) == 2:

@@ -241,7 +241,7 @@ def test_a_lazy_frame_is_read_once_and_its_mistakes_are_one_sentence(tmp_path):
     assert len(seen) == 1
     est.top(counted, 3, "q")
     assert len(seen) == 2
-    with pytest.raises(InputError, match="LazyFrame that cannot be read"):
+    with pytest.raises(InputError, match="A LazyFrame cannot be read"):
         fitted(pl.scan_csv(tmp_path / "none.csv"))
 
 
@@ -304,3 +304,29 @@ def test_no_message_proposes_the_word_that_was_given(word, data):
             ).fit(FRAME[:20], Y[:20])
         except InputError as error:
             assert typed not in re.findall("did you mean '(.*?)'", str(error))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("unit", ["datetime64[us]", "timedelta64[us]"])
+def test_dates_and_durations_are_told_from_text(make, unit):
+    X = make({"a": A, "when": np.arange(N).astype(unit), "word": ["x"] * N})
+    assert fitted(X).result_.left_out == ("when", "word")
+    with pytest.raises(InputError, match="'when' holds dates or times, not numbers; convert it, to days"):
+        fitted(X, features=["a", "when"])
+    with pytest.raises(InputError, match="'word' holds no numbers; encode it"):
+        fitted(X, features=["word"])
+
+
+def test_names_of_columns_are_all_texts_or_none():
+    assert fitted(pd.DataFrame({0: A, 1: B})).n_features_in_ == 2
+    mixed = pd.DataFrame({0: A, "b": B})
+    with pytest.raises(InputError, match=r"X\.columns = X\.columns\.astype\(str\)"):
+        fitted(mixed)
+    mixed.columns = mixed.columns.astype(str)
+    assert fitted(mixed).feature_names_in_.tolist() == ["0", "b"]
+
+
+def test_labels_may_be_a_lazy_frame_of_one_column():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(fitted(FRAME, pl.LazyFrame({"y": Y})).coef_, PLAIN.coef_)
