@@ -47,7 +47,7 @@ def as_table(X: Any) -> Any:
     X = held(X)
     if hasattr(X, "to_frame") and not is_frame(X):
         raise InputError("X is a single column, but a table of rows and columns is needed; pass X.to_frame().")
-    table = X if is_frame(X) or is_sparse(X) else np.asarray(X)
+    table: Any = X if is_frame(X) or is_sparse(X) else np.asarray(X)
     kinds = {isinstance(name, str) for name in table.columns} if hasattr(table, "iloc") else set()
     if len(kinds) > 1:
         raise InputError(
