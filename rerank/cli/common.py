@@ -232,13 +232,17 @@ def with_ideal(path: Path) -> list[Path]:
     return [path, Path(ideal.beside(path))]
 
 
+def named_run(text: str) -> tuple[str, str] | None:
+    """Name and file of NAME=FILE; None for a FILE alone, also where a file's own name has the sign."""
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and (os.path.exists(path) or not os.path.exists(text)) else None
+
+
 def runs_of(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE, or FILE, whose name is its stem, also where a file's own name has the sign."""
+    """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
     found: dict[str, Path] = {}
     for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or (os.path.exists(text) and not os.path.exists(path)):
-            name, path = Path(text).stem, text
+        name, path = named_run(text) or (Path(text).stem, text)
         if not name or not path:
             raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
         if name in found:

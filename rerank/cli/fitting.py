@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ from rerank.cli.common import (
     say,
     with_ideal,
 )
-from rerank.errors import InputError
+from rerank.errors import InputError, LeakWarning
 
 if TYPE_CHECKING:
     from rerank.problem import Proof
@@ -169,7 +170,11 @@ def fit(
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    est, why, draw = fitted(est, table, cv, rule, holdout)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LeakWarning)
+        est, why, draw = fitted(est, table, cv, rule, holdout)
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        say(text)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
     record, lacking = _write(replace(est.state_, columns_read=read), model, proof)

@@ -17,6 +17,7 @@ from rerank.cli.common import (
     Qid,
     Weight,
     answer,
+    named_run,
     read_data,
     refuse_idle,
     runs_of,
@@ -28,7 +29,7 @@ from rerank.errors import InputError
 if TYPE_CHECKING:
     from rerank.io import Table
 
-RUNS = (".run", ".trec")
+RUNS = (".run", ".trec", ".res")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 
 
@@ -68,10 +69,10 @@ def convert(
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".qrels", *SVMLIGHT):
         raise InputError(f"{target} names no format that can be written; use .csv, .svm or .qrels.")
-    named_runs = [text for text in given if Path(text).suffix.lower() in RUNS]
+    named_runs = [text for text in given if _is_run(text, qrels is not None)]
     if named_runs and len(named_runs) < len(given):
         other = next(text for text in given if text not in named_runs)
-        raise InputError(f"{other} is no TREC run; give runs only, or one table.")
+        raise InputError(f"{other} is no TREC run; give runs only (NAME=FILE says that one is), or one table.")
     runs = runs_of(named_runs)
     sources = list(runs.values()) or [Path(text) for text in given]
     read = [path for source in sources for path in with_ideal(source)]
@@ -100,6 +101,19 @@ def convert(
         answer({"written": str(target), "n_rows": len(table), "n_features": int(table.X.shape[1])})
     else:
         typer.echo(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
+
+
+def _is_run(text: str, judged: bool) -> bool:
+    """Whether a file is a TREC run: by NAME=FILE, by its suffix, or, where that is no table's, by what it holds.
+
+    ``judged`` says that there are judgements, which are for runs alone.
+    """
+    from rerank.io.reader import is_table, suffix_of
+    from rerank.io.trec import reads_as_run
+
+    if named_run(text) is not None or suffix_of(text) in RUNS:
+        return True
+    return not is_table(text) and (judged or reads_as_run(text))
 
 
 def _fused(runs: dict[str, Path], qrels: Path | None, judged: bool) -> Table:

@@ -29,6 +29,10 @@ class CertificateError(RerankError):
     """An exact re-evaluation contradicts what was claimed."""
 
 
+class LeakWarning(UserWarning):
+    """A column of the training table tells the label."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name that looks most like ``word``, for a sentence that asks "did you mean"."""
     names = list(known)

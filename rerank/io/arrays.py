@@ -4,6 +4,8 @@ Rows and columns are counted from 0, as NumPy does; the readers in `rerank.io` r
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
     """
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix, but a dense array is needed; pass X.toarray().")
-    names = feature_names
+    X, names = held(X), feature_names
     if names is None and hasattr(X, "columns"):
         names = [str(column) for column in X.columns]
     array = np.asarray(X)
@@ -45,6 +47,26 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
             f"one of {int(bad.sum())} entries that are NaN or inf; fill or drop them before fitting."
         )
     return result
+
+
+def held(X: Any) -> Any:
+    """The table in memory: a lazy frame of polars collected, batches, readers and datasets of pyarrow as one table."""
+    package = type(X).__module__.partition(".")[0]
+    try:
+        if package == "polars" and hasattr(X, "collect"):
+            return X.collect()
+        if package == "pyarrow" and (read := getattr(X, "to_table", None) or getattr(X, "read_all", None)):
+            return read()
+        if package == "pyarrow" and type(X).__name__ == "RecordBatch":
+            import pyarrow
+
+            return pyarrow.Table.from_batches([X])
+    except Exception as error:  # what a query meets when it runs: files, networks, its own mistakes
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+        raise InputError(
+            f"A {type(X).__name__} cannot be read ({reason}); mend it, or pass the table in memory."
+        ) from error
+    return X
 
 
 def check_shape(shape: Sequence[int]) -> None:
@@ -143,9 +165,20 @@ def check_qid(qid: Any, n: int) -> np.ndarray:
     return ids
 
 
+def plain_numbers(values: Any) -> np.ndarray:
+    """The values as an array; objects that are all numbers or booleans, such as decimals, as float64."""
+    array = np.asarray(held(values))
+    if array.dtype.kind != "O" or not all(isinstance(one, Real | Decimal) for one in array.ravel().tolist()):
+        return array
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        return array  # refused where the entry is named
+
+
 def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
     """A finite float64 vector, or an error that names the entry."""
-    array = np.asarray(values)
+    array = np.asarray(held(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

@@ -1,6 +1,9 @@
 """Columns by name: which one is meant, which are features, and which look like a list id that was forgotten."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from rerank.errors import InputError, similar
 from rerank.io.lines import Path, named
@@ -10,6 +13,9 @@ LIST_NAMES = frozenset({
     "searchid", "srchid", "requestid", "impressionid", "topic", "topicid",
 })  # fmt: skip
 """Names that columns of list ids have, in small letters, without ``_``, ``-``, ``.`` and blanks."""
+
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)*|")
+"""Names that pandas gives an index without one in files, and a column without one when it reads a file."""
 
 _MOST_COMPARED = 5_000
 _MARKS = str.maketrans("", "", "_-. ")
@@ -82,6 +88,35 @@ def refuse_forgotten_list(
                 f"{path}: the column {named(name)} is called like the id of a list, and no column was named as such; "
                 f"pass qid={named(name)} (--qid {named(name)}), or name the columns to use with features (--features)."
             )
+
+
+def saved_index(names: Sequence[str], schema: Any = None) -> list[int]:
+    """Places of the columns that are a saved index, by their names or by what pandas wrote into a schema of pyarrow.
+
+    They number or name the rows, often in an order that knows the label, and so are no features.
+    """
+    told = _told(schema)
+    return [place for place, name in enumerate(names) if name in told or _INDEX.fullmatch(name)]
+
+
+def _told(schema: Any) -> Collection[str]:
+    """Names of the index columns in the metadata of pandas; an index of plain numbers is no column."""
+    raw = (getattr(schema, "metadata", None) or {}).get(b"pandas")
+    try:
+        found = [] if raw is None else json.loads(raw)["index_columns"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()
+    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else ()
+
+
+def index_note(names: Sequence[str]) -> str:
+    """The sentence on columns that were left out as a saved index."""
+    which, it = ("The column", "it") if len(names) == 1 else ("The columns", "them")
+    verb = "is" if len(names) == 1 else "are"
+    return (
+        f"{which} {some(names)} {verb} left out as a saved index, which is no feature; to have {it}, name all columns "
+        "to use with features (--features)."
+    )
 
 
 def some(names: Sequence[str], most: int = 8) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from rerank.errors import InputError
-from rerank.io.columns import distinct, named_features, refuse_forgotten_list
+from rerank.io.columns import distinct, named_features, refuse_forgotten_list, saved_index
 from rerank.io.lines import MISSING, Path, named, no_number, number, wrong
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -14,12 +14,9 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path} is empty; pass a CSV file whose first line names the columns.")
-    names = [name.strip() for name in first[1]]
-    if all(is_number(name) for name in names):
+    if all(is_number(name) for name in first[1]):
         raise wrong(path, first[0], "there are numbers where the column names should be", "add a header line")
-    if "" in names:
-        found = f"column {names.index('') + 1} has no name (an index saved with the table?)"
-        raise wrong(path, first[0], found, "name the column or drop it")
+    names = header_names(first[1])
     other = next((mark for mark in ",;\t|" if mark != delimiter and mark in names[0]), None)
     if len(names) == 1 and other:
         found = f"there is one column, {named(names[0][:40])}, that holds {other!r}"
@@ -29,29 +26,42 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
     return names
 
 
+def header_names(cells: Sequence[str]) -> list[str]:
+    """The names in a header; a column without one is called as pandas calls it, after its place from 0."""
+    names = [cell.strip() for cell in cells]
+    for place, name in enumerate(names):
+        if not name:
+            called = f"Unnamed: {place}"
+            while called in names:
+                called += ".1"
+            names[place] = called
+    return names
+
+
 def choose_features(
     path: Path,
     names: list[str],
     features: Sequence[str] | None,
     place: dict[str, int],
     first: tuple[int, list[str]],
-) -> tuple[list[int], list[int]]:
-    """Return the columns used as features, and the columns of text left out."""
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the columns used as features, the columns of text left out, and a saved index left out."""
     if features is not None:
-        return named_features(path, names, features, place), []
+        return named_features(path, names, features, place), [], []
     line, cells = first
     taken = set(place.values())
     free = [column for column in range(len(names)) if column not in taken]
     refuse_forgotten_list(path, names, free, place)
+    index = [column for column in saved_index(names) if column not in taken]
     numeric: list[int] = []
     text: list[int] = []
-    for column in free:
+    for column in (one for one in free if one not in index):
         # Whether the column is a number or a text cannot be told from a missing first cell, and guessing
         # would drop a feature without a word.
         if cells[column].strip().lower() in MISSING:
             raise no_number(path, line, named(names[column]), cells[column])
         (numeric if _reads_as_number(cells[column]) else text).append(column)
-    return numeric, text
+    return numeric, text, index
 
 
 def value_of(cell: str) -> float:

@@ -11,8 +11,9 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.columns import distinct, roles_of, some
+from rerank.io.columns import distinct, index_note, roles_of, some
 from rerank.io.csv_header import choose_features, is_number, read_header, value_of
+from rerank.io.labels import POSITIVE, SIGNS_NOTE, grades_of_signs, word_to_find
 from rerank.io.lines import (
     MISSING,
     Path,
@@ -47,10 +48,11 @@ def read_csv(
         UTF-8; ``.gz`` is read through gzip. Grades of relevant documents that are no rows are read from
         ``<path>.ideal.json`` if it exists (:mod:`rerank.io.ideal`).
     label, qid, id, weight : str, optional
-        Columns of the label (0/1 or grades), the list, the row's name and its weight.
+        Columns of the label (0/1, -1/1 or grades), the list, the row's name and its weight.
     features : sequence of str, optional
         Columns of the features. By default all others that hold numbers, or True and False (1 and 0); those
-        that hold text in every row are left out and named in `Table.notes`.
+        that hold text in every row are left out and named in `Table.notes`, and so is a saved index: columns
+        called ``Unnamed: 0`` or without a name, which get such a name.
     positive : str, optional
         The label of the rows to find, when labels are words; all other labels become 0.
     delimiter : str
@@ -70,10 +72,12 @@ def read_csv(
     if first is None:
         raise InputError(f"{path} has a header but no rows; pass a file with data.")
     _check_length(path, names, *first)
-    chosen, text = choose_features(path, names, features, place, first)
+    chosen, text, index = choose_features(path, names, features, place, first)
     if not chosen:
         raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
-    columns = _Columns(path, names, chosen, text, place, positive)
+    columns = _Columns(path, names, chosen, text, place, positive, delimiter)
+    if index:
+        columns.notes.append(index_note([names[column] for column in index]))
     columns.add(*first)
     for line, cells in rows:
         columns.add(line, cells)
@@ -91,7 +95,9 @@ class _Columns:
         text: list[int],
         place: dict[str, int],
         positive: str | None,
+        delimiter: str,
     ) -> None:
+        self.delimiter, self.notes = delimiter, list[str]()
         self.path, self.names, self.chosen, self.text, self.positive = path, names, chosen, text, positive
         self.place = place
         worded = {"qid", "id"} if positive is None else {"qid", "id", "label"}
@@ -130,8 +136,15 @@ class _Columns:
         if column != self.place.get("label") or word.lower() in MISSING:
             return no_number(self.path, line, named(self.names[column]), cell)
         found = f"column {named(self.names[column])} holds {word[:40]!r} where a number is expected"
-        advice = f"if labels are words, name the one to find: positive={word[:40]!r} (--positive-label)"
-        return wrong(self.path, line, found, advice)
+        return wrong(self.path, line, found, f"if labels are words, name the one to find: {self._word_to_find()}")
+
+    def _word_to_find(self) -> str:
+        """Advice by the labels of the whole file, which is read again."""
+        column, seen = self.place["label"], dict.fromkeys(["header"])
+        for _, cells in csv_rows(self.path, self.delimiter):
+            if column < len(cells) and len(seen) < 8:
+                seen.setdefault(cells[column].strip()[:40])
+        return word_to_find(list(seen)[2:], POSITIVE)
 
     def table(self) -> Table:
         """Return the table of all rows, every number finite, labels and weights not negative."""
@@ -142,14 +155,16 @@ class _Columns:
             raise no_number(self.path, bad[1], named(self.names[self.numeric[j]]), str(block[bad[0], j]))
         d = len(self.chosen)
         rest = dict(zip(self.rest, block.T[d:]))
+        if "label" in rest and (signed := grades_of_signs(rest["label"])) is not None:
+            self.notes += [SIGNS_NOTE] if signed is not rest["label"] else []
+            rest["label"] = signed
         for role, values in rest.items():
             if bad := first_bad(values < 0, lines):
                 name = self.names[self.place[role]]
                 found = f"column {named(name)} holds {values[bad[0]]:g}, but a {role} is 0 or more"
                 raise wrong(self.path, bad[1], found, "correct it")
-        notes: tuple[str, ...] = ()
         if self.text:
-            notes = (f"Left out because they hold text: {some([self.names[c] for c in self.text])}.",)
+            self.notes.append(f"Left out because they hold text: {some([self.names[c] for c in self.text])}.")
         return Table(
             X=np.ascontiguousarray(block[:, :d]),
             y=self._worded_label() if "label" in self.words else _copy(rest.get("label")),
@@ -157,7 +172,7 @@ class _Columns:
             ids=self._words("id"),
             feature_names=tuple(self.names[c] for c in self.chosen),
             sample_weight=_copy(rest.get("weight")),
-            notes=notes,
+            notes=tuple(self.notes),
         )
 
     def _words(self, role: str) -> Words | None:

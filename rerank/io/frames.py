@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.arrays import check_matrix, check_shape
+from rerank.io.arrays import check_matrix, check_shape, held
+from rerank.io.columns import saved_index
 
 Floats = NDArray[np.float64]
 
@@ -36,15 +37,29 @@ def names_of(X: Any) -> tuple[str, ...]:
 
 
 def as_table(X: Any) -> Any:
-    """The table itself, or a nested sequence as an array; it has two dimensions, rows and columns.
+    """The table in memory, or a nested sequence as an array; it has two dimensions, rows and columns.
 
     Raises
     ------
     InputError
         For another shape, a table without rows or columns, and names that occur twice.
     """
-    table = X if is_frame(X) or is_sparse(X) else np.asarray(X)
-    check_shape(table.shape)
+    X = held(X)
+    if hasattr(X, "to_frame") and not is_frame(X):
+        raise InputError("X is a single column, but a table of rows and columns is needed; pass X.to_frame().")
+    table: Any = X if is_frame(X) or is_sparse(X) else np.asarray(X)
+    kinds = {isinstance(name, str) for name in table.columns} if hasattr(table, "iloc") else set()
+    if len(kinds) > 1:
+        raise InputError(
+            "X has names of columns that are texts and others that are none; make all of them texts: "
+            "X.columns = X.columns.astype(str)."
+        )
+    shape = getattr(table, "shape", ())
+    if is_frame(table) and not (isinstance(shape, tuple) and all(isinstance(size, int) for size in shape)):
+        raise InputError(
+            f"X is a {type(X).__name__} whose rows are not in memory; pass the frame that it computes (X.compute())."
+        )
+    check_shape(shape)
     if is_frame(table):
         names = names_of(table)
         twice = (
@@ -88,16 +103,17 @@ def numbers(values: Any) -> Floats | None:
     Text is refused even where it reads as a number: digits in quotes are often a code, not a size.
     """
     if type(values).__module__.startswith("pyarrow"):
-        kind = str(values.type)
-        if not kind.startswith(("int", "uint", "float", "double", "half", "bool", "decimal")):
-            return None
-        if kind == "bool":
-            values = values.cast("int8")
-        return np.asarray(values.cast("float64").to_numpy(), dtype=np.float64)
+        return _of_arrow(values) if arrow_numeric(values.type) else None
     if type(values).__module__.startswith("polars"):
+        if str(values.dtype) == "Object":
+            return _of_objects(np.array(values.to_list(), dtype=object))
         numeric = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
         return np.array(values.cast(float).to_numpy(), dtype=np.float64) if numeric else None
     kind = getattr(values.dtype, "kind", "O")
+    if hasattr(values.dtype, "pyarrow_dtype"):  # pandas holds decimals and encoded numbers so, of kind O
+        import pyarrow
+
+        return numbers(pyarrow.chunked_array(pyarrow.array(values)))
     if hasattr(values, "to_numpy") and not isinstance(values.dtype, np.dtype):
         # pandas: nullable and Arrow types tell their kind, categories do not.
         if kind not in "biuf" or str(values.dtype) == "category":
@@ -109,16 +125,51 @@ def numbers(values: Any) -> Floats | None:
     return _of_objects(array) if kind == "O" else None
 
 
+def arrow_numeric(kind: Any) -> bool:
+    """Whether a type of pyarrow is one of numbers or booleans; what encodes values as a dictionary is like them."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return arrow_numeric(kind.value_type)
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(number or types.is_boolean(kind))
+
+
+def _of_arrow(values: Any) -> Floats:
+    """A column of :func:`arrow_numeric` type; decimals are rounded to the nearest double, as their digits read."""
+    from pyarrow import types
+
+    kind = values.type
+    if types.is_dictionary(kind):
+        return _of_arrow(values.cast(kind.value_type))
+    if types.is_decimal(kind):
+        return np.array([np.nan if one is None else float(one) for one in values.to_pylist()], dtype=np.float64)
+    if types.is_boolean(kind):
+        values = values.cast("int8")
+    if not types.is_floating(kind):
+        values = values.cast("float64", safe=False)
+    many = hasattr(values, "chunks")
+    return np.asarray(values.to_numpy() if many else values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
 def _of_objects(array: NDArray[Any]) -> Floats | None:
     found = np.empty(array.size)
     for row, entry in enumerate(array):
-        if isinstance(entry, str | bytes) or (entry is not None and not hasattr(entry, "__float__")):
+        missing = entry is None or type(entry).__name__ == "NAType"
+        no_number = isinstance(entry, str | bytes | complex | np.timedelta64 | np.datetime64)
+        if no_number or not (missing or hasattr(entry, "__float__")):
             return None
         try:
-            found[row] = np.nan if entry is None else float(entry)
+            found[row] = np.nan if missing else float(entry)
         except (TypeError, ValueError, OverflowError):
             return None
     return found
+
+
+def _times(values: Any) -> bool:
+    """Whether a column holds dates, times of the day or durations."""
+    kind = str(getattr(values, "dtype", None) or getattr(values, "type", "")).lower()
+    return kind.startswith(("date", "time", "duration", "month", "period"))
 
 
 def some_rows(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -137,13 +188,22 @@ def frame_like(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
     return type(X).from_pydict(dict(columns)) if hasattr(X, "column_names") else type(X)(dict(columns))
 
 
-def without(X: Any, name: str) -> Any:
-    """The table without a column, if it has it."""
-    if not is_frame(X) or name not in names_of(X):
+def index_of(X: Any) -> list[str]:
+    """Names of the columns that are a saved index (:func:`rerank.io.columns.saved_index`)."""
+    if not is_frame(X):
+        return []
+    names = names_of(X)
+    return [names[place] for place in saved_index(names, getattr(X, "schema", None))]
+
+
+def without(X: Any, *names: str) -> Any:
+    """The table without some columns, those of them that it has."""
+    dropped = [name for name in names_of(X) if name in names] if is_frame(X) else []
+    if not dropped:
         return X
     if hasattr(X, "iloc"):
-        return X.drop(columns=[original for original in X.columns if str(original) == name])
-    return X.drop([name]) if hasattr(X, "column_names") else X.drop(name)
+        return X.loc[:, [str(name) not in dropped for name in X.columns]]
+    return X.drop(dropped)
 
 
 def expect_columns(X: Any, wanted: Sequence[str]) -> None:
@@ -192,9 +252,10 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
     for place, j in enumerate(chosen):
         values = numbers(column(X, j))
         if values is None:
-            raise InputError(
-                f"Column {names[j]!r} holds no numbers; encode it, or leave it out with features=[...]."
+            found, cure = ("dates or times, not", "convert it, to days for instance") if _times(column(X, j)) else (
+                "no", "encode it"
             )
+            raise InputError(f"Column {names[j]!r} holds {found} numbers; {cure}, or leave it out with features=[...].")
         table[:, place] = values
     bad = ~np.isfinite(table)
     if bad.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.arrays import check_labels
+from rerank.io.arrays import check_labels, plain_numbers
 
 Floats = NDArray[np.float64]
+
+FOUND = frozenset({"yes", "y", "true", "t", "1", "1.0", "+1", "+", "positive", "pos", "relevant"})
+"""Words, in small letters, that people use for the rows to be found."""
+
+SIGNS = frozenset({-1.0, 1.0})
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,9 @@ class TwoLabels:
         InputError
             Naming a label that is neither.
         """
-        values = np.asarray(y)
+        values = plain_numbers(y)
+        if self.by_grades(values):
+            return values.astype(np.float64)
         relevant = np.asarray(values == self.positive, dtype=bool)
         other = ~relevant & ~np.asarray(values == self.negative, dtype=bool)
         if relevant.shape != values.shape or other.any():
@@ -38,6 +46,40 @@ class TwoLabels:
                 f"y holds {found!r}; the labels of this fit are {self.negative!r} and {self.positive!r}."
             )
         return relevant.astype(np.float64)
+
+    def by_grades(self, values: NDArray[Any]) -> bool:
+        """Whether the values are 0 and 1 already, as tables of files have them for words and for -1 and 1."""
+        words = isinstance(self.negative, str) and isinstance(self.positive, str)
+        signs = (self.negative, self.positive) == (-1, 1) and bool(np.any(values == 0))
+        return (words or signs) and values.dtype.kind in "bif" and bool(np.isin(values, (0, 1)).all())
+
+
+def grades_of_signs(labels: Floats) -> Floats | None:
+    """Labels -1 and 1 as 0 and 1; None where a label is negative otherwise, and the labels where none is."""
+    if not np.any(labels < 0):
+        return labels
+    return (labels > 0).astype(np.float64) if set(np.unique(labels).tolist()) <= SIGNS else None
+
+
+POSITIVE = "positive={0!r} (--positive-label {0!r})"
+"""How readers and commands are told the label to be found."""
+
+SIGNS_NOTE = "The labels -1 and 1 are read as 0 and 1."
+
+
+def word_to_find(words: Iterable[Any], option: str) -> str:
+    """Advice on which of the labels is to be found: the one that most people mean, or all where none is such a word.
+
+    Parameters
+    ----------
+    words : iterable
+        The labels.
+    option : str
+        How it is given, such as ``"pos_label={!r}"``.
+    """
+    known = list(dict.fromkeys(words))
+    meant = [word for word in known if str(word).strip().lower() in FOUND]
+    return " or ".join(option.format(word) for word in (meant if len(meant) == 1 else known[:5]))
 
 
 def read_labels(y: Any, n: int, pos_label: Any = None) -> tuple[Floats, TwoLabels | None]:
@@ -63,14 +105,14 @@ def read_labels(y: Any, n: int, pos_label: Any = None) -> tuple[Floats, TwoLabel
     InputError
         For labels whose least is not 0, words without ``pos_label``, and all that :func:`check_labels` refuses.
     """
-    values = np.asarray(y)
+    values = plain_numbers(y)
     words = values.dtype.kind in "US" or (
         values.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in values.ravel().tolist())
     )
     if pos_label is not None or words:
         labels = _two(values, pos_label)
         return check_labels(labels.applied(values), n), labels
-    if values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == {-1, 1}:
+    if values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == SIGNS:
         labels = TwoLabels(-1, 1)
         return check_labels(labels.applied(values), n), labels
     grades = check_labels(values, n)
@@ -78,7 +120,7 @@ def read_labels(y: Any, n: int, pos_label: Any = None) -> tuple[Floats, TwoLabel
     if least != 0:
         raise InputError(
             f"y runs from {least:g} to {most:g}, and 0 is what an irrelevant row is labelled; pass y - {least:g}, or "
-            f"pos_label={most:g} where there are two classes."
+            f"pos_label={most:g} (--positive-label {most:g}) where there are two classes."
         )
     return grades, None
 
@@ -97,7 +139,7 @@ def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
         )
     if pos_label is None:
         raise InputError(
-            f"y holds the labels {shown}; say which one is to be found, for instance pos_label={known[-1]!r}."
+            f"y holds the labels {shown}; say which one is to be found: {word_to_find(known, 'pos_label={!r}')}."
         )
     return TwoLabels(known[1 - known.index(pos_label)], known[known.index(pos_label)])
 

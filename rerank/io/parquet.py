@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
-from rerank.io.columns import distinct, named_features, refuse_forgotten_list, roles_of, some
+from rerank.io.columns import (
+    distinct,
+    index_note,
+    named_features,
+    refuse_forgotten_list,
+    roles_of,
+    saved_index,
+    some,
+)
+from rerank.io.frames import arrow_numeric, numbers
+from rerank.io.labels import POSITIVE, SIGNS_NOTE, grades_of_signs, word_to_find
 from rerank.io.lines import Path, named
 from rerank.io.svmlight import MAX_CELLS
 from rerank.io.table import Floats, Table, Words
@@ -31,8 +41,9 @@ def read_parquet(
 ) -> Table:
     """Read a table from a Parquet file; the options are those of :func:`rerank.io.read_csv`.
 
-    Columns of integers, floating-point numbers and booleans are numbers; all others are left out unless they have a
-    role, and are named in `Table.notes`. Rows are counted from 0 in errors.
+    Columns of integers, floating-point numbers, decimals and booleans are numbers, also where they are encoded as a
+    dictionary; all others are left out unless they have a role, and are named in `Table.notes`. So is a saved index,
+    which the file's metadata of pandas names. Rows are counted from 0 in errors.
 
     Raises
     ------
@@ -46,9 +57,7 @@ def read_parquet(
         names = list(schema.names)
         distinct(path, names)
         place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight})
-        chosen, others = _features(
-            path, names, features, place, [_is_numeric(field.type) for field in schema]
-        )
+        chosen, others, index = _features(path, schema, features, place)
         rows = opened.metadata.num_rows
         # A text takes about as much memory as eight numbers.
         if rows * (len(chosen) + 8 * len(place)) > MAX_CELLS:
@@ -59,7 +68,7 @@ def read_parquet(
         read = _Reader(path, names, place, chosen, positive)
         for batch in opened.iter_batches(BATCH, columns=[names[j] for j in read.wanted], use_threads=False):
             read.add(batch)
-    return ideal.joined(path, read.table(others))
+    return ideal.joined(path, read.table(others, index))
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -91,22 +100,19 @@ def _opened(path: Path) -> Iterator[Any]:
             ) from None
 
 
-def _is_numeric(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
-
-
 def _features(
-    path: Path, names: list[str], features: Sequence[str] | None, place: dict[str, int], numeric: list[bool]
-) -> tuple[list[int], list[int]]:
-    """The columns used as features, and those left out because they hold no numbers."""
+    path: Path, schema: Any, features: Sequence[str] | None, place: dict[str, int]
+) -> tuple[list[int], list[int], list[int]]:
+    """The columns used as features, those left out because they hold no numbers, and a saved index left out."""
+    names, numeric, index = list(schema.names), [arrow_numeric(field.type) for field in schema], list[int]()
     if features is not None:
         chosen, others = named_features(path, names, features, place), []
     else:
         taken = set(place.values())
         free = [j for j in range(len(names)) if j not in taken]
         refuse_forgotten_list(path, names, free, place)
+        index = [j for j in saved_index(names, schema) if j in free]
+        free = [j for j in free if j not in index]
         chosen, others = [j for j in free if numeric[j]], [j for j in free if not numeric[j]]
     for j in chosen:
         if not numeric[j]:
@@ -115,15 +121,22 @@ def _features(
             )
     if not chosen:
         raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
-    return chosen, others
+    return chosen, others, index
 
 
 class _Reader:
     """Collects batches of columns as arrays, every entry checked."""
 
     def __init__(
-        self, path: Path, names: list[str], place: dict[str, int], chosen: list[int], positive: str | None
+        self,
+        path: Path,
+        names: list[str],
+        place: dict[str, int],
+        chosen: list[int],
+        positive: str | None,
+        signs: bool = True,
     ) -> None:
+        self.signs, self.notes = signs, list[str]()
         self.path, self.names, self.place, self.chosen, self.positive = path, names, place, chosen, positive
         self.wanted = [*chosen, *place.values()]
         self.blocks: list[Floats] = []
@@ -145,16 +158,13 @@ class _Reader:
 
     def _numbers(self, values: Any, column: int) -> Floats:
         self._complete(values, column)
-        try:
-            array = np.asarray(values.to_numpy(zero_copy_only=False))
-            if array.dtype.kind not in "biuf":
-                raise TypeError
-        except (TypeError, ValueError):
-            advice = "if labels are words, name the one to find: positive=... (--positive-label)"
-            raise InputError(
-                f"{self.path}: column {named(self.names[column])} holds no numbers; {advice}."
-            ) from None
-        result = array.astype(np.float64)
+        result = numbers(values)
+        if result is None:
+            advice = "name another one"
+            if column == self.place.get("label"):
+                found = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
+                advice = f"if labels are words, name the one to find: {found}"
+            raise InputError(f"{self.path}: column {named(self.names[column])} holds no numbers; {advice}.")
         bad = np.flatnonzero(~np.isfinite(result))
         if bad.size:
             found = f"holds {result[bad[0]]} in row {self.rows + int(bad[0])}, which is not finite"
@@ -179,21 +189,23 @@ class _Reader:
                 "fill it in or drop the row."
             )
 
-    def table(self, others: list[int]) -> Table:
+    def table(self, others: Sequence[int] = (), index: Sequence[int] = ()) -> Table:
         """The table of all rows."""
         if not self.rows:
             raise InputError(f"{self.path} has columns but no rows; pass a file with data.")
-        notes: tuple[str, ...] = ()
+        if index:
+            self.notes.append(index_note([self.names[j] for j in index]))
         if others:
-            notes = (f"Left out because they hold no numbers: {some([self.names[j] for j in others])}.",)
+            self.notes.append(f"Left out because they hold no numbers: {some([self.names[j] for j in others])}.")
+        y = self._label()
         return Table(
             X=np.concatenate(self.blocks),
-            y=self._label(),
+            y=y,
             qid=self._column("qid"),
             ids=self._column("id"),
             feature_names=tuple(self.names[j] for j in self.chosen),
             sample_weight=self._amounts("weight"),
-            notes=notes,
+            notes=tuple(self.notes),
         )
 
     def _column(self, role: str) -> Words | None:
@@ -202,7 +214,14 @@ class _Reader:
         return np.array([word for part in self.roles[role] for word in part], dtype=np.object_)
 
     def _label(self) -> Floats | None:
-        if self.positive is None or "label" not in self.place:
+        if "label" not in self.place:
+            return None
+        if self.positive is None:
+            labels = np.concatenate(self.roles["label"])
+            grades = grades_of_signs(labels) if self.signs else labels
+            if grades is not None and grades is not labels:
+                self.notes.append(SIGNS_NOTE)
+                return grades
             return self._amounts("label")
         seen = [word for part in self.roles["label"] for word in part]
         if self.positive not in seen:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InputError
+from rerank.io.csv_header import header_names
 from rerank.io.csv_table import csv_rows, read_csv
 from rerank.io.parquet import parquet_columns, read_parquet
 from rerank.io.svmlight import read_svmlight
@@ -13,7 +14,8 @@ from rerank.io.table import Table
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = {".parquet", ".pq"}
 # LETOR, the usual collection of graded lists, calls its svmlight files .txt.
-SVMLIGHT = {".svm", ".svmlight", ".libsvm", ".letor", ".txt"}
+TEXT = ".txt"
+SVMLIGHT = {".svm", ".svmlight", ".libsvm", ".letor", TEXT}
 
 
 def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
@@ -46,8 +48,13 @@ def column_names(path: str | os.PathLike[str], delimiter: str | None = None) -> 
     suffix = suffix_of(path)
     if suffix in DELIMITERS:
         _, names = next(csv_rows(path, delimiter or DELIMITERS[suffix]), (0, []))
-        return [name.strip() for name in names]
+        return header_names(names)
     return parquet_columns(path) if suffix in PARQUET else []
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether the suffix is one that tables alone have; LETOR's ``.txt`` may be a run as well."""
+    return suffix_of(path) in {*DELIMITERS, *PARQUET, *SVMLIGHT} - {TEXT}
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:

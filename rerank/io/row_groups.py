@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.parquet import _is_numeric, _opened, _Reader, parquet_columns
+from rerank.io.columns import saved_index
+from rerank.io.frames import arrow_numeric
+from rerank.io.parquet import _opened, _Reader, parquet_columns
 
 Floats = NDArray[np.float64]
 
@@ -70,12 +72,13 @@ def read_batches(
         For an entry that is no finite number, or a negative gain.
     """
     place = {} if gains is None else {"label": len(columns)}
-    read = _Reader(source, _all(columns, gains), place, list(range(len(columns))), None)
+    # The labels of one part do not tell whether -1 and 1 are all labels of the list.
+    read = _Reader(source, _all(columns, gains), place, list(range(len(columns))), None, signs=False)
     for batch in batches:
         read.add(batch)
     if not read.rows:
         return np.empty((0, len(columns))), np.empty(0)
-    table = read.table([])
+    table = read.table()
     return table.X, np.zeros(read.rows) if table.y is None else table.y
 
 
@@ -83,10 +86,17 @@ def _all(columns: Sequence[str], gains: str | None) -> list[str]:
     return [*columns] if gains is None else [*columns, gains]
 
 
-def numeric_columns(path: str | Path) -> list[str]:
-    """Names of the columns of a Parquet file that hold numbers; errors as :func:`row_groups`."""
+def numeric_columns(path: str | Path) -> tuple[list[str], list[str]]:
+    """Names of the columns of a Parquet file that hold numbers, and of a saved index; errors as :func:`row_groups`."""
     with _opened(Path(path)) as opened:
-        return [field.name for field in opened.schema_arrow if _is_numeric(field.type)]
+        schema = opened.schema_arrow
+        return numeric_fields(schema.names, schema.types, schema)
+
+
+def numeric_fields(names: Sequence[str], types: Sequence[Any], schema: Any) -> tuple[list[str], list[str]]:
+    """Names of the columns with types of numbers that are no saved index, and of a saved index."""
+    index = [names[place] for place in saved_index(names, schema)]
+    return [name for name, kind in zip(names, types) if arrow_numeric(kind) and name not in index], index
 
 
 def row_groups(

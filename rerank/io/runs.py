@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import held
 from rerank.io.frames import column, is_frame, names_of, numbers
 from rerank.io.table import Floats, Words, numbered, words
 from rerank.io.trec import LARGEST, Qrels, Run, first_twice, no_grades, read_qrels, read_run
@@ -98,6 +99,7 @@ def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
 
 
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
+    source = held(source)
     frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
     if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
         source = source.to_dict()

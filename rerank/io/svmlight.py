@@ -10,6 +10,7 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
+from rerank.io.labels import SIGNS_NOTE, grades_of_signs
 from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, writing_lines, wrong
 from rerank.io.table import Table, check_written, words
 
@@ -117,9 +118,11 @@ class _Rows:
         counts = np.asarray(np.diff(ends, prepend=0), dtype=np.int64)
         self._check("'label'", labels, lines)
         self._check("'value'", values, np.repeat(lines, counts))
-        if bad := first_bad(labels < 0, lines):
-            found = f"the label is {labels[bad[0]]:g}, but labels are 0/1 or grades from 0 upwards"
-            raise wrong(self.path, bad[1], found, "recode it, -1 as 0 for instance")
+        grades = grades_of_signs(labels)
+        if grades is None:
+            row, line = first_bad(labels < 0, lines) or (0, 0)
+            found = f"the label is {labels[row]:g}, but labels are 0/1, -1/1 or grades from 0 upwards"
+            raise wrong(self.path, line, found, "recode it")
         d = self.n_features if self.n_features is not None else int(columns.max(initial=-1)) + 1
         if d == 0:
             raise InputError(f"{self.path} has no feature in any row; pass a file with index:value pairs.")
@@ -132,10 +135,11 @@ class _Rows:
         X[np.repeat(np.arange(n), counts), columns] = values
         return Table(
             X=X,
-            y=labels.copy(),
+            y=grades.copy(),
             qid=words(self.qids) if self.qids else None,
             ids=words(self.names) if len(self.names) == n else None,
             feature_names=tuple(f"f{j + self.base}" for j in range(d)),
+            notes=() if grades is labels else (SIGNS_NOTE,),
         )
 
     def _check(self, name: str, values: NDArray[np.float64], lines: NDArray[np.int64]) -> None:

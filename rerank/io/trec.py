@@ -69,6 +69,15 @@ def read_run(path: Path) -> Run:
     return Run(words(qid), words(docid), np.array(score, dtype=np.float64), tag)
 
 
+def reads_as_run(path: Path) -> bool:
+    """Whether the first line that is not blank has the six columns of a run; False for a file that cannot be read."""
+    try:
+        parts = next((found for _, text in numbered_lines(path) if (found := text.split())), [])
+        return len(parts) == 6 and np.isfinite(number(parts[4]))
+    except (InputError, ValueError):
+        return False
+
+
 @within_memory
 def read_qrels(path: Path) -> Qrels:
     """Read TREC judgements; not four columns, no whole grade, a document twice are an `InputError`."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.arrays import as_float
+from rerank.io.arrays import as_float, held
 from rerank.io.frames import (
     as_table,
     column,
     found_numbers,
+    index_of,
     is_frame,
     is_sparse,
     names_of,
@@ -88,6 +89,8 @@ class Columns:
         Fitted.
     lists : str
         Name of the column that held the list ids, or ``""``; it is no input, and tables may still have it.
+    index : tuple of str
+        Columns of the table that were left out as a saved index; the same holds for them.
     """
 
     inputs: tuple[str, ...]
@@ -98,10 +101,15 @@ class Columns:
     left_out: tuple[str, ...] = ()
     transformer: Any = None
     lists: str = ""
+    index: tuple[str, ...] = ()
 
     def rows(self, X: Any) -> Rows:
-        """The rows of a table with these columns."""
-        return Rows(as_table(without(X, self.lists) if self.lists else X), self)
+        """The rows of a table with these columns; one that held the lists or is a saved index may stand beside them."""
+        table = held(X)
+        beside = {self.lists} if self.lists else set()
+        if self.frame or (is_frame(table) and len(names_of(table)) > len(self.inputs)):
+            beside |= {*self.index, *index_of(table)} - set(self.inputs)
+        return Rows(as_table(without(table, *beside)), self)
 
 
 def all_columns(names: tuple[str, ...], chosen: Indices | None = None) -> Columns:
@@ -122,7 +130,7 @@ def lists_of(X: Any, qid: Any) -> Any:
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
 
 
-def columns_of(X: Any, y: Any = None, features: Any = None) -> Rows:
+def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str] = ()) -> Rows:
     """The rows of a training table with the columns that ``features`` names.
 
     Parameters
@@ -132,7 +140,9 @@ def columns_of(X: Any, y: Any = None, features: Any = None) -> Rows:
         For a transformer.
     features : None, names, numbers, mask, callable or transformer
         A callable gets the table and returns names, numbers or a mask. None takes the columns that hold numbers and
-        miss none; the others are left out.
+        miss none; the others are left out. A saved index is taken where it is chosen so.
+    used : collection of str
+        Columns that the first stage names, also where one is a saved index.
 
     Raises
     ------
@@ -140,11 +150,20 @@ def columns_of(X: Any, y: Any = None, features: Any = None) -> Rows:
         For a table or a choice that cannot be used.
     """
     table = as_table(X)
-    names, frame = names_of(table), is_frame(table)
-    if hasattr(features, "fit") and hasattr(features, "transform"):
-        return _by_transformer(table, y, features)
-    if callable(features):
+    transformer = hasattr(features, "fit") and hasattr(features, "transform")
+    if callable(features) and not transformer:
         features = features(table)
+    if index := [name for name in index_of(table) if name not in used]:
+        names = names_of(table)
+        if features is not None and not transformer:
+            features = [names[j] for j in _chosen(table, features)]
+            index = [name for name in index if name not in features]
+        if len(index) < len(names):
+            rows = columns_of(without(table, *index), y, features, names)
+            return replace(rows, columns=replace(rows.columns, index=tuple(index)))
+    names, frame = names_of(table), is_frame(table)
+    if transformer:
+        return _by_transformer(table, y, features)
     if features is None and is_sparse(table):
         raise InputError(
             f"X is sparse with {len(names)} columns, and columns that are reranked have to be dense; name these "

@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from rerank.errors import InputError
-from rerank.io.arrays import check_qid, check_weights
+from rerank.errors import InputError, LeakWarning
+from rerank.io.arrays import check_qid, check_weights, held
 from rerank.io.frames import without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import OneList, number_lists, rows_by_list, split
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Rows, columns_of, lists_of
+from rerank.reranker.leaks import leaks
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -52,6 +53,8 @@ class Data:
         The grades of these items.
     labels : TwoLabels or None
         How two labels were mapped to 0 and 1; None if labels are grades.
+    notes : tuple of str
+        Sentences on columns that tell the label.
     """
 
     rows: Rows
@@ -63,6 +66,7 @@ class Data:
     missed: tuple[Floats, ...] = ()
     ideal_gains: IdealGains = None
     labels: TwoLabels | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -123,11 +127,13 @@ def data_of(
     names : tuple of str
         Names of the columns, where X has none.
     """
-    ids = lists_of(X, qid)
+    X, y = held(X), held(y)
+    ids, stage = lists_of(X, qid), options["first_stage"]
+    used = {stage} if isinstance(stage, str) else {*map(str, getattr(stage, "feature_names_in_", ()))}
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
-    rows = columns_of(without(X, qid) if isinstance(qid, str) else X, y, options["features"])
+    rows = columns_of(without(X, qid) if isinstance(qid, str) else X, y, options["features"], used)
     validate_data(estimator, rows.given, y, reset=True, skip_check_array=True)
     frame = hasattr(estimator, "feature_names_in_")
     columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "")
@@ -138,9 +144,15 @@ def data_of(
             f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
         )
     gain = gain_of(options["stat"], options["gain"], sample_weight)
-    return checked(
+    data, weights = checked(
         replace(rows, columns=columns), y, ids, sample_weight, query_weight, gain, options["pos_label"], ideal_gains
     )
+    every = stage is not None or columns.transformer is not None  # a first stage learns from every column
+    which = range(len(columns.inputs)) if every else columns.chosen
+    notes = leaks(data.rows.given, columns.inputs, which, data.y)
+    for note in notes:
+        warnings.warn(note, LeakWarning, stacklevel=4)
+    return replace(data, notes=tuple(notes)), weights
 
 
 def checked(

@@ -187,7 +187,8 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix, pandas or polars data frame, or pyarrow table (n, d)
-            The first stage gets it as it is. Columns that are reranked must hold finite numbers.
+            The first stage gets it as it is, but for a saved index, which is left out unless ``features`` or
+            ``first_stage`` names it. Columns that are reranked must hold finite numbers.
         y : array-like (n,)
             0/1, -1/1, booleans, or grades from 0 upwards, 0 irrelevant; two other labels take ``pos_label``.
         qid : array-like (n,) or str, optional

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError, NotSupportedError
+from rerank.io.arrays import held
 from rerank.io.frames import frame_like, is_frame
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
@@ -48,6 +49,7 @@ class ExplainMixin(RankingMixin):
         ------
         InputError
         """
+        X = held(X)
         wanted, places = whole("n", n), self.rank(X, qid)
         rows = np.flatnonzero(places <= wanted)
         lists = numbered_lists(X, qid, places.size)
@@ -74,6 +76,7 @@ class ExplainMixin(RankingMixin):
         ------
         InputError
         """
+        X = held(X)
         added = self._added(X)
         return frame_like(X, added) if is_frame(X) else np.column_stack(list(added.values()))
 
@@ -131,6 +134,7 @@ class ExplainMixin(RankingMixin):
         """
         from rerank.plots import contributions
 
+        X = held(X)
         added, first = self._added(X), self.top(X, n)
         *columns, _ = added  # the constant is the same for all rows
         if not columns:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, nearest, unknown
+from rerank.errors import InputError, nearest
 from rerank.io.frames import is_sparse
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
@@ -226,6 +226,15 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
     return stage, stage.scores(rows)
 
 
+def refuse_quoted_none(name: str) -> None:
+    """Refuse the word that stands for no first stage on the command line, and in Python is no word."""
+    if name.casefold() == "none":
+        raise InputError(
+            f"first_stage is the text {name!r}; give None, without quotes, for no first stage (on the command line "
+            "--first-stage none)."
+        )
+
+
 def _named(name: str, rows: Rows, random_state: Any) -> Any:
     """The first stage that a name stands for, on standardised features."""
     from sklearn.pipeline import make_pipeline
@@ -237,7 +246,12 @@ def _named(name: str, rows: Rows, random_state: Any) -> Any:
 
         return make_pipeline(scaler, LogisticRegression(max_iter=1000))
     if name not in SCORERS:
-        raise unknown("first stage", name, (*NAMES, "none"), nearest(name, (*NAMES, "none", *rows.columns.inputs)))
+        refuse_quoted_none(name)
+        meant = nearest(name, (*NAMES, *rows.columns.inputs))
+        raise InputError(
+            f"Unknown first stage {name!r}; did you mean {meant!r}? Known: {', '.join(NAMES)}, the name of a column, "
+            "and None for no first stage (on the command line: none)."
+        )
     scorer_class, options = SCORERS[name]
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():

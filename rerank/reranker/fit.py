@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import limited
+from rerank.io.columns import index_note
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
@@ -162,7 +163,9 @@ def concluded(this: Fit) -> FittedState:
 
 def _notes(this: Fit) -> tuple[str, ...]:
     """What has to be said of first stage, statistic and columns."""
-    notes = [] if this.staged is None else [*this.staged.notes]
+    index = this.data.rows.columns.index
+    notes = [*([index_note(index)] if index else []), *this.data.notes]
+    notes += [] if this.staged is None else this.staged.notes
     if this.clock.remaining <= 0:
         notes.append(
             f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.1f} s, which is all of the "

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.io.arrays import check_qid
+from rerank.io.arrays import check_qid, held
 from rerank.io.frames import expect_columns, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.ranks import evaluate
@@ -49,6 +49,7 @@ class RankingMixin(GradedTags):
         other rows are; :meth:`rank` and :meth:`score` use the same rule. After a fit on several lists, the head is the
         K best rows of each list, which needs ``qid``. Without ``qid`` the threshold is used, which is approximate.
         """
+        X = held(X)
         rows = self._rows(X, qid)
         if qid is None:
             return self.state_.single_scores(rows)
@@ -71,6 +72,7 @@ class RankingMixin(GradedTags):
 
     def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
+        X = held(X)
         rows = self._rows(X, qid)
         return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
 
@@ -83,6 +85,7 @@ class RankingMixin(GradedTags):
 
         Equal scores keep the order of the rows.
         """
+        X = held(X)
         rows = self._rows(X, qid)
         lists = numbered_lists(X, qid, rows.n)
         return places_by_list(self.state_.list_scores(rows, lists), lists)
@@ -100,6 +103,7 @@ class RankingMixin(GradedTags):
 
         Lists without a gain are skipped. ``ideal_gains`` as in ``fit``.
         """
+        X = held(X)
         rows = self._rows(X, qid)
         grades = labels_of(y, rows.n, self.state_.labels)
         names: tuple[Any, ...] = (0,)
@@ -120,7 +124,7 @@ class RankingMixin(GradedTags):
 
     def _rows(self, X: Any, qid: Any = None) -> Rows:
         check_is_fitted(self, "result_")
-        columns = self.state_.columns
+        columns, X = self.state_.columns, held(X)
         rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
         if columns.frame and is_frame(rows.given):
             expect_columns(rows.given, columns.inputs)

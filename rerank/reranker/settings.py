@@ -210,11 +210,15 @@ def check_solver(name: Any) -> None:
 
 
 def _candidates(n_candidates: Any) -> int | str | None:
-    if isinstance(n_candidates, str) and n_candidates != "auto":
+    if isinstance(n_candidates, str) and n_candidates == "auto":
+        return n_candidates
+    try:
+        return _count("n_candidates", n_candidates)
+    except InputError:
         raise InputError(
-            f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows, or a whole number."
-        )
-    return n_candidates if n_candidates == "auto" else _count("n_candidates", n_candidates)
+            f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "
+            "--candidates 0), or a whole number, at least 1."
+        ) from None
 
 
 def _count(name: str, value: Any, least: int = 1) -> int | None:

@@ -110,12 +110,15 @@ def blocks(dataset: Any, columns: Sequence[str], gains: str | None) -> list[Bloc
     ]
 
 
-def numeric_columns_of(dataset: Any) -> list[str]:
-    """Names of the columns of a Ray Dataset that hold numbers; reads its first rows if it is not read yet."""
-    from rerank.io.parquet import _is_numeric
+def numeric_columns_of(dataset: Any) -> tuple[list[str], list[str]]:
+    """Names of the columns of a Ray Dataset that hold numbers, and of a saved index.
+
+    Reads its first rows if it is not read yet.
+    """
+    from rerank.io.row_groups import numeric_fields
 
     schema = dataset.schema()
-    return [] if schema is None else [name for name, kind in zip(schema.names, schema.types) if _is_numeric(kind)]
+    return ([], []) if schema is None else numeric_fields(schema.names, schema.types, schema.base_schema)
 
 
 @contextmanager

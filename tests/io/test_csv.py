@@ -73,7 +73,7 @@ BAD = [
     ("\n\n", {}, "is empty"),
     ("a,b\n", {}, "has a header but no rows"),
     ("1,2\n3,4\n", {}, "line 1: there are numbers where the column names should be"),
-    (",a\n0,1\n", {}, r"line 1: column 1 has no name \(an index saved"),
+    (",Unnamed: 1\n0,1\n", {}, "no numeric column left"),
     ("a,b,a\n1,2,3\n", {}, "the name 'a' stands over columns 1 and 3"),
     ("a;b\n1;2\n", {}, "line 1: there is one column, 'a;b', that holds ';'; pass delimiter=';'"),
     ("age,died\n1,0\n", {"label": "Died"}, "has no column 'Died'; nearest: 'died'"),
@@ -112,7 +112,7 @@ BAD = [
     (
         "a,b\n1,not ill\n",
         {"label": "b"},
-        r"'not ill' where a number.*positive='not ill' \(--positive-label\)",
+        r"'not ill' where a number.*positive='not ill' \(--positive-label 'not ill'\)",
     ),
     ("a,b\nTrue,1\nmaybe,1\n", {}, "line 3: column 'a' holds 'maybe' where a number"),
     ("a,b\n1,2\n", {"delimiter": '"'}, "is not one character that separates"),

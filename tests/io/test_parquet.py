@@ -56,7 +56,7 @@ def test_labels_may_be_words_and_lists_numbers(file):
         ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b"}, "'b' holds no numbers.*--positive-label"),
         ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b", "positive": "z"}, "no row has 'z'"),
         ({"a": [1, 2], "b": ["x", "y"]}, {"features": ["b"]}, "'b' holds no numbers"),
-        ({"a": [1, 2], "b": [1, -1]}, {"label": "b"}, "'b' holds -1 in row 1, but a label is 0 or more"),
+        ({"a": [1, 2], "b": [2, -1]}, {"label": "b"}, "'b' holds -1 in row 1, but a label is 0 or more"),
         ({"a": [1, 2], "b": [1, 1]}, {"label": "c"}, "has no column 'c'"),
         ({"a": [1, 2], "b": ["", "x"]}, {"qid": "b"}, "'b' is empty in row 0"),
         ({"a": [1, 2], "QueryId": [1, 1]}, {}, "'QueryId' is called like the id of a list"),

@@ -72,7 +72,7 @@ def test_judgements_are_read_from_every_form(tmp_path):
         ({"q": {"d": [1.0, 2.0]}}, "is no number"),
         ({"q": {"d": np.array([1.0]), "e": np.array([2.0])}}, "is no number"),
         ({"q": {"d": 10**400}}, "is no number"),
-        (pl.LazyFrame({"qid": ["q"], "docno": ["d"], "score": [1.0]}), "is a LazyFrame; give a path"),
+        (pl.LazyFrame({"qid": ["q"], "docno": ["d"]}), "no column of scores"),
         ({1.5: {"d": 1.0}}, "has the id 1.5"),
         ({1: {"d": 1.0}, "1": {"d": 2.0}}, "has document 'd' of query '1' twice"),
         (pd.DataFrame({"qid": ["q"], "text": ["d"], "score": [1.0]}), "no column of documents"),

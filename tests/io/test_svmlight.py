@@ -44,7 +44,7 @@ BAD = [
     ("# nothing\n", {}, "is empty"),
     ("x 1:2\n", {}, "line 1: column 'label' holds 'x'"),
     ("1 1:2\nnan 1:2\n", {}, r"line 2: column 'label' has no value \('nan'\)"),
-    ("1 1:2\n-1 1:2\n", {}, "line 2: the label is -1, but labels are 0/1 or grades"),
+    ("2 1:2\n-1 1:2\n", {}, "line 2: the label is -1, but labels are 0/1, -1/1 or grades"),
     ("1 1:2 2\n", {}, "line 1: '2' is not index:value"),
     ("1 a:2\n", {}, "line 1: 'a:2' is not index:value"),
     ("1 -1:2\n", {}, "line 1: '-1:2' is not index:value"),

@@ -67,9 +67,9 @@ def refit(
             "query_weight."
         )
     state = state_of(doc, first_stage, where)
-    # A table holds grades: two labels that were words are 0 and 1 there, two numbers are what they were.
+    # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
-    positive = None if labels is None or isinstance(labels.positive, str) else labels.positive
+    positive = None if labels is None or labels.by_grades(table.y) else labels.positive
     rows = state.columns.rows(table.X)
     gain = gain_of(statistic_of(doc), state.settings.gain, table.sample_weight)
     data, _ = checked(

@@ -19,7 +19,7 @@ from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.cross_fit import Staged, taken_at_its_word
-from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage
+from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage, refuse_quoted_none
 from rerank.reranker.fit import Fit, concluded
 from rerank.reranker.learners import is_fitted, name_of
 from rerank.reranker.parts.cuts import alone, classes_of_parts
@@ -54,7 +54,7 @@ def fit_parts(given: Parts, options: Mapping[str, Any], clock: Clock) -> FittedS
     CertificateError
         If the whole list gives the weights another value than the rows that were left.
     """
-    columns = _columns(given.names, options["features"])
+    columns = replace(_columns(given.names, options["features"]), index=given.index)
     _refuse(options)
     settings = replace(check(options, columns.chosen.size), n_candidates=None)
     for statistic in (settings.quoted, settings.statistic):
@@ -138,6 +138,7 @@ def _stage(settings: Settings, parts: Sequence[Part], columns: Columns) -> First
         raise InputError(f"prior is {prior!r}, and the deviations that it takes {advice}")
     word = isinstance(given, str)
     if word and (given in NAMES or given not in columns.inputs):
+        refuse_quoted_none(given)
         hint = "" if given in NAMES else f" is no column (did you mean {nearest(given, columns.inputs)!r}?), and"
         raise InputError(f"first_stage is {given!r}, which{hint} to fit {advice}")
     if isinstance(given, np.ndarray | list | tuple) or type(given).__name__ == "Series":

@@ -24,11 +24,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts of a list, the names of their columns, and what calls a function on each; None for workers."""
+    """Parts of a list, the names of their columns, and what calls a function on each; None for workers.
+
+    ``index`` are the names of a saved index that was left out.
+    """
 
     parts: list[Part]
     names: tuple[str, ...]
     run: Run | None
+    index: tuple[str, ...] = ()
 
     @contextmanager
     def running(self, n_jobs: int) -> Iterator[Run]:
@@ -128,12 +132,12 @@ def given_parts(
     if hasattr(parts, "materialize") and hasattr(parts, "schema"):
         from rerank.search.on_ray import blocks, numeric_columns_of, run_on_ray
 
-        names = _names(columns, y, labelled, lambda: numeric_columns_of(parts))
-        return Parts(list(blocks(parts, names, y if labelled else None)), names, run or run_on_ray)
+        names, index = _names(columns, y, labelled, lambda: numeric_columns_of(parts))
+        return Parts(list(blocks(parts, names, y if labelled else None)), names, run or run_on_ray, index)
     found = [parts] if isinstance(parts, str | Path) else list(parts) if isinstance(parts, Sequence) else []
     if found and all(isinstance(one, str | Path) for one in found):
-        names = _names(columns, y, labelled, lambda: numeric_columns(found[0]))
-        return Parts(list(row_groups(found, names, y if labelled else None)), names, run)
+        names, index = _names(columns, y, labelled, lambda: numeric_columns(found[0]))
+        return Parts(list(row_groups(found, names, y if labelled else None)), names, run, index)
     if not found or not all(callable(one) for one in found):
         raise InputError(
             f"parts is {parts!r:.60}; give Parquet files, a Ray Dataset, or functions that each return the table and "
@@ -162,14 +166,15 @@ def _ready(
 
 
 def _names(
-    columns: Sequence[str] | None, y: str | None, labelled: bool, known: Callable[[], Sequence[str]]
-) -> tuple[str, ...]:
-    """The columns asked for, or all that hold numbers."""
+    columns: Sequence[str] | None, y: str | None, labelled: bool, known: Callable[[], tuple[list[str], list[str]]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns asked for, or all that hold numbers; and a saved index that is left out."""
     if labelled and not isinstance(y, str):
         raise InputError(f"y is {y!r:.60}; name the column of the labels.")
-    names = tuple(name for name in known() if name != y) if columns is None else tuple(columns)
+    found, index = known() if columns is None else (list(columns), [])
+    names = tuple(name for name in found if columns is not None or name != y)
     if not names or y in names or len(set(names)) < len(names):
         raise InputError(
             f"columns is {list(names)!r:.80}; name each column of numbers once, without the one of the labels."
         )
-    return names
+    return names, tuple(name for name in index if name != y)

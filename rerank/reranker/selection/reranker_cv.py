@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
-from rerank.io.arrays import check_qid
+from rerank.io.arrays import check_qid, held
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -154,7 +154,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         names: tuple[str, ...] = (),
     ) -> RerankerCV:  # fmt: skip
         """Columns get these ``names``, unless X has names of its own."""
-        clock = Clock(self.time_limit)
+        clock, X = Clock(self.time_limit), held(X)
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")

@@ -1,0 +1,332 @@
+"""What is no feature and what tells the label: saved indexes, copies, row numbers; frames not in memory yet."""
+
+import decimal
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rerank import Reranker, RerankerCV, load
+from rerank.errors import InputError, LeakWarning
+from rerank.io import datasets
+from rerank.reranker.leaks import leaks
+
+N = 60
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=N), RNG.normal(size=N)
+Y = RNG.integers(0, 2, N)
+ROWS = np.argsort(
+    np.argsort(Y, kind="stable")
+)  # numbers of the rows before they were shuffled: they know the label
+FRAME = pd.DataFrame({"a": A, "b": B}, index=ROWS)
+
+
+def tables():
+    """The same two columns, with an index as each package holds it."""
+    named = pa.Table.from_pandas(FRAME.rename_axis("patient"))
+    return {
+        "pyarrow": (pa.Table.from_pandas(FRAME), "__index_level_0__"),
+        "named": (named, "patient"),
+        "polars": (pl.DataFrame(pa.Table.from_pandas(FRAME)), "__index_level_0__"),
+        "csv": (pd.DataFrame({"Unnamed: 0": ROWS, "a": A, "b": B}), "Unnamed: 0"),
+        "empty": (pd.DataFrame({"": ROWS, "a": A, "b": B}), ""),
+        "polars csv": (pl.DataFrame({"Unnamed: 0.1": ROWS, "a": A, "b": B}), "Unnamed: 0.1"),
+    }
+
+
+def fitted(X, y=Y, **options):
+    return Reranker("dcg@10", **{"solver": "search", "time_limit": 5.0, **options}).fit(X, y)
+
+
+PLAIN = fitted(FRAME)
+
+
+@pytest.mark.parametrize("kind", tables())
+def test_a_saved_index_is_no_feature(kind, tmp_path):
+    X, name = tables()[kind]
+    est = fitted(X)
+    assert est.feature_names_in_.tolist() == ["a", "b"]
+    assert any(repr(name) in note and "features" in note for note in est.result_.notes)
+    np.testing.assert_array_equal(est.coef_, PLAIN.coef_)
+    est.save(tmp_path / "m.json")
+    for model in (est, load(tmp_path / "m.json"), PLAIN):
+        for rows in (X, FRAME, pa.Table.from_pandas(FRAME, preserve_index=False), FRAME.to_numpy()):
+            if model is not PLAIN or kind != "named" or rows is X:
+                np.testing.assert_array_equal(model.rank(rows), PLAIN.rank(FRAME))
+        assert model.score(X, Y) == PLAIN.score(FRAME, Y)
+    np.testing.assert_array_equal(est.top(X, 5), PLAIN.top(FRAME, 5))
+    assert (
+        fitted(
+            X, first_stage=make_pipeline(StandardScaler(), LogisticRegression()), cross_fit=False
+        ).result_.value
+        < 4
+    )
+
+
+@pytest.mark.parametrize("kind", tables())
+def test_an_index_that_is_named_is_used(kind):
+    X, name = tables()[kind]
+    places = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    for chosen in (
+        [name, "a"],
+        [places.index(name), places.index("a")],
+        [one in (name, "a") for one in places],
+        lambda table: [name, "a"],
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakWarning)
+            est = fitted(X, features=chosen)
+        assert set(est.feature_names_in_) == {name, "a", "b"}
+        assert not any("saved index" in note for note in est.result_.notes)
+        assert est.score(X, Y) == pytest.approx(
+            fitted(FRAME.assign(z=ROWS), features=["z", "a"]).score(FRAME.assign(z=ROWS), Y)
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        by = fitted(X, first_stage=name or "a", n_candidates=None, radius=0.0)
+    assert (name in by.feature_names_in_) == bool(name)
+
+
+def test_lists_may_be_an_index():
+    frame = FRAME.set_index(pd.Index(np.arange(N) % 4, name="ward"))
+    X = pa.Table.from_pandas(frame)
+    est = Reranker("ndcg@5", solver="search", time_limit=1).fit(X, Y, "ward")
+    assert est.result_.n_lists == 4 and est.feature_names_in_.tolist() == ["a", "b"]
+    assert not any("saved index" in note for note in est.result_.notes)
+    np.testing.assert_array_equal(est.rank(X, "ward"), est.rank(frame, np.arange(N) % 4))
+
+
+def test_cross_validation_leaves_an_index_out():
+    X, name = tables()["pyarrow"]
+    cv = RerankerCV(Reranker("dcg@10", solver="search", time_limit=0.5), cv=3, n_repeats=1).fit(X, Y)
+    assert cv.feature_names_in_.tolist() == ["a", "b"] and any(
+        repr(name) in note for note in cv.result_.notes
+    )
+    assert cv.best_score_ < 4 and cv.rank(X).size == cv.rank(FRAME).size == N
+
+
+def test_a_list_in_parts_leaves_an_index_out(tmp_path):
+    frame = FRAME.assign(score=A + B, y=Y)
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=20)
+    options = dict(first_stage="score", radius=0.5, n_candidates=None, solver="search", time_limit=5)
+    est = Reranker("dcg@10", **options).fit_parts(tmp_path / "t.parquet", "y")
+    assert est.feature_names_in_.tolist() == ["a", "b", "score"]
+    assert any("'__index_level_0__'" in note for note in est.result_.notes)
+    whole = Reranker("dcg@10", **options).fit(parquet.read_table(tmp_path / "t.parquet").drop(["y"]), Y)
+    assert whole.result_.notes == est.result_.notes and np.array_equal(whole.coef_, est.coef_)
+    named = Reranker("dcg@10", **options)
+    named.fit_parts(tmp_path / "t.parquet", "y", columns=["score", "a", "__index_level_0__"])
+    assert "__index_level_0__" in named.feature_names_in_
+
+
+COPIES = {
+    "equal": Y,
+    "reals": Y.astype(float),
+    "truth": Y > 0,
+    "turned": 1 - Y,
+    "words": np.where(Y > 0, "yes", "no"),
+    "coded": 7 - 3 * Y,
+    "holed": np.where(Y > 0, 1.0, np.nan),
+    "numbers": ROWS,
+    "from 1": ROWS + 1,
+    "back": -ROWS,
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_that_tells_the_label_is_named(kind, make):
+    told = make({"a": A, "told": COPIES[kind]})
+    with pytest.warns(LeakWarning, match="column 'told'.*Leave it out of X") as caught:
+        est = fitted(told)
+    assert [str(one.message) for one in caught if one.category is LeakWarning] == [
+        note for note in est.result_.notes if "'told'" in note
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LeakWarning)
+        fitted(make({"a": A}))  # as the sentence says
+        fitted(told, first_stage=None, features=["a"])
+
+
+HONEST = {
+    "strong": A + 6 * Y,
+    "whole but not consecutive": 2 * ROWS,
+    "numbers in another order": RNG.permutation(N),
+    "nearly": np.where(np.arange(N) == 7, 1 - Y, Y),
+    "finer": Y * RNG.integers(1, 3, N),
+    "constant": np.ones(N),
+    "ids": [f"id{row}" for row in ROWS],
+    "year": 1990 + RNG.integers(0, 20, N),
+}
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_honest_columns_are_not_named(kind):
+    assert leaks(pd.DataFrame({"a": A, "h": HONEST[kind]}), ["a", "h"], [0, 1], Y.astype(float)) == []
+
+
+def test_honest_tables_and_few_rows_are_not_named():
+    table = datasets.load("haberman")
+    assert leaks(table.X, table.feature_names, range(table.X.shape[1]), table.y) == []
+    few = np.array([[0.0, 0], [1, 1], [2, 0], [3, 1]])
+    assert leaks(few, ["a", "b"], [0, 1], few[:, 1]) == []
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(16, 80))
+def test_the_order_of_rows_and_the_coding_change_nothing(seed, n):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n).astype(float)
+    X = np.column_stack(
+        [rng.normal(size=n), rng.permutation(9)[:3][y.astype(int)], np.argsort(np.argsort(y))]
+    )
+    order = rng.permutation(n)
+    said = leaks(X, ["a", "b", "c"], range(3), y)
+    assert said == leaks(X[order], ["a", "b", "c"], range(3), y[order])
+    assert not any("'a'" in one for one in said)
+    if n > 40 and np.unique(y).size == 3:
+        assert len(said) == 2
+
+
+def lazy():
+    """The same table as each package holds it before it is in memory, and as it is then."""
+    plain = pa.table({"a": A, "b": B})
+    return {
+        "polars": lambda: pl.LazyFrame({"a": A, "b": B}),
+        "batch": lambda: plain.to_batches()[0],
+        "dataset": lambda: pyarrow.dataset.dataset(plain),
+        "reader": lambda: plain.to_reader(),
+    }
+
+
+@pytest.mark.parametrize("kind", lazy())
+def test_tables_that_are_not_in_memory_are_read(kind):
+    make, plain = lazy()[kind], pa.table({"a": A, "b": B})
+    est = fitted(make())
+    np.testing.assert_array_equal(est.coef_, PLAIN.coef_)
+    for call in (
+        lambda X: est.predict(X),
+        lambda X: est.rank(X),
+        lambda X: est.decision_function(X),
+        lambda X: est.top(X, 5),
+        lambda X: est.score(X, Y),
+        lambda X: est.list_scores(X, Y),
+        lambda X: est.first_stage_scores(X),
+        lambda X: (
+            np.column_stack([np.asarray(one) for one in est.contributions(X).to_pydict().values()])
+            if kind != "polars"
+            else est.contributions(X).to_numpy()
+        ),
+    ):
+        reference = pl.DataFrame({"a": A, "b": B}) if kind == "polars" else plain
+        np.testing.assert_array_equal(call(make()), call(reference))
+    cv = RerankerCV(Reranker("dcg@10", solver="search", time_limit=0.3), cv=3, n_repeats=1)
+    assert cv.fit(make(), Y).rank(make()).size == N
+
+
+def test_a_lazy_frame_is_read_once_and_its_mistakes_are_one_sentence(tmp_path):
+    seen = []
+    counted = pl.LazyFrame({"q": Y, "a": A, "b": B}).map_batches(lambda frame: seen.append(1) or frame)
+    est = Reranker("dcg@10", solver="search", time_limit=1).fit(counted, Y, "q")
+    assert len(seen) == 1
+    est.top(counted, 3, "q")
+    assert len(seen) == 2
+    with pytest.raises(InputError, match="A LazyFrame cannot be read"):
+        fitted(pl.scan_csv(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize("series", [pd.Series(A, name="a"), pl.Series("a", A)])
+def test_a_single_column_is_refused_with_advice_that_works(series):
+    with pytest.raises(InputError, match=r"pass X\.to_frame\(\)"):
+        fitted(series)
+    assert fitted(series.to_frame()).n_features_in_ == 1
+
+
+def test_frames_of_others_that_are_not_computed_are_one_sentence():
+    class Frame:
+        columns, shape = ["a", "b"], (object(), 2)
+
+    with pytest.raises(InputError, match="not in memory"):
+        fitted(Frame())
+
+
+def test_decimals_count_as_features_and_labels():
+    amount = [decimal.Decimal(f"{value:.2f}") for value in A]
+    labels = [decimal.Decimal(int(value)) for value in Y]
+    kind = pd.ArrowDtype(pa.decimal128(10, 2))
+    plain = fitted(pd.DataFrame({"a": [float(one) for one in amount], "b": B}))
+    for X in (
+        pa.table({"a": amount, "b": B}),
+        pd.DataFrame({"a": amount, "b": B}),
+        pl.DataFrame({"a": amount, "b": B}),
+        pd.DataFrame({"a": pd.array(amount, dtype=kind), "b": B}),
+    ):
+        for y in (Y, labels, pd.Series(labels), pl.Series(labels), pa.array(labels)):
+            est = fitted(X, y)
+            assert est.result_.left_out == () and np.array_equal(est.coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("word", ["none", "None", "NONE"])
+def test_no_first_stage_is_none_without_quotes(word):
+    with pytest.raises(InputError, match="give None, without quotes.*--first-stage none") as refused:
+        fitted(FRAME, first_stage=word)
+    assert "did you mean" not in str(refused.value)
+    assert fitted(FRAME, first_stage=None).first_stage_ is None
+
+
+def test_all_rows_are_none_and_the_message_says_so():
+    for value in (0, -1, "all", 2.5, True):
+        with pytest.raises(InputError, match="None for all rows .*--candidates 0"):
+            fitted(FRAME, n_candidates=value)
+    assert fitted(FRAME, n_candidates=None).state_.n_candidates is None
+
+
+@given(st.sampled_from(["logistic", "dcg@10", "auc", "highs", "auto", "ndcg", "precision", "ap"]), st.data())
+def test_no_message_proposes_the_word_that_was_given(word, data):
+    place = data.draw(st.integers(0, len(word) - 1))
+    typed = data.draw(
+        st.sampled_from([word[:place] + word[place + 1 :], word.upper(), word + "x", word + "@0", "none"])
+    )
+    for option in ("stat", "first_stage", "solver", "formulation"):
+        try:
+            Reranker(
+                **{"stat": "dcg@5", "solver": "search", "time_limit": 0.2, "node_limit": 1, option: typed}
+            ).fit(FRAME[:20], Y[:20])
+        except InputError as error:
+            assert typed not in re.findall("did you mean '(.*?)'", str(error))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("unit", ["datetime64[us]", "timedelta64[us]"])
+def test_dates_and_durations_are_told_from_text(make, unit):
+    X = make({"a": A, "when": np.arange(N).astype(unit), "word": ["x"] * N})
+    assert fitted(X).result_.left_out == ("when", "word")
+    with pytest.raises(InputError, match="'when' holds dates or times, not numbers; convert it, to days"):
+        fitted(X, features=["a", "when"])
+    with pytest.raises(InputError, match="'word' holds no numbers; encode it"):
+        fitted(X, features=["word"])
+
+
+def test_names_of_columns_are_all_texts_or_none():
+    assert fitted(pd.DataFrame({0: A, 1: B})).n_features_in_ == 2
+    mixed = pd.DataFrame({0: A, "b": B})
+    with pytest.raises(InputError, match=r"X\.columns = X\.columns\.astype\(str\)"):
+        fitted(mixed)
+    mixed.columns = mixed.columns.astype(str)
+    assert fitted(mixed).feature_names_in_.tolist() == ["0", "b"]
+
+
+def test_labels_may_be_a_lazy_frame_of_one_column():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(fitted(FRAME, pl.LazyFrame({"y": Y})).coef_, PLAIN.coef_)
