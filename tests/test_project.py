@@ -120,10 +120,10 @@ def test_the_versions_agree():
 
 
 def test_the_script_exists():
-    assert META["project"]["scripts"] == {"rerank": "rerank.cli:main"}
-    from rerank import cli
+    assert META["project"]["scripts"] == {"rerank": "rerank.__main__:main"}
+    from rerank import __main__, cli
 
-    assert callable(cli.main)
+    assert callable(__main__.main) and callable(cli.main)
 
 
 def test_continuous_integration_runs_the_commands_of_the_readme():

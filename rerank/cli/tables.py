@@ -21,6 +21,7 @@ from rerank.cli.common import (
     refuse_idle,
     runs_of,
     say,
+    tell,
     with_ideal,
 )  # fmt: skip
 from rerank.errors import InputError
@@ -99,7 +100,7 @@ def convert(
     if as_json:
         answer({"written": str(target), "n_rows": len(table), "n_features": int(table.X.shape[1])})
     else:
-        typer.echo(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
+        tell(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
 
 
 def _fused(runs: dict[str, Path], qrels: Path | None, judged: bool) -> Table:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InputError
+from rerank.io.csv_header import name_in
 from rerank.io.csv_table import csv_rows, read_csv
 from rerank.io.parquet import parquet_columns, read_parquet
 from rerank.io.svmlight import read_svmlight
@@ -46,7 +47,7 @@ def column_names(path: str | os.PathLike[str], delimiter: str | None = None) -> 
     suffix = suffix_of(path)
     if suffix in DELIMITERS:
         _, names = next(csv_rows(path, delimiter or DELIMITERS[suffix]), (0, []))
-        return [name.strip() for name in names]
+        return [name_in(name) for name in names]
     return parquet_columns(path) if suffix in PARQUET else []
 
 
