@@ -14,7 +14,20 @@ from rerank.errors.telling import harmless, say, stderr
 from rerank.io import read_table, write_run
 
 EVIL = "Жук\x1b[31m\u202e\x9b"
-FIT = ("fit", "t.csv", "--label", "y", "--id", "id", "--solver", "search", "--time-limit", "5", "--model", "m.json")
+FIT = (
+    "fit",
+    "t.csv",
+    "--label",
+    "y",
+    "--id",
+    "id",
+    "--solver",
+    "search",
+    "--time-limit",
+    "5",
+    "--model",
+    "m.json",
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +65,9 @@ def test_names_are_printed_in_any_encoding_and_without_control_characters(fitted
 
 def test_a_forged_message_does_not_reach_the_terminal(fitted):
     text = (fitted / "m.json").read_text(encoding="utf-8")
-    (fitted / "forged.json").write_text(text.replace('"message": "', '"message": "\\u001b[2J'), encoding="utf-8")
+    (fitted / "forged.json").write_text(
+        text.replace('"message": "', '"message": "\\u001b[2J'), encoding="utf-8"
+    )
     done = command(fitted, "verify", "forged.json", "t.csv")
     assert done.returncode in (2, 5) and "\x1b" not in done.stdout + done.stderr
 
@@ -78,8 +93,22 @@ def test_a_signal_keeps_what_a_fit_has_found(tmp_path, name):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 8))
     y = rng.random(400) < 0.3
-    np.savetxt(tmp_path / "t.csv", np.column_stack([X, y]), delimiter=",", header="a,b,c,d,e,f,g,h,y", comments="")
-    words = ["fit", "t.csv", "--label", "y", "--solver", "search", "--time-limit", "60", "--model", "m.json", "-v"]
+    np.savetxt(
+        tmp_path / "t.csv", np.column_stack([X, y]), delimiter=",", header="a,b,c,d,e,f,g,h,y", comments=""
+    )
+    words = [
+        "fit",
+        "t.csv",
+        "--label",
+        "y",
+        "--solver",
+        "search",
+        "--time-limit",
+        "60",
+        "--model",
+        "m.json",
+        "-v",
+    ]
     words += ["--checkpoint", "c"]
     with subprocess.Popen(
         [sys.executable, "-m", "rerank", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -117,7 +146,9 @@ def test_python_without_docstrings_fits_verifies_and_says_what_it_cannot_do(fitt
     (fitted / "few.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
     words = ("fit", "few.csv", "--label", "y", "--stat", "dcg@2", "--model", "o.json")
     done = command(fitted, *words, "--proof", "o.proof", **plain)
-    assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, done.stderr
+    assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, (
+        done.stderr
+    )
     done = command(fitted, "verify", "o.json", "few.csv", "--proof", "o.proof", **plain)
     assert done.returncode == 0 and "FAILED" not in done.stdout
     done = command(fitted, *words, "--no-presolve", **plain)
