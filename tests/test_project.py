@@ -120,10 +120,10 @@ def test_the_versions_agree():
 
 
 def test_the_script_exists():
-    assert META["project"]["scripts"] == {"rerank": "rerank.cli:main"}
-    from rerank import cli
+    assert META["project"]["scripts"] == {"rerank": "rerank.__main__:main"}
+    from rerank import __main__, cli
 
-    assert callable(cli.main)
+    assert callable(__main__.main) and callable(cli.main)
 
 
 def test_continuous_integration_runs_the_commands_of_the_readme():
@@ -235,3 +235,22 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     names = {}  # a later block goes on where an earlier one ended
     for block in python_of(page):
         exec(compile(block, page, "exec"), names)
+
+
+def test_nothing_depends_on_asserts_or_docstrings():
+    """Python run with -O drops asserts, and with -OO docstrings: an assert may only tell a type checker something."""
+    told = (ast.expr_context, ast.boolop, ast.unaryop, ast.cmpop, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Attribute)
+    told = (*told, ast.Compare, ast.Constant, ast.Subscript, ast.Tuple)
+    found = []
+    for room in ("rerank", "formulations"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+                if isinstance(node, ast.Attribute) and node.attr == "__doc__":
+                    found.append(where)
+                if isinstance(node, ast.Assert):
+                    test = node.test
+                    kind = isinstance(test, ast.Call) and getattr(test.func, "id", "") == "isinstance"
+                    if not kind and not all(isinstance(part, told) for part in ast.walk(test)):
+                        found.append(where)
+    assert found == []

@@ -2,12 +2,14 @@
 
 Results go to standard output, as text or with ``--json`` as one JSON object; progress and errors go to standard error.
 Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 no solution, 5 the certificate failed,
-2 bad input, 130 stopped by Ctrl-C or SIGTERM before there was a result.
+2 bad input, or an output that could not be written, 130 stopped by Ctrl-C, SIGTERM or SIGHUP before there was a result.
 """
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -23,13 +25,13 @@ from rerank.cli import (
     reporting,
     tables,
 )
-from rerank.cli.common import guarded
+from rerank.cli.common import STOPPED, guarded, tell
 from rerank.cli.examples import after_help
 
 app = typer.Typer(
     name="rerank",
     help="Fit the top of a ranked list exactly, with a proved bound. Exit codes: 0 proved optimal or done, "
-    "3 a solution within the limit, 4 no solution, 5 the certificate failed, 2 bad input, "
+    "3 a solution within the limit, 4 no solution, 5 the certificate failed, 2 bad input or an output not written, "
     "130 stopped before there was a result.",
     no_args_is_help=True,
     add_completion=False,
@@ -42,7 +44,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from rerank import __version__
 
-        typer.echo(f"rerank {__version__}")
+        tell(f"rerank {__version__}")
         raise typer.Exit
 
 
@@ -74,10 +76,38 @@ for name, command in (
 
 
 def main() -> None:
-    """Entry point of the ``rerank`` command.  SIGTERM does what Ctrl-C does: a fit keeps what it found."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Entry point of the ``rerank`` command.  SIGTERM and SIGHUP do what Ctrl-C does: a fit keeps what it found."""
+    _open_streams()
+    signals = [number for number in _stops() if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
+    for number in signals:
+        signal.signal(number, signal.default_int_handler)
     try:
         app()
+    except KeyboardInterrupt:  # while a command was being read
+        raise SystemExit(STOPPED) from None
     finally:
         # The exit code says how the command ended, and Python takes the handler away before it exits with that.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _stops() -> list[signal.Signals]:
+    """Signals that do what Ctrl-C does, as far as the system has them."""
+    return [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def _open_streams() -> None:
+    """Let standard streams that are closed go nowhere, and print what a stream's encoding lacks as its code.
+
+    The next file that is opened would take the number of a closed one, and get what a library prints.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        stream = getattr(sys, name)
+        if stream is None and number:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif number and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -8,14 +8,16 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from formulations.errors import FormulationError
-from rerank.errors import CertificateError, InputError, NoSolutionError, RerankError, SolverError
+from rerank.errors import CertificateError, InputError, NoSolutionError, OutputError, RerankError, SolverError
+from rerank.errors.telling import harmless, stderr
+from rerank.errors.telling import say as say
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -71,19 +73,20 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
         try:
             return command(*args, **kwargs)
         except (RerankError, FormulationError) as error:
-            typer.echo(f"rerank: {error}", err=True)
+            say(f"rerank: {error}")
             raise typer.Exit(
                 next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)
             ) from None
         except KeyboardInterrupt:
             say("rerank: Stopped before there was a result; nothing was written.")
             raise typer.Exit(STOPPED) from None
+        except OSError as error:
+            what = "" if error.filename is None else f": {error.filename}"
+            say(f"rerank: The system refused this{what}: {error.strerror or error}; change that, or use other paths.")
+            raise typer.Exit(BAD_INPUT) from None
         except MemoryError:
             say("rerank: There is not enough memory for this; pass a smaller table or fewer candidates.")
             raise typer.Exit(BAD_INPUT) from None
-        except BrokenPipeError:
-            sys.stderr.close()
-            raise typer.Exit(0) from None
 
     return run
 
@@ -93,14 +96,68 @@ def exit_code(result: Result) -> int:
     return PROVED if result.proved else FEASIBLE
 
 
-def say(text: str) -> None:
-    """A line of progress or of remarks, on standard error."""
-    typer.echo(text, err=True)
+def silence() -> None:
+    """Let standard output go nowhere from now on; what waits to be written would fail again at the end of Python."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def standard_output() -> Iterator[None]:
+    """The block prints there. A reader that has gone, as of ``| head``, is no error.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        silence()
+    except OSError as error:
+        silence()
+        raise OutputError(
+            f"Cannot write standard output: {error.strerror or error}; the files of this command are not affected."
+        ) from None
+
+
+def tell(text: str) -> None:
+    """Lines of an answer, on standard output."""
+    with standard_output():
+        typer.echo(harmless(text))
+
+
+class Outputs:
+    """What a command writes, each by itself: what cannot be written costs nothing else."""
+
+    def __init__(self) -> None:
+        self._lost: list[str] = []
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """The block writes one of them."""
+        try:
+            yield
+        except OutputError as error:
+            self._lost.append(str(error))
+
+    def check(self) -> None:
+        """Say at the end what could not be written.
+
+        Raises
+        ------
+        OutputError
+        """
+        if self._lost:
+            raise OutputError(" ".join(self._lost))
 
 
 def answer(body: Mapping[str, Any]) -> None:
     """One JSON object on standard output; infinities become null, as JSON has none."""
-    typer.echo(json.dumps(plain(body), indent=1, allow_nan=False))
+    tell(json.dumps(plain(body), indent=1, allow_nan=False))
 
 
 def plain(value: Any) -> Any:
@@ -121,15 +178,15 @@ def plain(value: Any) -> Any:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """A spinner with the time on standard error while the block runs; a plain line if that is not a terminal."""
-    if not sys.stderr.isatty():
+    if not stderr().isatty():
         say(what)
         yield
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    columns = (SpinnerColumn("line"), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=stderr()), transient=True) as shown:
         shown.add_task(what, total=None)
         yield
 

@@ -28,13 +28,12 @@ def demo(
             both = Demo(*cases(time_limit, jobs))
         answer(both.to_dict())
         raise typer.Exit(exit_code(both.pays.result))
-    from rich.console import Console
-
     from rerank.cli.demo import cases
     from rerank.cli.demo_text import print_kept, print_opening, print_pays
+    from rerank.cli.report import Printed
 
     # Each part is printed when it is known: the first fit on a machine compiles the search.
-    out = Console()
+    out = Printed()
     print_opening(out)
     found = cases(time_limit, jobs)
     with working(WORK):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, runs_of, say
+from rerank.cli.common import AsJson, answer, runs_of, say, tell
 from rerank.errors import InputError
+from rerank.errors.telling import harmless
 
 if TYPE_CHECKING:
     from rerank.ranks.runs import Difference, RunValues
@@ -119,21 +120,21 @@ def _plain(
 def _print(found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool) -> None:
     first = found[base]
     if per_query:
-        typer.echo("\t".join(["run", "query", *first.measures]))
+        tell("\t".join(["run", "query", *first.measures]))
         for name, own in found.items():
             for query, values in zip(own.queries, own.values.tolist()):
-                typer.echo("\t".join([name, query, *(f"{value:.6f}" for value in values)]))
-    rows = [["measure", *found]]
+                tell("\t".join([harmless(name, True), harmless(query, True), *(f"{value:.6f}" for value in values)]))
+    rows = [["measure", *(harmless(name, True) for name in found)]]
     for k, measure in enumerate(first.measures):
         rows.append([measure, *(f"{own.means[k]:.4f}" for own in found.values())])
     widths = [max(map(len, column)) for column in zip(*rows)]
     for head, *values in rows:  # plain lines: nothing of a name is read as style, and nothing is cut to a width
-        typer.echo("  ".join([head.ljust(widths[0]), *map(str.rjust, values, widths[1:])]))
+        tell("  ".join([head.ljust(widths[0]), *map(str.rjust, values, widths[1:])]))
     several = len(first.queries) > 1
     for name, apart in ahead.items():
-        typer.echo(f"{name} against {base}, mean over {len(first.queries)} queries:")
+        tell(f"{harmless(name, True)} against {harmless(base, True)}, mean over {len(first.queries)} queries:")
         for one in apart:
             reach, clear = f" +- {one.half:.4f}" if several else "", " *" if abs(one.mean) > one.half else ""
-            typer.echo(f"  {one.measure:14} {one.mean:+.4f}{reach}, {one.wins} won, {one.losses} lost{clear}")
+            tell(f"  {one.measure:14} {one.mean:+.4f}{reach}, {one.wins} won, {one.losses} lost{clear}")
     if several and any(abs(one.mean) > one.half for apart in ahead.values() for one in apart):
-        typer.echo("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")
+        tell("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from rerank.cli.common import (
     Features,
     Id,
     Label,
+    Outputs,
     Positive,
     Qid,
     Weight,
@@ -23,13 +24,10 @@ from rerank.cli.common import (
     exit_code,
     read_data,
     say,
+    tell,
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
-
-if TYPE_CHECKING:
-    from rerank.problem import Proof
-    from rerank.reranker.state import FittedState
 
 
 def fit(
@@ -135,17 +133,20 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
+    from rerank.certificate.proof_file import ProofTooLargeError, save_proof
     from rerank.cli.choosing import check_holdout, check_meant, fitted
     from rerank.cli.pictures import check_picture, write_picture
+    from rerank.cli.report import print_result
     from rerank.io.paths import check_outputs
     from rerank.reranker.estimator import Reranker
+    from rerank.reranker.files.document import save
     from rerank.reranker.settings import check
 
     check_holdout(holdout)
     check_meant(cv, rule, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
     check_picture(plot)
-    outputs = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
-    check_outputs(with_ideal(data), outputs)
+    paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
+    check_outputs(with_ideal(data), paths)
     table = read_data(
         data,
         label=label,
@@ -177,41 +178,37 @@ def fit(
         say(text)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
-    record, lacking = _write(replace(est.state_, columns_read=read), model, proof)
-    if as_json:
-        written = {} if record is None else {"proof": str(proof)}
-        found = {**est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why}
-        answer({"model": str(model), **written, **found})
-    else:
-        from rerank.cli.report import print_result
-
-        print_result(est.state_)
-        for sentence in why:
-            typer.echo(sentence)
-        say(f"Written to {model}." if record is None else f"Written to {model}, the proof to {proof}.")
-    if proof is not None and record is None:
-        say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
-    if plot is not None:
-        write_picture(plot, draw)
+    outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
+    with outputs.one():
+        save(replace(est.state_, columns_read=read), model)
+        written["model"] = str(model)
+    if proof is not None:
+        lacking = "the search had no part in this result"
+        try:
+            with outputs.one():
+                if record is not None:
+                    save_proof(record, proof)
+                    written["proof"] = str(proof)
+        except ProofTooLargeError as error:
+            record, lacking = None, str(error)
+        if "proof" not in written and proof.exists():
+            say(f"{proof} is the proof of an earlier fit, not of this one.")
+        if record is None:
+            say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
+    with outputs.one():
+        if as_json:
+            answer({**written, **est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why})
+        else:
+            print_result(est.state_)
+            for sentence in why:
+                tell(sentence)
+    if written and not as_json:
+        say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
+    with outputs.one():
+        if plot is not None:
+            write_picture(plot, draw)
+    outputs.check()
     raise typer.Exit(exit_code(est.result_))
-
-
-def _write(state: FittedState, model: Path, proof: Path | None) -> tuple[Proof | None, str]:
-    """Write model and proof together; the proof that was written, and why there is none."""
-    from rerank.certificate.proof_file import ProofTooLargeError, save_proof
-    from rerank.io.atomic import together
-    from rerank.reranker.files.document import save
-
-    lacking = "the search had no part in this result"
-    with together():
-        save(state, model)
-        record = None if proof is None else state.result.proof
-        if proof is not None and record is not None:
-            try:
-                save_proof(record, proof)
-            except ProofTooLargeError as error:
-                record, lacking = None, str(error)  # the model of a long fit is not lost for it
-    return record, lacking
 
 
 def _candidates(text: str) -> int | str | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, exit_code, refuse_idle, runs_of, say
+from rerank.cli.common import AsJson, Outputs, answer, exit_code, refuse_idle, runs_of, say, tell
 from rerank.cli.fusing_options import expressed, names_of, prior_of, radius_of
-from rerank.errors import InputError
+from rerank.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from rerank.io.fusion import Joined
@@ -130,7 +130,6 @@ def _fit(
     target: str | None, options: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     from rerank.cli.pictures import write_picture
-    from rerank.io.atomic import together
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import save
@@ -144,22 +143,31 @@ def _fit(
     found = est.model_
     snippet = None if target is None else export(found, target)
     joined = found.joined(runs) if out is not None else None
-    with together():
+    outputs, written = Outputs(), dict[str, str | None](model=None, out=None)
+    with outputs.one():
         if model is not None:
             save(found, model)
+            written["model"] = str(model)
+    with outputs.one():
         if out is not None and joined is not None:
             _write(out, found, joined)
-    audited = audit is not None and _audited(est, audit)
-    if as_json:
-        for note in est.notes_:
-            say(note)
-        answer({**_described(found), **found.about, "nulls": est.nulls_, "alone": est.runs_,
-                "model": model and str(model),
-                "out": out and str(out), "audit": str(audit) if audited else None, "export": snippet})  # fmt: skip
-    else:
-        _print(est, snippet)
-    if plot is not None:
-        write_picture(plot, est.plot)
+            written["out"] = str(out)
+    written["audit"] = None
+    with outputs.one():
+        if audit is not None and _audited(est, audit):
+            written["audit"] = str(audit)
+    with outputs.one():
+        if as_json:
+            for note in est.notes_:
+                say(note)
+            more = {"nulls": est.nulls_, "alone": est.runs_, **written, "export": snippet}
+            answer({**_described(found), **found.about, **more})
+        else:
+            _print(est, snippet)
+    with outputs.one():
+        if plot is not None:
+            write_picture(plot, est.plot)
+    outputs.check()
     raise typer.Exit(exit_code(est.result_))
 
 
@@ -167,6 +175,8 @@ def _audited(est: ScoreFusion, folder: Path) -> bool:
     """Whether the files were written; what was fitted is not lost where they cannot be."""
     try:
         est.save_audit(folder)
+    except OutputError:
+        raise
     except InputError as error:
         say(f"No audit was written to {folder}: {error}")
         return False
@@ -201,7 +211,7 @@ def _apply(
         answer({**_described(found), "out": out and str(out), "export": snippet, "notes": list(notes),
                 "n_rows": None if joined is None else len(joined)})  # fmt: skip
     elif snippet is not None:
-        typer.echo(snippet)
+        tell(snippet)
 
 
 def _write(path: Path, model: FusionModel, joined: Joined) -> None:
@@ -218,6 +228,6 @@ def _described(model: FusionModel) -> dict[str, Any]:
 
 
 def _print(est: ScoreFusion, snippet: str | None) -> None:
-    typer.echo(str(est))
+    tell(str(est))
     if snippet is not None:
-        typer.echo("\n" + snippet)
+        tell("\n" + snippet)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -27,10 +26,12 @@ from rerank.cli.common import (
     exit_code,
     read_for,
     say,
+    tell,
     with_ideal,
     working,
 )  # fmt: skip
 from rerank.errors import InputError
+from rerank.errors.telling import stderr
 
 Program = Annotated[
     Path, typer.Argument(help="Program file (.mps) written by rerank export.", show_default=False)
@@ -84,8 +85,8 @@ def export(
     if as_json:
         answer({"program": program, "sidecar": sidecar, "formulation": name, "size": size})
     else:
-        typer.echo(f"{program}\n{sidecar}")
-        typer.echo(
+        tell(f"{program}\n{sidecar}")
+        tell(
             f"{name}: {size['rows']} rows, {size['columns']} columns, {size['integer_columns']} of them integer, "
             f"{size['nonzeros']} non-zeros"
         )
@@ -120,7 +121,7 @@ def solve(
     if time_limit is not None and time_limit > 0:
         # On a busy machine the imports above take seconds.
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
-    what, live = f"{solver} solves {program.name} ...", finding.known(solver) == "highs" and sys.stderr.isatty()
+    what, live = f"{solver} solves {program.name} ...", finding.known(solver) == "highs" and stderr().isatty()
     if live:
         say(what)
     # HiGHS has a live line of its own, with value, bound and nodes.
@@ -141,7 +142,7 @@ def solve(
     else:
         bound = "no bound" if not math.isfinite(outcome.bound) else f"bound {outcome.bound:.9g} on its word"
         held = "no solution" if outcome.objective is None else f"objective {outcome.objective:.9g}, {bound}"
-        typer.echo(
+        tell(
             f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s"
         )
         if body["solution"]:

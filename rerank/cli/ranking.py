@@ -20,6 +20,7 @@ from rerank.cli.common import (
     answer,
     read_for,
     say,
+    tell,
     with_ideal,
 )  # fmt: skip
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
@@ -110,6 +111,8 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
         return
     import csv
 
+    from rerank.io.csv_header import spreadsheet_cell
+
     order = sorted(
         range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row])
     )
@@ -117,8 +120,8 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*([] if table.qid is None else ["qid"]), "place", "id", "score"])
         for row in order:
-            own = [] if table.qid is None else [table.qid[row]]
-            writer.writerow([*own, int(places[row]), names[row], repr(float(scores[row]))])
+            own = [] if table.qid is None else [spreadsheet_cell(str(table.qid[row]))]
+            writer.writerow([*own, int(places[row]), spreadsheet_cell(str(names[row])), repr(float(scores[row]))])
 
 
 def score(
@@ -176,8 +179,8 @@ def score(
             }
         )
         return
-    typer.echo(f"{name}  {value:.6g}")
+    tell(f"{name}  {value:.6g}")
     if first is not None:
-        typer.echo(f"{name} of the first stage alone  {first:.6g}")
+        tell(f"{name} of the first stage alone  {first:.6g}")
     if empty:
         say(f"{empty} list(s) without anything to order are not counted.")

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rerank.cli.common import silence, standard_output
+from rerank.errors.telling import harmless
 from rerank.reranker.shown import SOURCES, numbers_of
 
 if TYPE_CHECKING:
@@ -22,10 +24,27 @@ WIDE = 100_000
 """Columns where no terminal breaks the lines."""
 
 
+class Printed(Console):
+    """Standard output, where control characters of names are spelled."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """One line of text, or a cell."""
+        return super().render_str(harmless(text, name=True), **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does; errors as of :func:`rerank.cli.common.standard_output`."""
+        with standard_output():
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Go on: files may remain to be written."""
+        silence()
+
+
 def plain_console() -> Console:
     """Standard output, where nothing of the data is read as style, and only a terminal breaks lines and cuts cells."""
-    width = None if sys.stdout.isatty() else WIDE
-    return Console(markup=False, highlight=False, width=width)
+    width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
+    return Printed(markup=False, highlight=False, width=width)
 
 
 def bounded_by(result: Result) -> str:
@@ -47,7 +66,7 @@ def print_result(state: FittedState) -> None:
     """Status, numbers, weights, shortlist, time and notes of a fit."""
     out = plain_console()
     result = state.result
-    out.print(Text(result.message, style="bold"))
+    out.print(result.message, style="bold")
     out.print(four_numbers(result))
     used = [f"{name} {weight:+.6g}" for name, weight in state.named_weights().items()]
     shown = ", ".join(used[:12]) + (", ..." if len(used) > 12 else "")
@@ -115,7 +134,7 @@ def print_checks(report: Report) -> None:
     out.print(table)
     for remark in report.remarks:
         out.print(remark)
-    out.print(Text(report.outcome, style="bold"))
+    out.print(report.outcome, style="bold")
     for why, names in report.reasons().items():
         out.print(f"{why}: {', '.join(names)}")
 

@@ -22,6 +22,7 @@ from rerank.cli.common import (
     refuse_idle,
     runs_of,
     say,
+    tell,
     with_ideal,
 )  # fmt: skip
 from rerank.errors import InputError
@@ -100,7 +101,7 @@ def convert(
     if as_json:
         answer({"written": str(target), "n_rows": len(table), "n_features": int(table.X.shape[1])})
     else:
-        typer.echo(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
+        tell(f"{len(table)} rows, {table.X.shape[1]} features -> {target}")
 
 
 def _is_run(text: str, judged: bool) -> bool:

@@ -13,6 +13,10 @@ class InputError(RerankError, ValueError):
     """The caller's data or options cannot be used as they are."""
 
 
+class OutputError(InputError):
+    """A file, or standard output, cannot be written."""
+
+
 class NotSupportedError(InputError):
     """A combination of options that is well formed but not offered."""
 

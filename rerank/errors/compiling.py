@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from rerank.errors import telling
+
 ROOM = "rerank."
 """How the names of modules begin whose kernels count; a user's own are part of the fit."""
 
@@ -79,8 +81,8 @@ def _end() -> None:
 def say(line: str, verbose: bool = False) -> None:
     """Write a line to the log, and to standard error where that is a terminal or ``verbose`` asks for it."""
     logger.info(line)
-    if verbose or (sys.stderr is not None and sys.stderr.isatty()):
-        print(line, file=sys.stderr, flush=True)
+    if verbose or telling.stderr().isatty():
+        telling.say(line)
 
 
 def watch() -> None:

@@ -1,11 +1,14 @@
 """The header of a CSV file: which names it has, which columns are features; the numbers in its cells."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rerank.errors import InputError
 from rerank.io.columns import distinct, named_features, refuse_forgotten_list, saved_index
 from rerank.io.lines import MISSING, Path, named, no_number, number, wrong
 
+# Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
+_FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
@@ -14,7 +17,7 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path} is empty; pass a CSV file whose first line names the columns.")
-    if all(is_number(name) for name in first[1]):
+    if all(is_number(name_in(name)) for name in first[1]):
         raise wrong(path, first[0], "there are numbers where the column names should be", "add a header line")
     names = header_names(first[1])
     other = next((mark for mark in ",;\t|" if mark != delimiter and mark in names[0]), None)
@@ -28,7 +31,7 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
 
 def header_names(cells: Sequence[str]) -> list[str]:
     """The names in a header; a column without one is called as pandas calls it, after its place from 0."""
-    names = [cell.strip() for cell in cells]
+    names = [name_in(cell) for cell in cells]
     for place, name in enumerate(names):
         if not name:
             called = f"Unnamed: {place}"
@@ -62,6 +65,21 @@ def choose_features(
             raise no_number(path, line, named(names[column]), cells[column])
         (numeric if _reads_as_number(cells[column]) else text).append(column)
     return numeric, text, index
+
+
+def spreadsheet_cell(text: str) -> str:
+    """A name as a cell that no spreadsheet takes for a formula.
+
+    An apostrophe goes before what begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is no number,
+    and before what begins so behind apostrophes, so that :func:`name_in` gives back every name.
+    """
+    return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
+
+
+def name_in(cell: str) -> str:
+    """The name in a cell, without the apostrophe that :func:`spreadsheet_cell` puts before a formula."""
+    name = cell.strip()
+    return name[1:] if name.startswith("'") and spreadsheet_cell(name[1:]) == name else name
 
 
 def value_of(cell: str) -> float:

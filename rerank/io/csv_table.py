@@ -12,7 +12,7 @@ from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
 from rerank.io.columns import distinct, index_note, roles_of, some
-from rerank.io.csv_header import choose_features, is_number, read_header, value_of
+from rerank.io.csv_header import choose_features, is_number, name_in, read_header, spreadsheet_cell, value_of
 from rerank.io.labels import POSITIVE, SIGNS_NOTE, grades_of_signs, word_to_find
 from rerank.io.lines import (
     MISSING,
@@ -122,7 +122,7 @@ class _Columns:
                     self.path, line, found, "correct the column, or name the columns to use as features"
                 )
         for role, taken in self.words.items():
-            word = cells[self.place[role]].strip()
+            word = name_in(cells[self.place[role]])
             if not word:
                 raise wrong(
                     self.path, line, f"column {named(self.names[self.place[role]])} is empty", "fill it in"
@@ -192,7 +192,8 @@ def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str
     """Write a table so that :func:`read_csv` gives back the same doubles.
 
     Names, lists and weights go to the columns ``id``, ``qid`` and ``weight``, when there are any; grades of
-    relevant documents that are no rows go to ``<path>.ideal.json``.
+    relevant documents that are no rows go to ``<path>.ideal.json``. Names that a spreadsheet would take for formulas
+    get an apostrophe before them, which :func:`read_csv` takes away.
 
     Raises
     ------
@@ -216,9 +217,9 @@ def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str
                 )
     with together(), writing_lines(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(names)
+        writer.writerow(map(spreadsheet_cell, names))
         for row in range(len(table)):
-            cells = [str(values[row]) for values in words.values()]
+            cells = [spreadsheet_cell(str(values[row])) for values in words.values()]
             cells += [spelled(float(value)) for value in table.X[row]]
             writer.writerow(cells + [spelled(float(values[row])) for values in numbers.values()])
         ideal.write(path, table.ideal_gains)

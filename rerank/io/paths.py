@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rerank.errors import InputError
+from rerank.errors import InputError, OutputError
 
 AnyPath = str | os.PathLike[str]
 
@@ -81,9 +81,9 @@ def check_outputs(inputs: Iterable[AnyPath | None], outputs: Mapping[str, AnyPat
         written[name] = target
 
 
-def unwritable(path: AnyPath, error: OSError, advice: str) -> InputError:
+def unwritable(path: AnyPath, error: OSError, advice: str) -> OutputError:
     """The error for a file that the system does not let us write."""
-    return InputError(f"Cannot write {path}: {error.strerror or error}; {advice}.")
+    return OutputError(f"Cannot write {path}: {error.strerror or error}; {advice}.")
 
 
 def _followed(path: AnyPath) -> Path:

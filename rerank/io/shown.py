@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from rerank.errors.telling import harmless
+
 SHORT, WHOLE = 24, ";white-space:nowrap"
 """Signs of a cell that stays on one line, such as a number or its name, and its style."""
 
@@ -19,7 +21,7 @@ class ShownMixin:
 
     def __str__(self) -> str:
         shown = self._shown()
-        return super().__str__() if shown is None else shown[0]
+        return super().__str__() if shown is None else harmless(shown[0])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         above: Any = super()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from rerank.errors import SolverError
+from rerank.errors.telling import say
 from rerank.latent.engines.interface import Engine, Factors, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
@@ -83,7 +83,7 @@ def _evaluate_if_due(run: Progress, plan: Plan, first: int, log: Log, validation
         return
     entry = run.evaluated(_precision(run.factors, log, validation, plan.k), plan.patience)
     if plan.verbose:
-        print(entry, file=sys.stderr, flush=True)
+        say(str(entry))
     if done >= plan.epochs and not run.stopped:
         run.stopped = "epochs"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,15 @@ def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
         return np.clip(above / span, -FARTHEST, FARTHEST)
 
 
+def unit(largest: Any) -> Any:
+    """Powers of two near numbers, by which columns of such size can be divided exactly before they are squared.
+
+    They are 1 for numbers from 2^-400 to 2^400, whose squares neither overflow nor vanish.
+    """
+    power = np.frexp(largest)[1]
+    return np.ldexp(1.0, np.where(np.abs(power) > 400, np.clip(power, -1000, 1000), 0))
+
+
 def deviation(n: int, total: Fraction, squares: Fraction) -> float:
     """Standard deviation of ``n`` numbers with these exact sums of themselves and of their squares."""
     return math.sqrt(max(0.0, float(squares / n - (total / n) ** 2)))
@@ -52,10 +62,7 @@ def deviations(table: Floats) -> Floats:
     n = table.shape[0]
     found = []
     for column in table.T:
-        power = math.frexp(float(np.abs(column).max(initial=0.0)))[1]
-        size = (
-            2.0 ** min(power, 1000) if abs(power) > 400 else 1.0
-        )  # squares of larger numbers are not finite
+        size = float(unit(np.abs(column).max(initial=0.0)))
         scaled = column / size
         found.append(size * deviation(n, exact_total(scaled), exact_total(scaled * scaled)))
     return np.array(found)

@@ -18,7 +18,7 @@ from rerank.errors import InputError, nearest
 from rerank.io.frames import is_sparse
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
-from rerank.reranker.affine import affine_part, thawed
+from rerank.reranker.affine import affine_part, standardised, thawed
 from rerank.reranker.columns import Rows
 from rerank.reranker.learners import fitted, is_fitted, log_odds, name_of, scores_of
 
@@ -120,9 +120,9 @@ def fit_first_stage(
     if ready is not None:
         return ready
     named = isinstance(first_stage, str)
-    estimator = _named(first_stage, rows, random_state) if named else first_stage
+    scorer = _named(first_stage, rows, random_state) if named else first_stage
     name = first_stage if named else name_of(first_stage)
-    if isinstance(first_stage, type) or not any(hasattr(estimator, each) for each in ("fit", "predict")):
+    if isinstance(first_stage, type) or not any(hasattr(scorer, each) for each in ("fit", "predict")):
         raise InputError(
             f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, the name of a column, a "
             "scikit-learn estimator, a function, or an array of scores."
@@ -134,6 +134,10 @@ def fit_first_stage(
             "scikit-learn pipeline that encodes the columns."
         )
     seen = rows.given if numeric is None else rows.inputs(numeric)
+    estimator = scorer
+    if named:
+        names = rows.columns.inputs
+        estimator = standardised(scorer, seen, names if numeric is None else [names[j] for j in numeric])
     frozen = not named and is_fitted(estimator)
     if not frozen:
         if thawed(estimator) is not estimator:
@@ -236,15 +240,11 @@ def refuse_quoted_none(name: str) -> None:
 
 
 def _named(name: str, rows: Rows, random_state: Any) -> Any:
-    """The first stage that a name stands for, on standardised features."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler(with_mean=not is_sparse(rows.given))
+    """The first stage that a name stands for."""
     if name == "logistic":
         from sklearn.linear_model import LogisticRegression
 
-        return make_pipeline(scaler, LogisticRegression(max_iter=1000))
+        return LogisticRegression(max_iter=1000)
     if name not in SCORERS:
         refuse_quoted_none(name)
         meant = nearest(name, (*NAMES, *rows.columns.inputs))
@@ -256,4 +256,4 @@ def _named(name: str, rows: Rows, random_state: Any) -> Any:
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():
         scorer.set_params(random_state=random_state)
-    return make_pipeline(scaler, scorer)
+    return scorer

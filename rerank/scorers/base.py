@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,6 +20,9 @@ from rerank.errors.compiling import watch
 from rerank.errors.stops import current, protected
 from rerank.io.options import real, whole
 from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
+
+LARGEST = 2.0**400
+"""Largest entry of X, so that sums of squares and of their products stay finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +174,12 @@ class LinearRanker(BaseEstimator):
         if y.min() == y.max():
             raise InputError(
                 f"y holds 1 class only ({y.min():g}); a ranker needs rows with at least two different labels."
+            )
+        values = X.data if issparse(X) else X
+        if not -LARGEST <= values.min(initial=0.0) <= values.max(initial=0.0) <= LARGEST:
+            raise InputError(
+                f"X holds a number beyond {LARGEST:g}, and sums of squares would overflow; divide its column by a "
+                "constant."
             )
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError, SolverError
+from rerank.errors.telling import stderr
 from rerank.solvers.highs_answer import STATUSES, Ended, described
 from rerank.solvers.highs_listener import Listener
 from rerank.solvers.outcome import Options, Outcome, Point
@@ -173,7 +173,7 @@ class _Session:
                 echo.append(stack.enter_context(open(self.options.log_file, "w", 1, encoding="utf-8")))
                 echo[-1].write(self._header())
             if self.options.verbose >= 2:
-                echo.append(sys.stderr)
+                echo.append(stderr())
             stack.callback(setattr, self.listener, "echo", [])
             report = stack.enter_context(reporting(self.options, f"HiGHS {self.program.name}"))
             came_back = run_call(

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import IO
 
+from rerank.errors.telling import harmless, stderr
 from rerank.solvers.outcome import Options, Progress
 
 INTERVAL = 0.1
@@ -53,8 +54,8 @@ def live(
     told : callable, optional
         One report in words; :func:`line` if omitted.
     """
-    out = sys.stderr if stream is None else stream
-    if type(out).__module__.startswith("ipykernel."):
+    out = stderr() if stream is None else stream
+    if type(sys.stderr if stream is None else stream).__module__.startswith("ipykernel."):
         with _under_a_cell(label, out, told or line) as report:
             yield report
         return
@@ -68,7 +69,7 @@ def live(
     with Live(console=Console(file=out), auto_refresh=False, transient=True) as display:
 
         def show(now: Progress) -> None:
-            text = Text(f"{label} {(told or line)(now)}", no_wrap=True, overflow="ellipsis")
+            text = Text(harmless(f"{label} {(told or line)(now)}"), no_wrap=True, overflow="ellipsis")
             display.update(text, refresh=True)
 
         yield show
@@ -95,7 +96,7 @@ def _under_a_cell(label: str, out: IO[str], told: Line) -> Iterator[Report]:
 
 def printed(label: str, stream: IO[str] | None = None, told: Line | None = None) -> Report:
     """A report that prints a line, on any standard error, for each better incumbent and once a second besides."""
-    out = sys.stderr if stream is None else stream
+    out = stderr() if stream is None else stream
     best, due = -math.inf, 0.0
 
     def show(now: Progress) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import typer
 
-from rerank.cli.common import guarded
+from rerank.cli.common import Outputs, guarded, tell
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table, write_csv
 from tests.cli.test_cli import answer, fit, folder, noisy, run  # noqa: F401
@@ -130,19 +130,29 @@ def test_each_way_to_end_has_its_exit_code(capsys, error, code, sentence):
     assert ended.value.exit_code == code and sentence in capsys.readouterr().err
 
 
-def test_a_reader_that_goes_away_is_no_error(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "said"), [(BrokenPipeError(), None), (OSError(28, "No space"), "Cannot write standard output: No space")]
+)
+def test_a_reader_that_goes_away_is_no_error_and_a_full_disk_is_one(monkeypatch, capsys, error, said):
     class Closed:
-        closed = False
+        def write(self, text):
+            raise error
 
-        def close(self):
-            self.closed = True
+        def fileno(self):
+            raise OSError
 
-    monkeypatch.setattr(sys, "stderr", Closed())
+    monkeypatch.setattr(sys, "stdout", Closed())
+    outputs = Outputs()
 
     @guarded
     def command():
-        raise BrokenPipeError
+        with outputs.one():
+            tell("an answer")
+        outputs.check()
 
-    with pytest.raises(typer.Exit) as ended:
+    if said is None:
         command()
-    assert ended.value.exit_code == 0 and sys.stderr.closed
+    else:
+        with pytest.raises(typer.Exit) as ended:
+            command()
+        assert ended.value.exit_code == 2 and said in capsys.readouterr().err

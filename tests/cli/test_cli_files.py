@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rerank import load
-from rerank.io import Table, read_table, write_csv
+from rerank.io import Table, atomic, read_table, write_csv
 from tests.cli.test_cli import NAMES, answer, fit, folder, run  # noqa: F401
 from tests.reranker.test_reranker import lists
 
@@ -190,20 +190,38 @@ def test_a_program_and_its_sidecar_are_written_together(folder):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_model_and_its_proof_are_replaced_together(folder, monkeypatch):
-    from rerank.io import archive
+@pytest.mark.parametrize("lost", ["m.json", "p.proof", "a.svg"])
+def test_an_output_that_cannot_be_written_costs_no_other(folder, monkeypatch, lost):
+    outputs = ["m.json", "p.proof", "a.svg"]
+    fit("--proof", "p.proof", "--plot", "a.svg")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    create = atomic._create
 
+    def full(target):
+        if target.name == lost:
+            raise OSError(28, "No space left on device")
+        return create(target)
+
+    monkeypatch.setattr(atomic, "_create", full)
+    done = fit("--C", "0.001", "--proof", "p.proof", "--plot", "a.svg", code=2)
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert set(after) == set(before) and [name for name in outputs if after[name] == before[name]] == [lost]
+    assert f"Cannot write {lost}: No space left on device" in done.stderr and "weights" in done.stdout
+    assert ("p.proof is the proof of an earlier fit" in done.stderr) == (lost == "p.proof")
+
+
+def test_a_disk_that_is_full_leaves_nothing_half_written(folder):
     fit("--proof", "p.proof")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-
-    def full(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(archive, "writing_bytes", full)
-        with pytest.raises(AssertionError):  # the model was written before the proof failed
-            fit("--C", "0.001", "--proof", "p.proof", code=0)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before["p.proof"]) + 100, old[1]))
+        done = fit("--C", "0.001", "--proof", "p.proof", code=2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert len(before["p.proof"]) + 100 < len(before["m.json"]) and "Cannot write m.json" in done.stderr
+    assert after.pop("p.proof") != before.pop("p.proof") and after == before
 
 
 def test_a_proof_that_is_too_large_costs_no_model(folder, monkeypatch):

@@ -204,10 +204,23 @@ def test_a_constant_may_be_an_int():
     assert "1 / (20 + rank)" in export(given, "formula")
 
 
+@pytest.mark.parametrize("name", ['b) + 9 * rank(c', "b\n= 1", "b\r\u2028x", "\x1b[31mb", '"', "\u202eb", "Жук-1.2"])
+def test_no_name_of_a_run_breaks_an_export(name):
+    given = FusionModel((name, "c"), np.array([0.5, 0.25]), "rank", k=60, missing="zero")
+    body = json.loads(export(given, "elasticsearch"))["retriever"]["rrf"]["retrievers"]
+    assert body[0]["retriever"]["standard"]["_name"] == name
+    first, *others = export(given, "formula").splitlines()
+    term = re.fullmatch(r"fused = 0.5 \* rank\((.*)\) \+ 0.25 \* rank\(c\)", first)[1]
+    assert (term if name.startswith("Ж") else json.loads(term)) == name
+    assert len(others) == 2 and first.isprintable()
+    with pytest.raises(NotSupportedError, match="name runs with letters"):
+        export(given, "vespa")
+
+
 def test_the_formula_has_names_and_constants_as_they_are():
     given = FusionModel(("a + -b", "c"), np.array([-0.5, -0.25]), "rank", k=12.3456789, missing="impute")
     text = export(given, "formula")
-    assert "fused = -0.5 * rank(a + -b) - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + rank)" in text
+    assert "fused = -0.5 * rank(\"a + -b\") - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + rank)" in text
     assert text.endswith("the mean of the normalised scores that the run gives in the query, or 0 if that is none.")
 
 

@@ -1,3 +1,4 @@
+import csv
 import gzip
 import os
 import time
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io import Table, read_csv, read_table, write_csv
+from rerank.io.csv_header import name_in, spreadsheet_cell
+from rerank.io.reader import column_names
 
 GOOD = "id,q,age,name,year,w,died\np1,a,30,Ann,58.5,1,0\np2,a,31,Bob,1e2,2,1\n\np3,b,-3,Cy,0,0,2\n"
 
@@ -230,3 +233,32 @@ def test_the_time_is_linear_in_the_number_of_columns(file):
     with pytest.raises(InputError, match="has no column 'colum7'"):
         read_csv(text, label="colum7")
     assert time.perf_counter() - begun < 10
+
+
+FORMULAS = ["=1+1", "+a", "-a", "@a", "'=a", "''-a", "=", "＝a", "-5a"]
+
+
+def test_a_name_that_a_spreadsheet_would_compute_is_written_as_text_and_read_as_itself(tmp_path):
+    ids = [*FORMULAS, "-5", "+1e3", "'a", "a=b", "'"]
+    table = Table(
+        X=np.arange(2.0 * len(ids)).reshape(-1, 2), y=np.zeros(len(ids)), qid=np.array(ids[::-1], dtype=object),
+        ids=np.array(ids, dtype=object), feature_names=("-log p", "b"),
+    )  # fmt: skip
+    path = tmp_path / "t.csv"
+    write_csv(path, table)
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    cells = [cell for row in rows for cell in row]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@＝\t\r") and not cell[1:2].isdigit()]
+    assert [row[0] for row in rows[-5:]] == ["-5", "+1e3", "'a", "a=b", "'"]
+    back = read_csv(path, label="target", qid="qid", id="id")
+    assert back.ids.tolist() == ids and back.qid.tolist() == ids[::-1]
+    assert back.feature_names == table.feature_names == read_csv(path, features=["-log p", "b"]).feature_names
+    assert column_names(path)[2] == "-log p"
+
+
+@given(st.lists(st.text(st.sampled_from("=+-@'1e\t a"), min_size=1, max_size=5), min_size=1, max_size=4))
+def test_every_name_comes_back_from_its_cell(names):
+    for name in names:
+        if name == name.strip():
+            assert name_in(spreadsheet_cell(name)) == name

@@ -9,7 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from rerank import Reranker, scorers
 from rerank.errors import InputError
+from rerank.reranker.first_stage import NAMES
 from tests.cases.stages import fit_stage, stage_scores
 
 
@@ -90,3 +92,53 @@ def test_weights_reach_the_first_stage_whether_metadata_are_routed_or_not(stage)
     plain = fit_stage(stage, X, y, None, weights)
     unweighted = fit_stage(stage, X, y)
     assert np.array_equal(plain.coef, routed.coef) and not np.array_equal(plain.coef, unweighted.coef)
+
+
+@pytest.mark.parametrize(
+    ("stage", "radius"),
+    [(None, None), *((name, radius) for name in NAMES for radius in (None, 0.5))],
+)
+def test_columns_of_any_size_give_what_the_scaled_table_gives(stage, radius):
+    X, y = table(60, 3)
+    options = {
+        "first_stage": stage,
+        "radius": radius,
+        "time_limit": None,
+        "node_limit": 50,
+        "solver": "search",
+    }
+    plain = Reranker("dcg@3", **options).fit(X, y)
+    # Powers of two scale exactly. 2^1010 times 300 is 3e306, and the last is 1e-300.
+    for sizes in ([2.0**515] * 3, [2.0**1010, 1.0, 2.0**-990], [2.0**-997] * 3):
+        grown = X * np.array(sizes)
+        found = Reranker("dcg@3", **options).fit(grown, y)
+        assert found.result_.value == pytest.approx(plain.result_.value, rel=1e-12)
+        np.testing.assert_array_equal(found.rank(grown), plain.rank(X))
+
+
+def test_a_range_beyond_the_largest_number_is_scaled():
+    X, y = table(60, 2)
+    wide = np.sign(X) * 1.7e308 * np.minimum(1.0, np.abs(X) / 10.0)
+    stage = fit_stage("logistic", wide, y)
+    half = fit_stage("logistic", wide * 2.0**-300, y)
+    np.testing.assert_allclose(stage.coef * 2.0**300, half.coef, rtol=1e-9)
+
+
+def test_a_column_too_small_for_its_weight_is_named_and_the_advice_helps():
+    X, y = table(60, 2)
+    small = X * np.array([1e-320, 1.0])
+    with pytest.raises(
+        InputError, match="Column 'x0' holds no number above .*; multiply that column by a constant"
+    ):
+        fit_stage("logistic", small, y)
+    assert fit_stage("logistic", small * np.array([1e100, 1.0]), y).coef[0] != 0
+
+
+@pytest.mark.parametrize("name", ["TopPush", "RankSVM", "RoBiRank", "PNormPush", "CostSensitiveLogistic"])
+def test_a_scorer_by_itself_refuses_what_it_cannot_square_and_the_advice_helps(name):
+    X, y = table(40, 2)
+    X /= np.abs(X).max(axis=0)
+    X[:, 1] *= 2.0**500
+    with pytest.raises(InputError, match="beyond 2.58225e.120.*divide its column by a constant"):
+        getattr(scorers, name)().fit(X, y)
+    assert np.isfinite(getattr(scorers, name)().fit(X / [1, 2.0**500], y).decision_function(X)).all()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, read_bytes
-from rerank.reranker.files.model_fields import KINDS, decode, encode, refuse
+from rerank.reranker.files.model_fields import decode, encode, refuse
 
 FORMAT = "exact-rerank model"
 SCHEMA = 2
@@ -222,6 +222,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
-
-
-assert set(KINDS) == {each.name for each in fields(ModelDocument)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rerank.errors.telling import say
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
@@ -185,7 +185,7 @@ class _Folds:
         base, name = reranker_of(options[0], self._settings), options[0].normaliser
         if self._verbose:
             radii = ", ".join(str(option.radius) for option in options)
-            print(f"normaliser {name}, radius {radii}", file=sys.stderr, flush=True)
+            say(f"normaliser {name}, radius {radii}")
         candidates = [{"radius": option.radius} for option in options]
         with untold():
             found = held_out(

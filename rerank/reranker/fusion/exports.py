@@ -128,7 +128,9 @@ def vespa(model: FusionModel) -> str:
 def formula(model: FusionModel) -> str:
     """The fused score as a sum, and what its parts mean."""
     name = model.normaliser
-    terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in _curved(model, model.names)])
+    # Names that are more than a word are quoted, so that each is one word of one line.
+    runs = [run if re.fullmatch(r"[\w.-]+", run) else json.dumps(run) for run in model.names]
+    terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in _curved(model, runs)])
     meaning = MEANINGS[name].replace("k +", f"{spelled(float(model.k))} +")
     gap = "0" if name in ("minmax", "rank") and model.missing == "lowest" else GAPS[model.missing]
     gap += "" if gap == "0" else ", or 0 if that is none"

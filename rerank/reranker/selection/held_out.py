@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.errors.telling import say
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
@@ -138,7 +138,7 @@ def held_out(
                 with naming(f"the rows held out in {name}"):
                     line = _told(base.stat, job[1], fold)
                 spent = time.perf_counter() - began
-                print(f"{name}: {line}, {spent:.1f} s in all", file=sys.stderr, flush=True)
+                say(f"{name}: {line}, {spent:.1f} s in all")
     except KeyboardInterrupt:
         if not found:
             raise

@@ -14,7 +14,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.by_program import checked, restored, run, seconds_to_state, with_outcome
-from rerank.reranker.solve.program import normalised, shares_optimum, state
+from rerank.reranker.solve.program import check_stated, normalised, shares_optimum, state
 from rerank.reranker.solve.verified import verified
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,7 @@ START_SECONDS = 0.5
 
 def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
     """Solve the plain program of ``settings.formulation``, with a start from a short line search."""
+    check_stated()
     name = settings.formulation
     with clock.phase("start"):
         w, start_value = _improved(problem, settings, clock, start)

@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.circuit_rows import with_circuits
-from rerank.reranker.solve.program import Stated, chosen_formulation, estimated_size, state
+from rerank.reranker.solve.program import Stated, chosen_formulation, estimated_size, state, unstated
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
 from rerank.solvers.answers import beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
@@ -51,7 +51,7 @@ def seconds_to_state(problem: Problem, formulation: str, left: float = math.inf)
     """
     from formulations.errors import ModelTooLarge
 
-    if sum(unit.positive.size for unit in problem.units) > 0.1 * left * ESTIMATED_A_SECOND:
+    if unstated() or sum(unit.positive.size for unit in problem.units) > 0.1 * left * ESTIMATED_A_SECOND:
         return math.inf
     try:
         return estimated_size(problem, formulation) / NONZEROS_A_SECOND
@@ -64,6 +64,8 @@ def confirm(
 ) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
     name = settings.formulation
+    if why := unstated():
+        return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if seconds_to_state(problem, name, clock.remaining) > budget / 2:
         return solution.noting(

@@ -25,7 +25,7 @@ from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.alone import alone
 from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
-from rerank.reranker.solve.program import check_margin, chosen_formulation
+from rerank.reranker.solve.program import check_margin, chosen_formulation, unstated
 from rerank.reranker.solve.verified import polished, summed
 from rerank.solvers.outcome import Progress
 from rerank.solvers.progress import claims, live, printed, recorded
@@ -123,9 +123,8 @@ def _search_then_program(
         if _closed(problem, solution):
             return confirm(problem, settings, clock, solution, found)
         if not fits:
-            return solution.noting(
-                f"The {name} program would be too large to help in the time, so the search had all of it."
-            )
+            why = unstated() or f"The {name} program would be too large to help in the time"
+            return solution.noting(f"{why}, so the search had all of it.")
         return _divided(problem, settings, clock, solution, found, held)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)

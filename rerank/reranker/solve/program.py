@@ -7,6 +7,7 @@ converted to the unit of the value.
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,24 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
     """Whether the program's optimum is the problem's, so that its bound bounds the value."""
     return name == "mixed" or (name in ("auc", "pairwise") and statistic.counts_pairs)
+
+
+def unstated() -> str | None:
+    """Why no program can be stated here, as half a sentence; None where one can."""
+    if sys.flags.optimize < 2:
+        return None
+    return "Pyomo, which states programs, cannot be imported without docstrings (python -OO, PYTHONOPTIMIZE=2)"
+
+
+def check_stated() -> None:
+    """Refuse to go on where no program can be stated.
+
+    Raises
+    ------
+    InputError
+    """
+    if why := unstated():
+        raise InputError(f"{why}; run Python without that option; only solver='search' needs no program.")
 
 
 def automatic_epsilon(problem: Problem) -> float:
@@ -189,9 +208,9 @@ def estimated_size(problem: Problem, formulation: str) -> int:
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
     """Build the model and compile it to arrays."""
+    model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
-    model = build_model(problem, formulation, box, **choices)
     return Stated(formulation, model, compile_model(model), _constant(problem, formulation), problem.limits)
 
 
@@ -212,6 +231,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any],
     """Module of the builder, what it ranks, and the options that come from the problem."""
     if problem.weighs_hits:
         raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
+    check_stated()
     module = importlib.import_module(f"formulations.{formulation}")
     ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     options = {

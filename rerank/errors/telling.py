@@ -1,0 +1,64 @@
+"""What a person reads: text without control characters, and a standard error that never ends a call."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import suppress
+from typing import IO, Any, TextIO, cast
+
+# Control characters but for line end and tab, what turns the direction of writing, line ends of Unicode, and halves
+# of characters, which no file takes.
+_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+_IN_TEXT, _IN_NAME = re.compile(f"[{_CONTROLS}]"), re.compile(f"[{_CONTROLS}\t\n]")
+
+
+def harmless(text: str, name: bool = False) -> str:
+    """The text with control characters spelled, for instance as backslash, x, 1b: a terminal would obey them.
+
+    Parameters
+    ----------
+    text : str
+    name : bool
+        Spell line ends and tabs, too: it stands in a line or a cell.
+    """
+    return (_IN_NAME if name else _IN_TEXT).sub(
+        lambda found: found[0].encode("unicode_escape").decode(), text
+    )
+
+
+class _Steady:
+    """A stream that is written to as far as that is possible; it may be closed, full, or None."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text, or lose it."""
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.write(text)  # type: ignore[union-attr]
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or do nothing."""
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.flush()  # type: ignore[union-attr]
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        with suppress(OSError, ValueError, AttributeError):
+            return self._stream.isatty()  # type: ignore[union-attr]
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def stderr() -> TextIO:
+    """Standard error for progress and remarks: where it is closed, full or missing, they are lost and nothing else."""
+    return cast("TextIO", _Steady(sys.stderr))
+
+
+def say(line: str) -> None:
+    """A line of progress or of remarks, on standard error."""
+    print(harmless(line), file=stderr(), flush=True)

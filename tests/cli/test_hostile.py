@@ -1,0 +1,185 @@
+"""Names, streams and signals that a command has to survive."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.errors.telling import harmless, say, stderr
+from rerank.io import read_table, write_run
+from rerank.reranker.files import model_file
+
+EVIL = "Жук\x1b[31m\u202e\x9b"
+FIT = (
+    "fit",
+    "t.csv",
+    "--label",
+    "y",
+    "--id",
+    "id",
+    "--solver",
+    "search",
+    "--time-limit",
+    "5",
+    "--model",
+    "m.json",
+)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with a table of evil names and a model of it."""
+    folder = tmp_path_factory.mktemp("evil")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    rows = [[f"{EVIL}{i}", *X[i], int(X[i, 0] > 0.5)] for i in range(30)]
+    rows[int(X[:, 0].argmax())][0] = "=1+1"
+    with open(folder / "t.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "a", "b", "y"], *rows])
+    done = command(folder, *FIT)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def command(folder, *words, shell="", **environment):
+    """The command in a process of its own, its streams redirected as a shell does it."""
+    line = f'"$0" -m rerank "$@" {shell}'
+    return subprocess.run(
+        ["bash", "-c", line, sys.executable, *words], cwd=folder, env={**os.environ, **environment},
+        capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_names_are_printed_in_any_encoding_and_without_control_characters(fitted, encoding):
+    done = command(fitted, "rank", "m.json", "t.csv", "--id", "id", "--top", "3", PYTHONIOENCODING=encoding)
+    assert done.returncode == 0 and done.stderr == ""
+    shown = "Жук" if encoding == "utf-8" else "\\u0416\\u0443\\u043a"
+    assert f"{shown}\\x1b[31m\\u202e\\x9b" in done.stdout
+    assert all(line.isprintable() for line in done.stdout.splitlines())
+
+
+def test_a_forged_message_does_not_reach_the_terminal(fitted):
+    doc = model_file.read(fitted / "m.json")
+    forged = replace(doc, result={**doc.result, "message": "\x1b[2J" + doc.result["message"]})
+    model_file.write(fitted / "forged.json", forged)
+    done = command(fitted, "verify", "forged.json", "t.csv")
+    assert done.returncode == 5 and "\\x1b[2J" in done.stdout and "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_ranked_file_runs_no_formula_and_is_read_with_the_true_ids(fitted):
+    assert command(fitted, "rank", "m.json", "t.csv", "--id", "id", "--output", "r.csv").returncode == 0
+    assert "\n1,'=1+1," in (fitted / "r.csv").read_text(encoding="utf-8")
+    found = read_table(fitted / "r.csv", id="id").ids.tolist()
+    assert sorted(found) == sorted(read_table(fitted / "t.csv", id="id", label="y").ids.tolist())
+
+
+@pytest.mark.parametrize("shell", ["2>&-", ">&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "| head -n 1"])
+def test_no_fit_loses_its_model_to_a_stream(fitted, tmp_path, shell):
+    (tmp_path / "t.csv").write_bytes((fitted / "t.csv").read_bytes())
+    done = command(tmp_path, *FIT, shell=shell)
+    assert (tmp_path / "m.json").stat().st_size > 1000 and "Traceback" not in done.stderr
+    assert done.returncode == (2 if shell == ">/dev/full" else 0)
+    assert ("Cannot write standard output: No space left on device" in done.stderr) == (shell == ">/dev/full")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_keeps_what_a_fit_has_found(tmp_path, name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 8))
+    y = rng.random(400) < 0.3
+    np.savetxt(
+        tmp_path / "t.csv", np.column_stack([X, y]), delimiter=",", header="a,b,c,d,e,f,g,h,y", comments=""
+    )
+    words = [
+        "fit",
+        "t.csv",
+        "--label",
+        "y",
+        "--solver",
+        "search",
+        "--time-limit",
+        "60",
+        "--model",
+        "m.json",
+        "-v",
+    ]
+    words += ["--checkpoint", "c"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "rerank", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        while not (tmp_path / "c").exists() and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.send_signal(getattr(signal, name))
+        told = process.communicate()[1]
+    assert process.returncode == 3 and (tmp_path / "m.json").exists() and "Traceback" not in told
+
+
+def test_nohup_is_respected():
+    code = (
+        "import signal, sys\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\nfrom rerank import cli\n"
+        "cli.app = lambda: print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)\ncli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
+def test_an_interrupt_while_the_commands_are_imported_has_its_exit_code():
+    code = (
+        "import sys\nclass Finder:\n    def find_spec(self, name, *rest):\n"
+        "        if name == 'rerank.cli.fitting':\n            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\nfrom rerank.__main__ import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_python_without_docstrings_fits_verifies_and_says_what_it_cannot_do(fitted):
+    plain = {"PYTHONOPTIMIZE": "2", "NUMBA_DISABLE_JIT": "1"}
+    (fitted / "few.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
+    words = ("fit", "few.csv", "--label", "y", "--stat", "dcg@2", "--model", "o.json")
+    done = command(fitted, *words, "--proof", "o.proof", **plain)
+    assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, (
+        done.stderr
+    )
+    done = command(fitted, "verify", "o.json", "few.csv", "--proof", "o.proof", **plain)
+    assert done.returncode == 0 and "FAILED" not in done.stdout
+    done = command(fitted, *words, "--no-presolve", **plain)
+    assert done.returncode == 2 and "only solver='search' needs no program" in done.stderr
+    assert command(fitted, *words, "--solver", "search", **plain).returncode == 0
+
+
+@pytest.mark.parametrize("stream", [None, "closed", "full"])
+def test_standard_error_never_ends_a_call(monkeypatch, stream):
+    if stream is not None:
+        stream = open("/dev/full", "w")  # noqa: SIM115
+        stream.close() if stream == "closed" else None
+    monkeypatch.setattr(sys, "stderr", stream)
+    say("lost")
+    assert stderr().isatty() is False
+    from rerank import Reranker
+
+    X = np.arange(12.0).reshape(6, 2) ** 2 % 7
+    est = Reranker("dcg@2", solver="search", verbose=2).fit(X, [0, 1, 0, 1, 0, 0])
+    assert est.result_.value > 0
+
+
+def test_text_keeps_its_lines_and_names_have_none():
+    assert harmless("a\n\tb\r\x00\ud800é") == "a\n\tb\\r\\x00\\ud800é"
+    assert harmless("a\n\tb", name=True) == "a\\n\\tb"
+
+
+def test_evaluate_prints_control_characters_as_their_codes(tmp_path):
+    for name in ("a", "b"):
+        write_run(tmp_path / f"{name}.run", ["q\x1b[31m"], ["d"], [1.0])
+    (tmp_path / "q.qrels").write_text("q\x1b[31m 0 d 1\n")
+    done = command(tmp_path, "evaluate", "x\n\x1b=a.run", "b.run", "q.qrels", "--per-query")
+    assert done.returncode == 0 and "\x1b" not in done.stdout and "x\\n\\x1b\tq\\x1b[31m\t" in done.stdout
