@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cli.common import refuse_idle
+from rerank.cli.common import refuse_idle, some_of
 from rerank.cli.pictures import course_of
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
@@ -55,7 +54,9 @@ def chosen(est: Reranker, table: Table, cv: int, rule: str | None) -> RerankerCV
 def check_holdout(share: float | None) -> None:
     """Refuse what is no share of the rows."""
     if share is not None and not 0 < share < 1:
-        raise InputError(f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
+        raise InputError(
+            f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3."
+        )
 
 
 def check_meant(
@@ -74,7 +75,9 @@ def check_meant(
     else:
         refuse_idle({"--radius": radius}, "--cv chooses the radius; leave one of them out")
     if margin is not None:
-        refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
+        refuse_idle(
+            {"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out"
+        )
     if first_stage == "none":
         idle = {
             "--candidates": None if candidates in ("auto", "0") else candidates,
@@ -82,7 +85,9 @@ def check_meant(
         }
         refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")
     if solver == "search" and not presolve:
-        refuse_idle({"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out")
+        refuse_idle(
+            {"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out"
+        )
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
@@ -98,14 +103,16 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
         Statistic, gain and seed.
     """
     from rerank.ranks import evaluate
+    from rerank.reranker.data import units_of
     from rerank.reranker.selection.folds import splits_of
     from rerank.reranker.selection.judge import of_whole_list
     from rerank.statistics import parse
 
     assert table.y is not None
     relevant = table.y > table.y.min()
-    split = splits_of(table.X, relevant, table.qid, max(2, round(1 / share)), 1, est.random_state)[0]
-    train, test = (_some(table, rows) for rows in (split.train, split.test))
+    units = table.qid if table.groups is None else units_of(table.qid, table.groups)
+    split = splits_of(table.X, relevant, units, max(2, round(1 / share)), 1, est.random_state)[0]
+    train, test = (some_of(table, rows) for rows in (split.train, split.test))
     part, statistic, unit, where = fitted(train), parse(est.stat), 1.0, ""
     if table.qid is None:
         statistic, unit = of_whole_list(statistic, len(table), len(test))
@@ -121,9 +128,3 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     before = "" if first is None else f"{told(first):.6g} by the first stage, "
     told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
     return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."
-
-
-def _some(table: Table, rows: NDArray[np.intp]) -> Table:
-    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight")}
-    some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
-    return replace(table, X=table.X[rows], **some)

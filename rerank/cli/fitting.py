@@ -13,6 +13,7 @@ from rerank.cli.common import (
     Data,
     Delimiter,
     Features,
+    Groups,
     Id,
     Label,
     Positive,
@@ -38,6 +39,7 @@ def fit(
     qid: Qid = None,
     id: Id = None,
     weight: Weight = None,
+    groups: Groups = None,
     positive_label: Positive = None,
     features: Features = None,
     delimiter: Delimiter = None,
@@ -93,10 +95,14 @@ def fit(
     list_length: Annotated[
         int | None, typer.Option(help="Rows of the lists to come.", show_default=False)
     ] = None,
-    cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
+    cross_fit: Annotated[
+        str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")
+    ] = "auto",
     cv: Annotated[
         int | None,
-        typer.Option(help="Choose the radius by so many folds, the first stage included.", show_default=False),
+        typer.Option(
+            help="Choose the radius by so many folds, the first stage included.", show_default=False
+        ),
     ] = None,
     rule: Annotated[
         str | None,
@@ -116,7 +122,8 @@ def fit(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="Where to keep the state of the search; the same command goes on with it.", show_default=False
+            help="Where to keep the state of the search; the same command goes on with it.",
+            show_default=False,
         ),
     ] = None,
     plot: Annotated[
@@ -151,6 +158,7 @@ def fit(
         qid=qid,
         id=id,
         weight=weight,
+        groups=groups,
         positive=positive_label,
         features=features,
         delimiter=delimiter,

@@ -131,7 +131,9 @@ def score(
     delimiter: Delimiter = None,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False),
+        typer.Option(
+            help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -163,7 +165,7 @@ def score(
             parse(est.stat), table.y, scores, table.qid, gain=est.gain,
             sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
         )  # fmt: skip
-    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)
+    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
     name = parse(est.stat).name
     if as_json:
         answer(

@@ -26,6 +26,7 @@ def read_parquet(
     qid: str | None = None,
     id: str | None = None,
     weight: str | None = None,
+    groups: str | None = None,
     features: Sequence[str] | None = None,
     positive: str | None = None,
 ) -> Table:
@@ -45,7 +46,9 @@ def read_parquet(
         schema = opened.schema_arrow
         names = list(schema.names)
         distinct(path, names)
-        place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight})
+        place = roles_of(
+            path, names, {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
+        )
         chosen, others = _features(
             path, names, features, place, [_is_numeric(field.type) for field in schema]
         )
@@ -139,7 +142,7 @@ class _Reader:
         self.blocks.append(block)
         for role, column in self.place.items():
             values = batch.column(self.names[column])
-            worded = role in ("qid", "id") or (role == "label" and self.positive is not None)
+            worded = role in ("qid", "id", "groups") or (role == "label" and self.positive is not None)
             self.roles[role].append(self._words(values, column) if worded else self._numbers(values, column))
         self.rows += batch.num_rows
 
@@ -194,6 +197,7 @@ class _Reader:
             feature_names=tuple(self.names[j] for j in self.chosen),
             sample_weight=self._amounts("weight"),
             notes=notes,
+            groups=self._column("groups"),
         )
 
     def _column(self, role: str) -> Words | None:

@@ -180,7 +180,7 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
         stage = FirstStage(f"column {first_stage}", None, coef, frozen=True)
         return stage, stage.scores(rows)
     if isinstance(first_stage, np.ndarray | list | tuple) or type(first_stage).__name__ == "Series":
-        scores = np.asarray(first_stage, dtype=np.float64)
+        scores = np.asarray(rows.there.of(first_stage, "first_stage"), dtype=np.float64)
         if scores.shape != (rows.n,) or not np.isfinite(scores).all():
             raise InputError(
                 f"first_stage is an array of shape {scores.shape}; give one finite score for each of the {rows.n} rows."
@@ -236,7 +236,9 @@ def _named(name: str, rows: Rows, random_state: Any) -> Any:
 
         return make_pipeline(scaler, LogisticRegression(max_iter=1000))
     if name not in SCORERS:
-        raise unknown("first stage", name, (*NAMES, "none"), nearest(name, (*NAMES, "none", *rows.columns.inputs)))
+        raise unknown(
+            "first stage", name, (*NAMES, "none"), nearest(name, (*NAMES, "none", *rows.columns.inputs))
+        )
     scorer_class, options = SCORERS[name]
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():

@@ -73,7 +73,9 @@ class Fit:
     def but(self, **fields: Any) -> Fit:
         """The same with other notes or another margin; what the first stage's order is worth is kept."""
         made = replace(self, **fields)
-        vars(made).update({name: vars(self)[name] for name in ("before", "quoted_before") if name in vars(self)})
+        vars(made).update(
+            {name: vars(self)[name] for name in ("before", "quoted_before") if name in vars(self)}
+        )
         return made
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
@@ -89,6 +91,7 @@ class Fit:
             n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
             seconds=self.clock.report(),
             first_stage_statistic=self.quoted_before, folds=0 if self.staged is None else self.staged.folds,
+            grouped=self.data.groups is not None,
             left_out=self.data.rows.columns.left_out, theorem=theorem_of(problem),
         )  # fmt: skip
 
@@ -130,7 +133,7 @@ def fit(
     """
     with clock.phase("first_stage"):
         with limited(clock.share(FIRST_STAGE_SHARE)):
-            found = staged(data, settings, sample_weight) if given is None else given
+            found = staged(data, settings, sample_weight, clock) if given is None else given
         whole = found is None or settings.first_stage is None
         n_candidates = None if whole else settings.candidates(data.longest_list)
         settings = replace(settings, n_candidates=n_candidates)
@@ -155,7 +158,11 @@ def concluded(this: Fit) -> FittedState:
         this = this.but(training=replace(training, problem=problem))
     this = this.but(notes=(*this.notes, *notes_on_near_rows(problem)))
     start = start_weights(problem, this.data, training, this.stage)
-    if settings.solver == "none":
+    if this.staged is not None and this.staged.stopped:
+        start = (
+            problem.unchanged if problem.anchored else None
+        )  # nothing is corrected by scores of rows that were seen
+    if settings.solver == "none" or (this.staged is not None and this.staged.stopped):
         return _compared(this, problem, _unsolved(problem, start))
     return _compared(this, problem, solve(problem, settings, clock, start))
 
@@ -204,8 +211,14 @@ def _nothing_to_do(this: Fit) -> FittedState:
     message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
     if status != "already_ideal":
         warnings.warn(message, stacklevel=6)  # the line that called fit or fit_parts
-    elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
-        note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+    elif (
+        problem is not None
+        and problem.anchored
+        and not is_closed((best := data.best(statistic)) - found, found)
+    ):
+        note = (
+            f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+        )
         this = this.but(notes=(*this.notes, note))
     solution = Solution(
         weights=np.zeros(0) if problem is None else problem.unchanged,

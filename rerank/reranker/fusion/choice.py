@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
+from rerank.io.options import legacy
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
@@ -122,7 +122,7 @@ def chosen_by_folds(
     def judge(ranked: Sequence[Sequence[Ranked]]) -> Judged:
         against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
                    for split, row in zip(splits, ranked)]  # fmt: skip
-        return judged(first, splits, against, statistic, statistic)
+        return judged(first, splits, against, statistic, statistic, len(against[0]))
 
     folds = _Folds(tables, splits, settings, clock, n_jobs, verbose)
     own = {name: [option for option in options if option.normaliser == name] for name in tables}
@@ -135,7 +135,9 @@ def chosen_by_folds(
         for done, name in enumerate(own):
             went_on = went_on and folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
         first_round = judge(folds.ranked)
-        name = preferred(first_round.scores, [option.normaliser for option in folds.tried], null.normaliser, cv)
+        name = preferred(
+            first_round.scores, [option.normaliser for option in folds.tried], null.normaliser, cv
+        )
         if went_on and radii_left:
             folds.take([option for option in own[name] if option is not _middle(own[name])], 1.0)
         last = name
@@ -154,7 +156,11 @@ def best_of(found: Judged, numbers: Sequence[int], rule: Mapping[str, Any]) -> t
     """
     own = list(numbers)
     some = replace(
-        found, scores=found.scores[own], leads=found.leads[own], errors=found.errors[own], means=found.means[own]
+        found,
+        scores=found.scores[own],
+        leads=found.leads[own],
+        errors=found.errors[own],
+        means=found.means[own],
     )
     best = choose(some, [0.0] * len(own), rule["rule"], rule["safeguard"])
     return own[best.best], best.first_stage_kept
@@ -210,12 +216,14 @@ def untold() -> Iterator[None]:
         yield
 
 
-def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool_], random_state: Any) -> Split:
+def fewer_queries(
+    split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool_], random_state: Any
+) -> Split:
     """The split with at most ``MANY_QUERIES`` training queries, drawn from those whose order matters."""
     telling = np.unique(qid[split.train[relevant[split.train]]])
     if telling.size <= MANY_QUERIES:
         return split
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = legacy(0 if random_state is None else random_state)
     kept = rng.choice(telling, MANY_QUERIES, replace=False)
     return replace(split, train=split.train[np.isin(qid[split.train], kept)])
 

@@ -69,7 +69,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         Record the search on all queries, for ``save_audit``.
     n_jobs : int or None
         Folds at a time, and cores of the search.
-    random_state : int or None
+    random_state : int, RandomState, Generator or None
     verbose : int
         1 for progress on standard error.
 
@@ -218,7 +218,9 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         """
         self._model()
         if self.null_kept_:
-            raise InputError(f"{self.null_} is kept, and the bound is about fitted weights; there is nothing to audit.")
+            raise InputError(
+                f"{self.null_} is kept, and the bound is about fitted weights; there is nothing to audit."
+            )
         if self._audit is None:
             raise InputError("The fit recorded no proof; fit again with proof=True.")
         self._audit.save(folder)
