@@ -195,7 +195,7 @@ def _chosen(table: Any, features: Any) -> Indices:
     """The columns meant by names, numbers or a mask, ascending."""
     if not isinstance(features, Iterable):
         raise InputError(
-            f"features is {features!r}; give names or numbers of the columns of X, a mask, a callable, or a transformer."
+            f"features is {features!r}; give names or numbers of columns of X, a mask, a callable, or a transformer."
         )
     wanted: list[Any] = [features] if isinstance(features, str) else list(features)
     d = table.shape[1]

@@ -124,7 +124,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012
+    __metadata_request__fit = {"groups": True}
 
     def __init__(
         self,

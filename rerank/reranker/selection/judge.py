@@ -77,8 +77,8 @@ def judged(
     """
     done = list(zip(splits, ranked))
     if not done:
-        none, unknown = np.empty((n_options, 0)), np.full(n_options, math.nan)
-        return Judged(none, np.empty(0), none, unknown, unknown)
+        unknown = np.full(n_options, math.nan)
+        return Judged(np.empty((n_options, 0)), np.empty(0), unknown[:, None], unknown, unknown)
     held = [rows_of(data, split.test) for split, _ in done]
     folds = len(done)
     scores, alone = np.empty((n_options, folds)), np.full(folds, math.nan)

@@ -27,7 +27,7 @@ from rerank.reranker.selection.folds import fold_of_each, splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
-from rerank.reranker.selection.told import ToldMixin
+from rerank.reranker.selection.told import UNTRIED, ToldMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 from rerank.statistics import fitted_statistic, parse
@@ -107,7 +107,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012
+    __metadata_request__fit = {"groups": True}
 
     def __init__(
         self,
@@ -221,10 +221,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
                 f"{state.result.folds} folds of its own; give groups, if rows belong together."
             )
         if not tried:
-            notes.append(
-                "The first stage's scores of the folds were not ready in time, so no option was tried and the first "
-                "stage is kept; raise time_limit."
-            )
+            notes.append(UNTRIED)
         return replace(state, result=state.result.noting(*notes))
 
     def _publish(
@@ -238,7 +235,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         self.cv_results_: dict[str, NDArray[Any]] = {
             "params": np.array(candidates, dtype=object),
             "scores": found.scores,
-            "mean_score": found.scores.mean(axis=1),
+            "mean_score": found.scores.mean(axis=1) if found.alone.size else found.means,
             "first_stage": found.alone,
             "leads": found.leads,
             "mean_lead": found.leads.mean(axis=1),

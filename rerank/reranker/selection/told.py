@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from rerank.reranker.estimator import Reranker
 
 
+UNTRIED = (
+    "The first stage's scores of the folds were not ready in time, so no option was tried and the first stage is kept; "
+    "raise time_limit."
+)
+"""What is said of a choice without a fold."""
+
+
 def option_names(found: Mapping[str, Any]) -> list[str]:
     """Each option by the parameters in which options differ."""
     params = list(found["params"])
@@ -65,12 +72,15 @@ class ToldMixin(ShownMixin):
     def report(self) -> str:
         """Lead, error and statistic of every option, and what was chosen."""
         check_is_fitted(self, "best_estimator_")
-        return self._evidence().report()
+        return self._evidence().report() if self.cv_results_["first_stage"].size else UNTRIED
 
     def _shown(self) -> tuple[str, str] | None:
         if not hasattr(self, "best_estimator_"):
             return None
-        result, found = self.best_estimator_.result_, self._evidence()
+        result = self.best_estimator_.result_
+        if not self.cv_results_["first_stage"].size:  # a note of the result says it
+            return text_of(result), html_of(result)
+        found = self._evidence()
         return f"{found.report()}\n\n{text_of(result)}", found.html() + html_of(result)
 
     def _evidence(self) -> Evidence:
