@@ -122,7 +122,7 @@ def legacy(random_state: Any) -> np.random.RandomState:
     if isinstance(random_state, np.random.Generator):
         random_state = drawn_seed(random_state)
     try:
-        return check_random_state(random_state)  # type: ignore[no-any-return]
+        return check_random_state(random_state)
     except ValueError:
         raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
 

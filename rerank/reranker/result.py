@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class Solution:
         """``bound - value``: no value exceeds that of the weights by more."""
         return max(0.0, self.bound - self.value)
 
-    def noting(self, *notes: str) -> Solution:
+    def noting(self, *notes: str) -> Self:
         """The same with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 

@@ -73,12 +73,16 @@ def test_a_choice_stops_between_folds_and_keeps_the_first_stage(tmp_path):
     assert np.isnan(est.best_score_) and est.cv_results_["scores"].shape[1] == 0
     assert any("no option was tried" in note and "raise time_limit" in note for note in est.result_.notes)
     assert est.result_.evidence is None
-    assert "no option was tried" in est.report() and "no option was tried" in repr(est)
+    assert "no option was tried" in est.report() and "no option was tried" in est._repr_html_()
     est.save(tmp_path / "m.json")
     assert load(tmp_path / "m.json", first_stage=est.first_stage_).result_.evidence is None
     FITS.clear()
     more = RerankerCV(
-        Reranker("dcg@5", first_stage=Slow(0.01), solver="search"), time_limit=60, cv=3, n_repeats=1, grid={"radius": [0.1]}
+        Reranker("dcg@5", first_stage=Slow(0.01), solver="search"),
+        time_limit=60,
+        cv=3,
+        n_repeats=1,
+        grid={"radius": [0.1]},
     )
     more.fit(X, y)  # the advice
     assert len(FITS) == 3 + 3 + 6 - 2 and np.isfinite(more.best_score_)

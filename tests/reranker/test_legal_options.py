@@ -102,7 +102,8 @@ def test_numbers_of_every_type_are_fitted_and_saved(options, tmp_path):
     X, y = table()
     est = Reranker("dcg@5", **QUICK | options).fit(X, y)
     plain = {
-        name: float(value) if isinstance(value, Fraction | Decimal) else value for name, value in options.items()
+        name: float(value) if isinstance(value, Fraction | Decimal) else value
+        for name, value in options.items()
     }
     np.testing.assert_array_equal(est.coef_, Reranker("dcg@5", **QUICK | plain).fit(X, y).coef_)
     est.save(tmp_path / "m.json")
@@ -118,7 +119,10 @@ def test_signs_and_columns_as_pandas_has_them():
     np.testing.assert_array_equal(est.coef_, Reranker("auc", positive=[1, 0, 1], **QUICK).fit(X, y).coef_)
     frame = pd.DataFrame(X, columns=list("abc"))
     for features in (frame.columns[:2], np.array(["a", "b"]), pd.Series(["a", "b"])):
-        assert set(Reranker("auc", first_stage=None, features=features, **QUICK).fit(frame, y).features_) <= {"a", "b"}
+        assert set(Reranker("auc", first_stage=None, features=features, **QUICK).fit(frame, y).features_) <= {
+            "a",
+            "b",
+        }
 
 
 @pytest.mark.parametrize(

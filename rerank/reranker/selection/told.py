@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.io.shown import ShownMixin
@@ -49,7 +50,10 @@ def evidence(
     **rest
         Further attributes of ``Evidence``: the rule, or what had to be led.
     """
-    means, alone = found["mean_score"].tolist(), float(found["first_stage"].mean())
+    means, alone = (
+        found["mean_score"].tolist(),
+        float(np.mean(found["first_stage"] if found["first_stage"].size else np.nan)),
+    )
     leads, errors = ([None if math.isnan(one) else one for one in found[f"{of}"].tolist()]
                      for of in ("mean_lead", "lead_error"))  # fmt: skip
     return Evidence(
