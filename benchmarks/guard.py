@@ -19,9 +19,7 @@ def main() -> None:
     asked = parser.parse_args()
     draws = asked.draws
     for ways in (2, 1):
-        print(
-            f"Machines with {ways} way{'s' if ways > 1 else ''} to fail: hits among the first {TOP} of lists to come"
-        )
+        print(f"Machines with {ways} way{'s' if ways > 1 else ''} to fail: hits among the first {TOP} of lists to come")
         clear = lost = kept = 0
         leads = []
         for seed in range(1, draws + 1):
@@ -29,11 +27,7 @@ def main() -> None:
             mean, half = case.lead
             leads.append(mean)
             clear, lost, kept = clear + (mean - half > 0), lost + (mean + half < 0), kept + case.kept
-            found = (
-                "first stage kept"
-                if case.kept
-                else f"lead {mean:+.2f} ({mean - half:+.2f} to {mean + half:+.2f})"
-            )
+            found = "first stage kept" if case.kept else f"lead {mean:+.2f} ({mean - half:+.2f} to {mean + half:+.2f})"
             print(f"  draw {seed:2d}: first stage {case.first.mean():.2f}, {found}", flush=True)
         print(
             f"  {draws} draws: gained on {clear}, lost on {lost} (intervals without 0), first stage kept on {kept}; "

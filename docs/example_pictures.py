@@ -33,9 +33,7 @@ def draw(name: str) -> None:
     pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
     picture = Image.open(io.BytesIO(base64.b64decode(pictures[CHOSEN[name]]))).convert("RGB")
     if picture.width > WIDTH:
-        picture = picture.resize(
-            (WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS
-        )
+        picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
     target = ROOT / "docs" / "images" / f"example_{name}.png"
     picture.quantize(*(MANY if name in SHADED else FEW)).save(target, optimize=True)
     print(f"{target.name}: {target.stat().st_size:,} bytes")

@@ -64,17 +64,10 @@ figure, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
 ax.plot(wear[~failed], heat[~failed], "o", ms=2, mfc="none", mec="0.8", mew=0.6, zorder=1)
 ax.plot(wear[failed], heat[failed], "o", ms=4, color="black", zorder=2, label="failed")
 ends = np.array([-3.5, 3.8])
-ax.plot(
-    ends, cut_line(first_stage, later, ends), "--", color=plots.ORANGE, lw=2, label="cut of the first stage"
-)
+ax.plot(ends, cut_line(first_stage, later, ends), "--", color=plots.ORANGE, lw=2, label="cut of the first stage")
 after = cut_line(guarded.decision_function, later, ends)
 ax.plot(ends, after, "-", color=plots.BLUE, lw=2, label="cut after the correction")
-ax.set(
-    xlim=(-3.6, 3.8),
-    ylim=(-3.2, 4.2),
-    xlabel="wear (hours and vibration)",
-    ylabel="heat (temperature and load)",
-)
+ax.set(xlim=(-3.6, 3.8), ylim=(-3.2, 4.2), xlabel="wear (hours and vibration)", ylabel="heat (temperature and load)")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(loc="lower right", framealpha=1.0, edgecolor="white")
 plt.show()

@@ -37,20 +37,14 @@ def retrieved(queries, seed):
             best = np.argsort(-own)[:DEPTH]
             runs[name][query] = {f"d{document:02}": float(own[document]) for document in best}
         grades = np.searchsorted([1.3, 2.0], merit)
-        qrels[query] = {
-            f"d{document:02}": int(grades[document]) for document in range(POOL) if grades[document]
-        }
+        qrels[query] = {f"d{document:02}": int(grades[document]) for document in range(POOL) if grades[document]}
     return runs, qrels
 
 
 (runs, qrels), (later_runs, later_qrels) = retrieved(JUDGED, seed=1), retrieved(LATER, seed=2)
 query = next(iter(qrels))
 for name, run in runs.items():
-    print(
-        f"{name:<8}",
-        ", ".join(f"{document} {score:.3g}" for document, score in list(run[query].items())[:6]),
-        "...",
-    )
+    print(f"{name:<8}", ", ".join(f"{document} {score:.3g}" for document, score in list(run[query].items())[:6]), "...")
 both = np.mean([len(runs["lexical"][query].keys() & runs["dense"][query].keys()) for query in qrels])
 print(f"{JUDGED} judged queries, {LATER} later ones; of {DEPTH} documents of each run {both:.0f} are in both")
 
@@ -88,14 +82,10 @@ for name, value in judged.items():
 # %%
 free = {}
 for normaliser in ("minmax", "rank"):
-    free[normaliser] = ScoreFusion(STAT, normalise=normaliser, radius=None, cv=None, margin=1e-9).fit(
-        runs, qrels
-    )
+    free[normaliser] = ScoreFusion(STAT, normalise=normaliser, radius=None, cv=None, margin=1e-9).fit(runs, qrels)
     weights, result = free[normaliser].weights_, free[normaliser].result_
     print(f"{normaliser:<7}", ", ".join(f"{name} {weight:.4f}" for name, weight in weights.items()))
-    print(
-        f"        {STAT} {result.statistic:.6f}, bound {result.bound:.6f}, gap {result.gap:.1g}: {result.status}"
-    )
+    print(f"        {STAT} {result.statistic:.6f}, bound {result.bound:.6f}, gap {result.gap:.1g}: {result.status}")
 print(result.message)
 
 # %% [markdown]
@@ -175,15 +165,11 @@ folder, names = Path("runs"), ("column90", "column99")
 real = {part: {name: str(folder / f"{part}.{name}.run.gz") for name in names} for part in ("judged", "later")}
 grades = {part: str(folder / f"{part}.qrels.gz") for part in real}
 guarded = ScoreFusion(STAT, normalise="rank", random_state=0).fit(real["judged"], grades["judged"])
-best = ScoreFusion(STAT, normalise="rank", radius=None, cv=None, margin=1e-9).fit(
-    real["judged"], grades["judged"]
-)
+best = ScoreFusion(STAT, normalise="rank", radius=None, cv=None, margin=1e-9).fit(real["judged"], grades["judged"])
 print(guarded.report())
 told = best.result_
-print(
-    f"on {told.n_lists} judged queries RRF {told.first_stage_statistic:.6f},",
-    f"best weights {told.statistic:.6f}, bound {told.bound:.6f}",
-)
+print(f"on {told.n_lists} judged queries RRF {told.first_stage_statistic:.6f},",
+      f"best weights {told.statistic:.6f}, bound {told.bound:.6f}")
 print(", ".join(f"{name} {weight:.4f}" for name, weight in best.weights_.items()))
 rrf = values(FusionModel(names, np.array([0.5, 0.5]), "rank").fuse(real["later"]), grades["later"])
 for title, est in {"guarded fit": guarded, "best weights": best}.items():

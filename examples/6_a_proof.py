@@ -89,9 +89,7 @@ for name in ("value", "boxes"):
 met = np.flatnonzero((lower[:, 1] <= best[1]) & (best[1] < upper[:, 1]))
 met = met[np.argsort(lower[met, 0])]
 steps = np.append(lower[met, 0], radius)
-axes["line"].stairs(
-    boxes.bounds[met], steps, baseline=None, color="black", lw=1.5, label="bounds of the boxes"
-)
+axes["line"].stairs(boxes.bounds[met], steps, baseline=None, color="black", lw=1.5, label="bounds of the boxes")
 along = np.unique([*np.linspace(-radius, radius, 2001), best[0]])
 values = worth(along, np.full(along.size, best[1]))
 axes["line"].plot(along, values, color=plots.BLUE, lw=1.2, label="what the pairs are worth")

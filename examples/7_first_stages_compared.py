@@ -136,9 +136,7 @@ later = [datasets.machines(MACHINES, 1_000_000 + seed) for seed in range(PAIRS)]
 options = dict(radius=0.1, max_features=3, margin=0.1, window=2.0, solver="search", node_limit=0)
 for name in STAGES:
     est = Reranker(f"precision@{CREW}", first_stage=name, **options).fit(made.X, made.y)
-    before = [
-        each.y[np.argsort(-est.first_stage_scores(each.X), kind="stable")[:CREW]].sum() for each in later
-    ]
+    before = [each.y[np.argsort(-est.first_stage_scores(each.X), kind="stable")[:CREW]].sum() for each in later]
     after = [each.y[est.top(each.X, CREW)].sum() for each in later]
     gain = np.subtract(after, before)
     half = T * gain.std(ddof=1) / PAIRS**0.5

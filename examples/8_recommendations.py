@@ -54,16 +54,12 @@ print(f"{'':<18}{'precision@10':>12}  {'lead (interval)':<28}{'recall':>7}{'ndcg
 for name, own in found.items():
     lead = own.precision - found["popularity"].precision
     half = 1.96 * lead.std(ddof=1) / lead.size**0.5
-    told = f"{lead.mean():+.4f} ({lead.mean() - half:+.4f} to {lead.mean() + half:+.4f})" * (
-        name != "popularity"
-    )
+    told = f"{lead.mean():+.4f} ({lead.mean() - half:+.4f} to {lead.mean() + half:+.4f})" * (name != "popularity")
     print(f"{name:<18}{own.precision.mean():>12.4f}  {told:<28}", end="")
     print("".join(f"{own.means()[measure]:>7.3f}" for measure in ("recall", "ndcg", "mrr")))
 lead = found["LatentRoBiRank"].precision - found["near songs"].precision
 half = 1.96 * lead.std(ddof=1) / lead.size**0.5
-print(
-    f"LatentRoBiRank over near songs: {lead.mean():+.4f} ({lead.mean() - half:+.4f} to {lead.mean() + half:+.4f})"
-)
+print(f"LatentRoBiRank over near songs: {lead.mean():+.4f} ({lead.mean() - half:+.4f} to {lead.mean() + half:+.4f})")
 
 # %% [markdown]
 # ## One listener's list

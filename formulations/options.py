@@ -96,9 +96,7 @@ class Options:
         upper = np.where(signs < 0, np.minimum(upper, 0), upper)
         if not ((lower >= whole[0]) & (lower <= upper) & (upper <= whole[1])).all():
             where = "[-1, 1]" if self.corrections is None else "the corrections"
-            raise FormulationError(
-                f"The box of w, cut to the signs, must be non-empty and lie inside {where}."
-            )
+            raise FormulationError(f"The box of w, cut to the signs, must be non-empty and lie inside {where}.")
         return lower, upper
 
 

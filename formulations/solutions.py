@@ -92,9 +92,7 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     except PointlessError as error:
         raise NoPointError(f"{source}, line {error.line}: {shortened(str(error))}.", error.status) from None
     except UnreadableError as error:
-        raise FileFormatError(
-            f"{source}, line {error.line}: {shortened(str(error))} ({found.solver})."
-        ) from None
+        raise FileFormatError(f"{source}, line {error.line}: {shortened(str(error))} ({found.solver}).") from None
     return Solution(_by_column(raw, program, source), raw.status, found.solver)
 
 

@@ -38,10 +38,7 @@ def inspect_first(text):
     assert exact > first
     ((gain, low, _),) = numbers(r"corrected score: .*, ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
     assert gain > low > 0
-    assert re.findall(r"Chosen \(\*\)|The first stage is kept", text) == [
-        "Chosen (*)",
-        "The first stage is kept",
-    ]
+    assert re.findall(r"Chosen \(\*\)|The first stage is kept", text) == ["Chosen (*)", "The first stage is kept"]
 
 
 def programs_by_hand(text):
@@ -85,12 +82,8 @@ def score_fusion(text):
     curves = numbers(r"on the curve of \w+: ([\d.]+), bound ([\d.]+)", text)
     assert curves == best
     leads = dict(re.findall(r"^([\w ,]+?) +[\d.]+  [+-][\d.]+ \(([+-][\d.]+) to", text, flags=re.M))
-    assert all(
-        float(leads[name]) > 0 for name in ("guarded fit", "best weights, minmax", "best weights, rank")
-    )
-    ((rrf, value, bound),) = numbers(
-        r"judged queries RRF ([\d.]+), best weights ([\d.]+),\s+bound ([\d.]+)", text
-    )
+    assert all(float(leads[name]) > 0 for name in ("guarded fit", "best weights, minmax", "best weights, rank"))
+    ((rrf, value, bound),) = numbers(r"judged queries RRF ([\d.]+), best weights ([\d.]+),\s+bound ([\d.]+)", text)
     assert rrf < value <= bound < rrf + 0.01  # the text says so
     leads = numbers(r"later queries, .*: ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
     assert len(leads) == 2 and all(abs(lead) < (high - low) / 4 for lead, low, high in leads)
@@ -102,9 +95,7 @@ def a_proof(text):
     ((value, bound),) = numbers(r"(?m)^value ([\d.]+), bound ([\d.]+)", text)
     ((grid, largest),) = numbers(r"grid ([\d.]+), largest bound of a box ([\d.]+)", text)
     assert corrected > first and value == bound and grid <= largest == round(bound, 6)
-    assert (
-        "boxes: holds True" in text and "as it was saved: Everything stated holds. Failed: nothing." in text
-    )
+    assert "boxes: holds True" in text and "as it was saved: Everything stated holds. Failed: nothing." in text
     refused = [
         "above its bound", "but the proof says", "some are missing", "may hold weights", "the digest does not match",
         "certificate of these weights", "digest of the data",
@@ -129,9 +120,7 @@ def first_stages_compared(text):
     assert [name for name, _ in tables] == ["haberman", "german", "abalone19", "ai4i2020"]
     intervals = [numbers(r"\(([+-][\d.]+) to ([+-][\d.]+)\)", line) for _, line in tables]
     assert all(low <= 0 for own in intervals for low, _ in own)
-    clear = [
-        (tables[k][0], place) for k, own in enumerate(intervals) for place in range(3) if own[place][1] < 0
-    ]
+    clear = [(tables[k][0], place) for k, own in enumerate(intervals) for place in range(3) if own[place][1] < 0]
     assert clear == [("ai4i2020", 1)]
     corrected = re.findall(r"(?m)^(\w+) +([\d.]+) of 60, corrected ([\d.]+), ", text)
     before, after = ({row[0]: float(row[k]) for row in corrected} for k in (1, 2))

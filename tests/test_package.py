@@ -76,16 +76,7 @@ def test_the_sdist_holds_the_repository(sdist):
 @needs_hatchling
 def test_the_checks_of_the_project_pass_in_the_sdist(sdist):
     """What packagers do. The blocks of the pages fit models, which says nothing about the archive."""
-    chosen = [
-        "tests/test_project.py",
-        "-k",
-        "not the_python_of_a_page",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-    ]
+    chosen = ["tests/test_project.py", "-k", "not the_python_of_a_page", "-q", "-n", "0", "-p", "no:cacheprovider"]
     said = run(sys.executable, "-m", "pytest", *chosen, cwd=sdist, PYTHONDONTWRITEBYTECODE="1")
     assert "passed" in said and "skipped" not in said
 
@@ -95,9 +86,7 @@ def test_the_wheel_of_the_sdist_is_that_of_the_tree(wheel, tmp_path):
     shipped = contents(wheel)
     assert shipped == contents(built(ROOT, "wheel", tmp_path))
     packages = {"rerank", "formulations"}
-    ours = {
-        path.relative_to(ROOT).as_posix() for path in files() if path.relative_to(ROOT).parts[0] in packages
-    }
+    ours = {path.relative_to(ROOT).as_posix() for path in files() if path.relative_to(ROOT).parts[0] in packages}
     assert {name for name in shipped if ".dist-info/" not in name} == ours
 
 
@@ -118,9 +107,7 @@ def test_it_installs_and_runs_without_the_checkout(wheel, tmp_path):
     # A path in a .pth file comes after the environment's own, and the .pth files that it holds are not read.
     (home / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     where = "import rerank, formulations; print(rerank.__file__); print(formulations.__file__)"
-    assert all(
-        Path(line).is_relative_to(home) for line in run(inside, "-c", where, cwd=tmp_path).splitlines()
-    )
+    assert all(Path(line).is_relative_to(home) for line in run(inside, "-c", where, cwd=tmp_path).splitlines())
     for command in ([inside, "-m", "rerank"], [inside.with_name("rerank")]):
         assert VERSION in run(*command, "--version", cwd=tmp_path)
     use = "from rerank import Reranker, datasets; print(len(datasets.load('haberman')), Reranker().n_candidates)"
@@ -153,7 +140,5 @@ def test_it_installs_and_compiles_on_each_python(version, wheel, tmp_path):
     inside = fresh(python, wheel, tmp_path / "env")
     home = run(inside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path)
     run(inside, "-W", "error", "-m", "compileall", "-q", "-f", home, cwd=tmp_path)
-    told = run(
-        inside, "-c", "import sys, rerank; print(*sys.version_info[:2], rerank.__version__)", cwd=tmp_path
-    )
+    told = run(inside, "-c", "import sys, rerank; print(*sys.version_info[:2], rerank.__version__)", cwd=tmp_path)
     assert told == f"{version.replace('.', ' ')} {VERSION}"

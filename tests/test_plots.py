@@ -165,9 +165,7 @@ def test_dollar_signs_in_the_names_of_columns_are_no_formulas():
 def test_leads_mark_the_option_that_was_chosen():
     ax = drawn(plots.leads(["radius 0.1", "radius 0.3"], [0.5, -0.2], [0.2, np.inf], 0))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["radius 0.1, chosen", "radius 0.3"]
-    intervals = [
-        line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) > 0
-    ]
+    intervals = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) > 0]
     np.testing.assert_allclose(intervals, [[0.5 - 1.96 * 0.2, 0.5 + 1.96 * 0.2]])
     marks = [line for line in ax.lines if line.get_marker() == "o"]
     assert [mark.get_markerfacecolor() == "white" for mark in marks] == [False, True]
@@ -217,11 +215,7 @@ def test_a_statistic_by_an_option_shows_both_kinds_of_rows():
     lines = {line.get_ydata()[0]: line.get_linestyle() for line in flat}
     assert lines == {0.8: ":", 0.95: "-."}
     (bars,) = ax.collections
-    ends = [
-        path.vertices[:, 1]
-        for path in bars.get_paths()
-        if np.isfinite(path.vertices).all() and path.vertices.size
-    ]
+    ends = [path.vertices[:, 1] for path in bars.get_paths() if np.isfinite(path.vertices).all() and path.vertices.size]
     np.testing.assert_allclose(ends, [[0.9 - 0.196, 0.9 + 0.196], [0.5 - 0.392, 0.5 + 0.392]])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.03", "0.1", "free"]
     assert len(ax.get_legend().get_texts()) == 4 and (ax.get_xlabel(), ax.get_ylabel()) == ("radius", "dcg")
@@ -285,10 +279,7 @@ def test_boxes_of_three_weights_stand_on_the_face_of_the_best_weights():
 def test_every_face_of_the_cube_has_a_panel():
     lower, upper, bounds = surface()
     figure, ax = plt.subplots()
-    assert (
-        plots.weight_space(lower, upper, bounds, [0.25, -1.0, 0.5], names=("a", "b", "c"), every=True, ax=ax)
-        is ax
-    )
+    assert plots.weight_space(lower, upper, bounds, [0.25, -1.0, 0.5], names=("a", "b", "c"), every=True, ax=ax) is ax
     drawn(ax)
     panels = {own.get_title(): own for own in figure.axes if own.get_title()}
     assert set(panels) == {f"{name} = {side}" for name in "abc" for side in (1, -1)}
@@ -299,10 +290,7 @@ def test_every_face_of_the_cube_has_a_panel():
     assert len({own.collections[0].get_clim() for own in panels.values()}) == 1
     # Axes with a place of their own, and no grid, are divided too.
     alone = plt.figure().add_axes([0, 0, 1, 1])
-    assert (
-        len(drawn(plots.weight_space(lower, upper, bounds, [0, -1, 0], every=True, ax=alone)).figure.axes)
-        == 8
-    )
+    assert len(drawn(plots.weight_space(lower, upper, bounds, [0, -1, 0], every=True, ax=alone)).figure.axes) == 8
 
 
 def test_boxes_of_one_weight_are_steps():
@@ -314,10 +302,7 @@ def test_boxes_of_one_weight_are_steps():
         segments = np.array(ax.collections[0].get_segments())
         assert segments.tolist() == [[[-0.5, 1], [0, 1]], [[0, 2], [0.5, 2]]] and ax.get_ylabel() == "dcg"
         assert 0.25 in [line.get_xdata()[0] for line in ax.lines if line.is_dashed()]
-    corner = (
-        [[1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]],
-        [[1.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]],
-    )
+    corner = [[1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], [[1.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
     ax = drawn(plots.weight_space(*corner, [1.0, 2.0, 3.0, 4.0], [0.5, -1.0]))
     assert np.array(ax.collections[0].get_segments()).tolist() == [[[-1, 4], [1, 4]]]
 
@@ -340,9 +325,7 @@ def test_cells_have_the_value_of_their_weights():
 
 def test_cells_of_corrections_are_one_rectangle_or_one_interval():
     problem = anchored(2)
-    boxes = LeafBoxes(
-        np.array([[1, -0.5, -0.5], [1, 0, -0.5]]), np.array([[1, 0, 0.5], [1, 0.5, 0.5]]), np.ones(2)
-    )
+    boxes = LeafBoxes(np.array([[1, -0.5, -0.5], [1, 0, -0.5]]), np.array([[1, 0, 0.5], [1, 0.5, 0.5]]), np.ones(2))
     ax = drawn(plots.cells(problem, [1.0, 0.1, -0.2], boxes=boxes, points=10))
     assert ax.images[0].get_extent() == pytest.approx((-0.5, 0.5, -0.5, 0.5)) and rings(ax) == {(0.1, -0.2)}
     outlines = [path.get_extents().extents.tolist() for path in ax.collections[0].get_paths()]
@@ -351,9 +334,7 @@ def test_cells_of_corrections_are_one_rectangle_or_one_interval():
     boxes = LeafBoxes(np.array([[1, -0.5]]), np.array([[1, 0.5]]), np.array([3.0]))
     ax = drawn(plots.cells(problem, [1.0, 0.25], boxes=boxes, points=5))
     line = next(line for line in ax.lines if line.get_label() == "value")
-    assert line.get_ydata() == pytest.approx(
-        values_at(problem, np.column_stack([np.ones(50), line.get_xdata()]))
-    )
+    assert line.get_ydata() == pytest.approx(values_at(problem, np.column_stack([np.ones(50), line.get_xdata()])))
     assert rings(ax) == {(0.25, values_at(problem, [[1.0, 0.25]])[0])}
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["value", "bounds of the boxes"]
 

@@ -121,31 +121,19 @@ def test_the_page_of_a_notebook_has_what_its_cells_print_and_draw(site, notebook
     place = tmp_path / "site" / "1_a.md"
     place.parent.mkdir()
     page = site.page_of(site.notebooks([path], True)[path], path, place)
-    assert (
-        page.startswith("# Title\n\n*The outputs are those of a run") and "](path:../1_a.ipynb), the" in page
-    )
+    assert page.startswith("# Title\n\n*The outputs are those of a run") and "](path:../1_a.ipynb), the" in page
     assert f"\n\n  of {ROOT / 'rerank' / '__init__.py'}\n```\n" in page and "progress\n```\n" not in page
     assert "```python\nimport rich\n" in page and ":class: printed\n\nloud\n``` [a](b.md)\n````\n" in page
-    before, picture, after = (
-        page.index("\nbefore\n"),
-        page.index("```{image} 1_a_2_"),
-        page.index("\nafter\n"),
-    )
+    before, picture, after = page.index("\nbefore\n"), page.index("```{image} 1_a_2_"), page.index("\nafter\n")
     assert before < picture < after and "```{raw} html\n\n<table></table>\n```" in page
     (drawn,) = place.parent.glob("*.png")
     assert drawn.name in page and drawn.stat().st_size > 1000
     # What was printed is no link, and the picture stays beside the page.
     linked = site.with_links_of_the_site(page, path, place, {}, None)
-    assert (
-        "``` [a](b.md)\n" in linked
-        and f"{{image}} {drawn.name}" in linked
-        and "(path:../1_a.ipynb)" in linked
-    )
+    assert "``` [a](b.md)\n" in linked and f"{{image}} {drawn.name}" in linked and "(path:../1_a.ipynb)" in linked
 
 
-def test_a_notebook_that_fails_ends_the_build_and_without_a_run_there_are_no_outputs(
-    site, notebook, tmp_path
-):
+def test_a_notebook_that_fails_ends_the_build_and_without_a_run_there_are_no_outputs(site, notebook, tmp_path):
     errors = pytest.importorskip("nbclient.exceptions")
     path = notebook("1 / 0")
     with pytest.raises(errors.CellExecutionError, match="ZeroDivisionError"):

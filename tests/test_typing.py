@@ -78,10 +78,7 @@ def test_a_choice_by_folds() -> None:
 
 
 def test_fusion(tmp_path: Path) -> None:
-    runs = {
-        "a": {"q": {"d1": 2.0, "d2": 1.0}, "r": {"d1": 1.0}},
-        "b": {"q": {"d2": 2.0}, "r": {"d1": 3.0, "d3": 1.0}},
-    }
+    runs = {"a": {"q": {"d1": 2.0, "d2": 1.0}, "r": {"d1": 1.0}}, "b": {"q": {"d2": 2.0}, "r": {"d1": 3.0, "d3": 1.0}}}
     fusion = assert_type(
         ScoreFusion("ndcg@2", cv=None).fit(runs, {"q": {"d2": 1}, "r": {"d1": 1}}), ScoreFusion
     )

@@ -44,17 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
     parser.add_argument("--splits", type=int, default=SPLITS, help=f"splits of each table, up to {SPLITS}")
-    parser.add_argument(
-        "--tables", nargs="*", default=list(TABLES), help=f"these tables, or {', '.join(QUERY_SETS)}"
-    )
-    parser.add_argument(
-        "--stages", nargs="*", default=list(STAGES), help=f"these, or {', '.join(MORE_STAGES)}"
-    )
+    parser.add_argument("--tables", nargs="*", default=list(TABLES), help=f"these tables, or {', '.join(QUERY_SETS)}")
+    parser.add_argument("--stages", nargs="*", default=list(STAGES), help=f"these, or {', '.join(MORE_STAGES)}")
     parser.add_argument("--statistics", nargs="*", default=list(STATISTICS), help="these, or ap, ndcg ...")
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
-    parser.add_argument(
-        "--tuning", action="store_true", help="tune LightGBM on these tables and splits, and no cells"
-    )
+    parser.add_argument("--tuning", action="store_true", help="tune LightGBM on these tables and splits, and no cells")
     asked = parser.parse_args(arguments)
     cells = list(all_cells(0 if asked.tuning else asked.splits, asked.tables, asked.stages, asked.statistics))
     if not all(map(is_planned, cells)) and (asked.cells == KEPT or asked.page == PAGE):
@@ -86,9 +80,7 @@ def _head(rows: list[dict[str, object]]) -> str:
     told = f", and {others} that were not planned" if others else ""
     planned = len(TABLES) * len(STAGES) * len(STATISTICS) * SPLITS
     done = f"{len(rows) - others} of {planned} cells{told}"
-    cells = (
-        f"{len(TABLES)} tables x {', '.join(STAGES)} x {', '.join(STATISTICS)} x {SPLITS} stratified splits"
-    )
+    cells = f"{len(TABLES)} tables x {', '.join(STAGES)} x {', '.join(STATISTICS)} x {SPLITS} stratified splits"
     today, large = datetime.date.today(), max(LARGE.values())
     return f"""# Does it help on rows to come?
 

@@ -71,9 +71,7 @@ def all_cells(
 
 def is_planned(cell: Cell) -> bool:
     """Whether a cell was fixed before anything was run."""
-    return (
-        cell.table in TABLES and cell.stage in STAGES and cell.statistic in STATISTICS and cell.split < SPLITS
-    )
+    return cell.table in TABLES and cell.stage in STAGES and cell.statistic in STATISTICS and cell.split < SPLITS
 
 
 def stage_of(name: str, ranker: bool = False) -> Any:
@@ -87,9 +85,7 @@ def stage_of(name: str, ranker: bool = False) -> Any:
         import xgboost
 
         kind = xgboost.XGBRanker if ranker else xgboost.XGBClassifier
-        return kind(
-            n_estimators=100, max_leaves=15, learning_rate=0.05, n_jobs=1, verbosity=0, random_state=0
-        )
+        return kind(n_estimators=100, max_leaves=15, learning_rate=0.05, n_jobs=1, verbosity=0, random_state=0)
     return name
 
 
@@ -153,7 +149,5 @@ def measured(cell: Cell, where: Path) -> dict[str, Any]:
         if name == "cv":
             chosen = est.best_params_["radius"]
             found["radius"] = 0.0 if est.first_stage_kept_ else chosen
-            found["first_stage"] = evaluate(
-                stat, y[test], est.best_estimator_.first_stage_scores(X[test]), held
-            )
+            found["first_stage"] = evaluate(stat, y[test], est.best_estimator_.first_stage_scores(X[test]), held)
     return found

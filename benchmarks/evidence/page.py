@@ -70,9 +70,7 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
     lines = [opening, ""]
     worse: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     better: dict[str, dict[str, float]] = {method: {} for method in METHODS}
-    tables, stages, statistics = (
-        _ordered(groups, k, one) for k, one in enumerate((TABLES, STAGES, STATISTICS))
-    )
+    tables, stages, statistics = (_ordered(groups, k, one) for k, one in enumerate((TABLES, STAGES, STATISTICS)))
     for stage in stages:
         head = f"| table, statistic | splits | first stage | {' | '.join(METHODS)} | radius 0 |"
         lines += [f"## Over {stage}", "", head, "|---" * 7 + "|"]
@@ -105,9 +103,7 @@ def page(rows: Sequence[dict[str, Any]], opening: str) -> str:
         )
     lines += _kept(groups)
     seconds = {m: float(np.mean([row[f"{m}_seconds"] for row in rows])) for m in METHODS}
-    lines.append(
-        "- CPU seconds of a fit, mean: " + ", ".join(f"{m} {s:.1f}" for m, s in seconds.items()) + "."
-    )
+    lines.append("- CPU seconds of a fit, mean: " + ", ".join(f"{m} {s:.1f}" for m, s in seconds.items()) + ".")
     return "\n".join(lines) + "\n"
 
 
@@ -121,9 +117,7 @@ def _pooled(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], sta
     """The mean lead of each method over all tables, each with the mean of its cells, by statistic and in all."""
     head = f"| all tables | {' | '.join(METHODS)} |"
     lines = [head, "|---" * (len(METHODS) + 1) + "|"]
-    measured = [
-        one for one in _ordered(groups, 2, STATISTICS) if any(group[1:] == (stage, one) for group in groups)
-    ]
+    measured = [one for one in _ordered(groups, 2, STATISTICS) if any(group[1:] == (stage, one) for group in groups)]
     for counted in (*([one] for one in measured), *([measured] if len(measured) > 1 else ())):
         told = []
         for method in METHODS:
@@ -134,10 +128,7 @@ def _pooled(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], sta
 
 
 def _by_table(
-    groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]],
-    stage: str,
-    counted: Sequence[str],
-    method: str,
+    groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]], stage: str, counted: Sequence[str], method: str
 ) -> dict[str, float]:
     """Mean lead of each table's cells of these statistics, in per cent of the first stage."""
     found: dict[str, list[float]] = defaultdict(list)
@@ -172,9 +163,7 @@ def _kept(groups: Mapping[tuple[str, str, str], Sequence[dict[str, Any]]]) -> li
         splits += len(tried)
         for name in leads if tried else ():
             base = np.mean([row["first_stage"] for row in tried])
-            leads[name].append(
-                float(np.mean([100 * (row[name] - row["first_stage"]) / base for row in tried]))
-            )
+            leads[name].append(float(np.mean([100 * (row[name] - row["first_stage"]) / base for row in tried])))
     if not splits:
         return []
     fixed = ", ".join(f"{radius:g} by {np.mean(leads[name]):+.2f} %" for name, radius in RADII.items())

@@ -70,11 +70,7 @@ def section(rows: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]
         leads: dict[str, dict[str, float]] = {"tuned": {}, "cv": {}}
         count = 0
         for table in TABLES:
-            keys = {
-                f"{table}/lightgbm/{statistic}/{row['cell'][1]}": row
-                for row in rows
-                if row["cell"][0] == table
-            }
+            keys = {f"{table}/lightgbm/{statistic}/{row['cell'][1]}": row for row in rows if row["cell"][0] == table}
             both = [(row, known[key]) for key, row in keys.items() if key in known]
             if both:
                 count += len(both)

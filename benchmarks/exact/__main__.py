@@ -113,18 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
-    chosen = (
-        "boxes",
-        "long",
-        "hard",
-        "anchored",
-        "lists",
-        "supports",
-        "literal",
-        "incumbents",
-        "nested",
-        "large",
-    )
+    chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "literal", "incumbents", "nested", "large")
     for part in (*chosen, "compile", "scaling", "whole-lists", "divided", "inside"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
@@ -183,9 +172,7 @@ def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
     if asked.quick:
         chosen = [row for row in chosen if row.goal is not None and row.goal <= 5.0]
     wanted = asked.only.split(",")
-    return [
-        row for row in chosen if all(text in f"{row.title} {row.statistic} {row.share}" for text in wanted)
-    ]
+    return [row for row in chosen if all(text in f"{row.title} {row.statistic} {row.share}" for text in wanted)]
 
 
 def table(chosen: list[Row], seeds: range, jobs: int, factor: float) -> int:

@@ -48,15 +48,11 @@ def anchored_lists(where: Path) -> list[Row]:
                 for stem, goal in zip(("precision", "window2"), goals, strict=True):
                     title = f"{name}, {prior} + {k}, r = {radius}"
                     problem = _problem(where, name, prior, k, radius, stem)
-                    rows.append(
-                        Row(title, f"{stem}@1%", "as it is", goal, problem, None if goal else SECONDS)
-                    )
+                    rows.append(Row(title, f"{stem}@1%", "as it is", goal, problem, None if goal else SECONDS))
     return rows
 
 
-def _problem(
-    where: Path, name: str, prior: str, k: int, radius: float, stem: str
-) -> Callable[[int], Problem]:
+def _problem(where: Path, name: str, prior: str, k: int, radius: float, stem: str) -> Callable[[int], Problem]:
     def made(seed: int) -> Problem:
         X, y, scores, order = _table(where, name, prior, seed if prior == "boosted" else 0)
         statistic = parse(f"{stem}@{y.size // 100}")

@@ -28,9 +28,7 @@ ROWS = (
 )
 LISTS = ((4, 20, 10, "ndcg@5"), (6, 15, 10, "ndcg"))
 SHARE = 0.35
-HEAD = (
-    "problem           statistic   value  search  circuits  program  with rows  search, all the time   CPU s"
-)
+HEAD = "problem           statistic   value  search  circuits  program  with rows  search, all the time   CPU s"
 
 
 def report(seconds: float, seeds: int, jobs: int, only: str = "") -> int:
@@ -53,9 +51,7 @@ def compared(problem: Problem, seed: int, seconds: float, jobs: int) -> str:
     rest = (1.0 - SEARCH_SHARE) * seconds
     last = solve(problem, time_limit=rest, **options)  # before the circuits, which lower its bound
     circuits = held.circuits(rest)
-    plain = state(
-        problem, "auc" if held.run is not None and held.run.tables.linear else "mixed", box=first.box
-    )
+    plain = state(problem, "auc" if held.run is not None and held.run.tables.linear else "mixed", box=first.box)
     bounds = []
     for stated in (plain, with_circuits(plain, problem, circuits)):
         x, _ = stated.point(np.asarray(first.weights))

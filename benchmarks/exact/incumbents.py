@@ -119,11 +119,7 @@ def methods() -> dict[str, rivals.Method]:
 
 
 def table(
-    sources: list[Source],
-    budgets: Sequence[float],
-    seeds: int,
-    others: dict[str, rivals.Method],
-    only: str = "",
+    sources: list[Source], budgets: Sequence[float], seeds: int, others: dict[str, rivals.Method], only: str = ""
 ) -> int:
     """Print a line for each problem and budget."""
     heads = ["search", "lines", *others]

@@ -37,9 +37,7 @@ def report() -> int:
     boxes = Boxes(noisy_problem(ROWS, 10, "auc", 0.35, 0))
     t = boxes.t
     need = int(np.ceil(t.total - t.from_value(TARGET)))
-    print(
-        f"{ROWS} x 10, AUC: a bound of {TARGET}, {need} lost pairs; the root's circuits show {boxes.lost:.1f}."
-    )
+    print(f"{ROWS} x 10, AUC: a bound of {TARGET}, {need} lost pairs; the root's circuits show {boxes.lost:.1f}.")
     print("bound                splits to the target  CPU ms a box")
     rng = np.random.default_rng(0)
     points = [boxes.best + rng.normal(size=10) * rng.choice([0.1, 0.2, 0.4]) for _ in range(POINTS)]
@@ -110,9 +108,7 @@ class Boxes:
         m = int(u.sum())
         scratch = Scratch(*(np.zeros(size) for size in (m, m, m, k, k)))
         D = np.ascontiguousarray(self.t.pairs[:, u])
-        return float(
-            must_lose(D, 0, box.half, box.M[u], box.R[u], np.ones(m), self.t.tolerance, 1e-6, scratch)
-        )
+        return float(must_lose(D, 0, box.half, box.M[u], box.R[u], np.ones(m), self.t.tolerance, 1e-6, scratch))
 
     def _whole(self, box: Box) -> list[int]:
         return [s for s, pairs in enumerate(self.pool.pool) if not box.lost[pairs].any()]

@@ -156,9 +156,7 @@ def nelder_mead(judge: Judge, rng: np.random.Generator) -> None:
 
     start = np.ones(judge.d)
     while True:
-        minimize(
-            lambda w: -judge(w), start, method="Nelder-Mead", options={"adaptive": True, "maxfev": 10**9}
-        )
+        minimize(lambda w: -judge(w), start, method="Nelder-Mead", options={"adaptive": True, "maxfev": 10**9})
         start = rng.standard_normal(judge.d)
 
 

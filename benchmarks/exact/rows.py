@@ -111,9 +111,7 @@ def supports(where: Path | None) -> list[Row]:
                 Row("3 of 57, spambase, n = 150", statistic, "as drawn", 20.0, _spam(where, statistic))
             )
     for n, k, statistic in FLAGS:
-        rows.append(
-            Row(f"{k} of 70 flags, n = {n:,}", statistic, "10 %", None, _flags(n, statistic, k), limit=60.0)
-        )
+        rows.append(Row(f"{k} of 70 flags, n = {n:,}", statistic, "10 %", None, _flags(n, statistic, k), limit=60.0))
     for statistic in ("auc", "mrr"):
         rows.append(Row("4 of 30, n = 100", statistic, "35 %", 60.0, _noisy(100, 30, statistic, 0.35, 4)))
     for statistic in ("auc", "mrr"):

@@ -223,7 +223,9 @@ def bits(found: SearchResult) -> tuple[Any, ...]:
     return found.value, found.bound, found.nodes, found.closed, *found.weights.tolist()
 
 
-def timed(problem: Problem, jobs: int | None, nodes: int | None = None) -> tuple[float, float, SearchResult]:
+def timed(
+    problem: Problem, jobs: int | None, nodes: int | None = None
+) -> tuple[float, float, SearchResult]:
     """Wall and CPU seconds of one solve."""
     wall, cpu = time.perf_counter(), time.process_time()
     found = solve(problem, time_limit=None, n_jobs=jobs, node_limit=nodes)

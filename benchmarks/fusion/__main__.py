@@ -31,12 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fusion", description=__doc__)
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
-    parser.add_argument(
-        "--draws", type=int, default=1, help="draws of runs and training queries in each fold"
-    )
-    parser.add_argument(
-        "--collections", nargs="*", default=list(KINDS), choices=list(KINDS), help="only these"
-    )
+    parser.add_argument("--draws", type=int, default=1, help="draws of runs and training queries in each fold")
+    parser.add_argument("--collections", nargs="*", default=list(KINDS), choices=list(KINDS), help="only these")
     parser.add_argument("--page", type=Path, default=DOCS / "fusion.md", help="where to write the page")
     asked = parser.parse_args(arguments)
     where = folder(asked.data)

@@ -64,18 +64,12 @@ def collection(where: Path, name: str) -> Collection:
     """A collection by name; folds are those of the source, or the queries in turn where it has none."""
     data = arrays(where, name)
     X, y, qid = data["X"], data["y"].astype(np.int64), data["qid"]
-    if (
-        name == "mq2007agg"
-    ):  # a score is the reciprocal of a rank, or 0 for a document that the run does not have
+    if name == "mq2007agg":  # a score is the reciprocal of a rank, or 0 for a document that the run does not have
         has = X > 0
     else:
         X = np.ascontiguousarray(X[:, _telling(X, y, qid)])
         has = np.ones(X.shape, dtype=bool)
-    fold = (
-        data["fold"] - data["fold"].min()
-        if "fold" in data
-        else np.unique(qid, return_inverse=True)[1] % FOLDS
-    )
+    fold = data["fold"] - data["fold"].min() if "fold" in data else np.unique(qid, return_inverse=True)[1] % FOLDS
     return Collection(X, has, y, qid, fold.astype(np.intp))
 
 

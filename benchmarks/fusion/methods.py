@@ -156,9 +156,7 @@ def lightgbm(train: Part, test: Part, seconds: float) -> Answer:
     from lightgbm import LGBMRanker
 
     order, sizes = _grouped(train)
-    est = LGBMRanker(
-        n_estimators=100, num_leaves=15, learning_rate=0.05, n_jobs=1, verbose=-1, random_state=0
-    )
+    est = LGBMRanker(n_estimators=100, num_leaves=15, learning_rate=0.05, n_jobs=1, verbose=-1, random_state=0)
     est.fit(train.X["rank"][order], train.y[order], group=sizes)
     return np.asarray(est.predict(test.X["rank"])), {}
 
@@ -168,9 +166,7 @@ def xgboost(train: Part, test: Part, seconds: float) -> Answer:
     from xgboost import XGBRanker
 
     order, _ = _grouped(train)
-    est = XGBRanker(
-        objective="rank:ndcg", n_estimators=100, max_depth=4, learning_rate=0.05, n_jobs=1, random_state=0
-    )
+    est = XGBRanker(objective="rank:ndcg", n_estimators=100, max_depth=4, learning_rate=0.05, n_jobs=1, random_state=0)
     est.fit(train.X["rank"][order], train.y[order], qid=train.lists[order])
     return np.asarray(est.predict(test.X["rank"]), dtype=np.float64), {}
 

@@ -51,9 +51,7 @@ def leads(rows: Sequence[dict[str, Any]], where: Where, name: str, base: str = "
 def places(rows: Sequence[dict[str, Any]]) -> list[Where]:
     """Collections, numbers of runs and of training queries that were measured, in the order of the plan."""
     known = {tuple(row["cell"][:3]) for row in rows}
-    planned = [
-        (name, runs, size) for name, kind in KINDS.items() for runs in kind.runs for size in kind.sizes
-    ]
+    planned = [(name, runs, size) for name, kind in KINDS.items() for runs in kind.runs for size in kind.sizes]
     return [where for where in planned if where in known]
 
 
@@ -120,9 +118,7 @@ def _line(rows: Sequence[dict[str, Any]], where: Where, methods: Sequence[str]) 
     kept = sum(row["guarded"]["kept"] for row in own)
     proved = sum(row["free"]["gap"] <= 1e-9 * max(1.0, row["free"]["value"]) for row in own)
     gap = np.mean([row["free"]["gap"] for row in own])
-    seconds = (
-        f"{np.mean([row[name]['seconds'] for row in own]):.1f}" for name in ("guarded", "free", "RankSVM")
-    )
+    seconds = (f"{np.mean([row[name]['seconds'] for row in own]):.1f}" for name in ("guarded", "free", "RankSVM"))
     told += [f"{kept} of {len(own)}", f"{proved} of {len(own)}", f"{gap:.3f}", *seconds]
     return f"| {where[2]} | {base:.3f} | {' | '.join(told)} |"
 
@@ -160,11 +156,7 @@ def curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
     kind = KINDS[CURVES]
     figure, axes = pyplot.subplots(1, len(kind.runs), figsize=(11, 3.2), sharey=True, layout="constrained")
     for ax, runs in zip(axes, kind.runs):
-        at = {
-            size: (CURVES, runs, size)
-            for size in kind.sizes
-            if leads(rows, (CURVES, runs, size), "guarded").size
-        }
+        at = {size: (CURVES, runs, size) for size in kind.sizes if leads(rows, (CURVES, runs, size), "guarded").size}
         ax.axhline(0, color="black", lw=0.8)
         for name, (color, line, width) in shown.items():
             found = [interval(leads(rows, where, name)) for where in at.values()]
@@ -172,13 +164,7 @@ def curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
             if name == "guarded":
                 low, high = ([one[0] + side * one[1] for one in found] for side in (-1, 1))
                 ax.fill_between(list(at), low, high, color=color, alpha=0.15, lw=0)
-        ax.set(
-            xscale="log",
-            title=f"{runs} runs",
-            xlabel="training queries",
-            xticks=kind.sizes,
-            ylim=(-0.06, 0.06),
-        )
+        ax.set(xscale="log", title=f"{runs} runs", xlabel="training queries", xticks=kind.sizes, ylim=(-0.06, 0.06))
         ax.set_xticks(kind.sizes, [str(size) for size in kind.sizes])
         ax.minorticks_off()
         hide_frame(ax)

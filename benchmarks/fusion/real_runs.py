@@ -51,13 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     KEPT.mkdir(exist_ok=True)
     for name, rows in zip(PARTS, (judged, np.flatnonzero(split != split.min()))):
         ids = [f"q{qid[row]} d{row}".split() for row in rows]
-        _write(
-            f"{name}.qrels", [f"{query} 0 {document} {y[row]}" for (query, document), row in zip(ids, rows)]
-        )
+        _write(f"{name}.qrels", [f"{query} 0 {document} {y[row]}" for (query, document), row in zip(ids, rows)])
         for column in columns:
-            scores = [
-                f"{query} Q0 {document} 0 {X[row, column]:.6g} c" for (query, document), row in zip(ids, rows)
-            ]
+            scores = [f"{query} Q0 {document} 0 {X[row, column]:.6g} c" for (query, document), row in zip(ids, rows)]
             _write(f"{name}.column{column}.run", scores)
     return 0
 

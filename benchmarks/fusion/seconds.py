@@ -43,9 +43,7 @@ def ranking() -> None:
         for n in (100, 1000):
             scores = rng.normal(size=(n, RUNS))
             scores[rng.random(scores.shape) < 0.2] = np.nan
-            shown.append(
-                f"{n} documents {1e3 * seconds(lambda s=scores, m=model: m.fuse_arrays(s), 300):.3f} ms"
-            )  # type: ignore[misc]
+            shown.append(f"{n} documents {1e3 * seconds(lambda s=scores, m=model: m.fuse_arrays(s), 300):.3f} ms")  # type: ignore[misc]
         many = rng.normal(size=(queries.size, RUNS))
         many[rng.random(many.shape) < 0.2] = np.nan
         shown.append(f"10,000 queries {seconds(lambda s=many, m=model: m.fuse_arrays(s, queries), 1):.2f} s")  # type: ignore[misc]
@@ -70,10 +68,7 @@ def fitting(queries: int = 1000, documents: int = 100) -> None:
         began, cpu = time.perf_counter(), time.process_time()
         found = ScoreFusion(node_limit=0, **options).fit(runs, judged)
         spent = f"{time.process_time() - cpu:.1f} s of CPU, {time.perf_counter() - began:.1f} s in all"
-        print(
-            f"{title}: {spent}; ndcg@10 {found.result_.statistic:.4f}, RRF {found.nulls_['RRF']:.4f}",
-            flush=True,
-        )
+        print(f"{title}: {spent}; ndcg@10 {found.result_.statistic:.4f}, RRF {found.nulls_['RRF']:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reranking", action="store_true", help="base rankers, plain and reranked")
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--largest", type=int, default=512_000, help="--treersvm: rows of the largest fit")
-    parser.add_argument(
-        "--pairs", type=int, default=32_000, help="--treersvm: rows up to which pairs are looped over"
-    )
+    parser.add_argument("--pairs", type=int, default=32_000, help="--treersvm: rows up to which pairs are looped over")
     parser.add_argument("--splits", type=int, default=10, help="--reranking: splits of each table")
     parser.add_argument("--seconds", type=float, default=10.0, help="--reranking: time limit of a fit")
     asked = parser.parse_args(arguments)

@@ -64,12 +64,8 @@ def split_leads(where: Path, table: str, base: str, split: int, seconds: float) 
 
 def report(where: Path, splits: int, seconds: float) -> None:
     """Print one line for each table and base ranker."""
-    print(
-        f"DCG@N, mean of {splits} splits 2/3 to 1/3; lead of the reranking with its corrected 95 % interval"
-    )
-    print(
-        f"{'table, N':16} {'base':12} {'train':>7} {'reranked':>8} {'proved':>6}  {'test':>7} {'reranked':>8}  lead"
-    )
+    print(f"DCG@N, mean of {splits} splits 2/3 to 1/3; lead of the reranking with its corrected 95 % interval")
+    print(f"{'table, N':16} {'base':12} {'train':>7} {'reranked':>8} {'proved':>6}  {'test':>7} {'reranked':>8}  lead")
     for table, places in TABLES.items():
         for base in BASES:
             rows = np.array([split_leads(where, table, base, split, seconds) for split in range(splits)])

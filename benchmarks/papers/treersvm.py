@@ -73,7 +73,5 @@ def report(largest: int, pairs_up_to: int) -> None:
         spent = time.process_time() - began
         error = pairwise_error(ranker.decision_function(test_X), test_y)
         slow = f"{by_pairs:9.4f}" if by_pairs is not None else f"{'-':>9}"
-        print(
-            f"{m:8d}  {by_tree:18.5f}  {slow}  {spent:13.3f}  {ranker.n_iter_:6d}  {error:10.4f}", flush=True
-        )
+        print(f"{m:8d}  {by_tree:18.5f}  {slow}  {spent:13.3f}  {ranker.n_iter_:6d}  {error:10.4f}", flush=True)
         m *= 2

@@ -150,10 +150,7 @@ def _by_circuits(rng: np.random.Generator, problem: Problem, proof: Proof) -> It
         changed.pairs[rng.random(changed.pairs.shape) < 0.05] = rng.choice(problem.lists[0].rows)
         changed.shares[:] = rng.integers(0, 2 * WHOLE, changed.shares.size)
         least = np.sort(rng.integers(0, most + 1, rng.integers(demands.positives + 1)))
-        yield (
-            "bound below the optimum, circuits changed",
-            replace(low, circuits=replace(changed, least=least)),
-        )
+        yield "bound below the optimum, circuits changed", replace(low, circuits=replace(changed, least=least))
 
 
 def _false(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterator[tuple[str, Proof]]:

@@ -44,11 +44,7 @@ def draw(folder: Path = Path(__file__).parent) -> None:
     by_radius = [{"radius": one, "margin": None if one is None else 0.02} for one in RADII]
     by_head = [{"n_candidates": one} for one in CANDIDATES]
     radii, heads = [*RADII[:-1], "free"], [*CANDIDATES[:-1], "all"]
-    runs = (
-        (1, "radius", radii, by_radius),
-        (2, "radius", radii, by_radius),
-        (1, "n_candidates", heads, by_head),
-    )
+    runs = ((1, "radius", radii, by_radius), (2, "radius", radii, by_radius), (1, "n_candidates", heads, by_head))
     figure, axes = plt.subplots(1, 3, figsize=(11.4, 3.6), layout="constrained", sharey=True)
     for ax, (ways, name, values, options) in zip(axes, runs):
         found = tried(ways, options)

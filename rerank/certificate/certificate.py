@@ -110,9 +110,7 @@ class Certificate:
                 **counts,
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(
-                f"This is not a certificate ({repr(error)[:120]}); write one with to_dict()."
-            ) from None
+            raise InputError(f"This is not a certificate ({repr(error)[:120]}); write one with to_dict().") from None
 
 
 def certify(problem: Problem, w: ArrayLike) -> Certificate:

@@ -54,14 +54,10 @@ def leaf_boxes(problem: Problem, proof: Proof, features: Sequence[int] | None = 
         If the proof does not hold.
     """
     if not proof.supports:
-        raise InputError(
-            "The proof has no boxes: it shows its bound by circuits, or without any; draw another proof."
-        )
+        raise InputError("The proof has no boxes: it shows its bound by circuits, or without any; draw another proof.")
     wanted = proof.supports[0] if features is None else np.asarray(features)
     if not any(np.array_equal(wanted, own) for own in proof.supports):
-        raise InputError(
-            f"The proof has no boxes on features {wanted.tolist()}; name one of its sets of features."
-        )
+        raise InputError(f"The proof has no boxes on features {wanted.tolist()}; name one of its sets of features.")
     return boxes_by_set(problem, proof)[tuple(wanted.tolist())]
 
 
@@ -73,9 +69,7 @@ def boxes_by_set(problem: Problem, proof: Proof) -> dict[tuple[int, ...], LeafBo
     CertificateError
         If the proof does not hold.
     """
-    found: dict[tuple[int, ...], list[tuple[Boxes, Floats]]] = {
-        tuple(own.tolist()): [] for own in proof.supports
-    }
+    found: dict[tuple[int, ...], list[tuple[Boxes, Floats]]] = {tuple(own.tolist()): [] for own in proof.supports}
 
     def seen(own: NDArray[np.intp], boxes: Boxes, bounds: Floats) -> None:
         found[tuple(own.tolist())].append((boxes, bounds))

@@ -92,9 +92,7 @@ def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list
     distinct, codes = dense_codes(scores)
     reached = reach(distinct, margin)[codes]
     integers = _integers()
-    return [
-        _certified(item, distinct, codes[item.rows], reached[item.rows], integers) for item in problem.lists
-    ]
+    return [_certified(item, distinct, codes[item.rows], reached[item.rows], integers) for item in problem.lists]
 
 
 def _certified(

@@ -54,9 +54,7 @@ def chosen(est: Reranker, table: Table, cv: int, rule: str | None) -> RerankerCV
 def check_holdout(share: float | None) -> None:
     """Refuse what is no share of the rows."""
     if share is not None and not 0 < share < 1:
-        raise InputError(
-            f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3."
-        )
+        raise InputError(f"--holdout is {share:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
 
 
 def check_meant(
@@ -75,9 +73,7 @@ def check_meant(
     else:
         refuse_idle({"--radius": radius}, "--cv chooses the radius; leave one of them out")
     if margin is not None:
-        refuse_idle(
-            {"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out"
-        )
+        refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
     if first_stage == "none":
         idle = {
             "--candidates": None if candidates in ("auto", "0") else candidates,
@@ -85,9 +81,7 @@ def check_meant(
         }
         refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")
     if solver == "search" and not presolve:
-        refuse_idle(
-            {"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out"
-        )
+        refuse_idle({"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out")
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:

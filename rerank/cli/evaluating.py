@@ -18,18 +18,12 @@ def evaluate(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base.",
-            show_default=False,
+            help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base.", show_default=False
         ),
     ],
-    qrels: Annotated[
-        Path, typer.Argument(help="Judgements (TREC qrels), the last file.", show_default=False)
-    ],
+    qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.", show_default=False)],
     measures: Annotated[
-        str,
-        typer.Option(
-            help="Measures with commas between: ndcg@10, ap, rr, precision@10, recall@100, rbp@0.8, ..."
-        ),
+        str, typer.Option(help="Measures with commas between: ndcg@10, ap, rr, precision@10, recall@100, rbp@0.8, ...")
     ] = "ndcg@10,ap,rr,precision@10,recall@100",
     gain: Annotated[
         str, typer.Option(help="Gain of a grade in DCG: linear, as trec_eval has it, or exponential.")
@@ -37,9 +31,7 @@ def evaluate(
     level: Annotated[int, typer.Option(help="Least grade of a relevant document.")] = 1,
     ties: Annotated[
         str,
-        typer.Option(
-            help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average."
-        ),
+        typer.Option(help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average."),
     ] = "trec",
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of every query.")] = False,
     as_json: AsJson = False,
@@ -78,9 +70,7 @@ def evaluate(
 
 def _remark(name: str, values: RunValues) -> None:
     if values.n_missing:
-        say(
-            f"{name} has nothing for {values.n_missing} of {len(values.queries)} judged queries, which count 0."
-        )
+        say(f"{name} has nothing for {values.n_missing} of {len(values.queries)} judged queries, which count 0.")
     if values.n_unjudged:
         say(f"{name} has {values.n_unjudged} queries without a judgement, which do not count.")
 
@@ -94,12 +84,7 @@ def _plain(
         "base": base,
         "ahead": {
             name: {
-                one.measure: {
-                    "mean": one.mean,
-                    "half_width": one.half,
-                    "wins": one.wins,
-                    "losses": one.losses,
-                }
+                one.measure: {"mean": one.mean, "half_width": one.half, "wins": one.wins, "losses": one.losses}
                 for one in own
             }
             for name, own in ahead.items()
@@ -108,17 +93,14 @@ def _plain(
     if per_query:
         body["queries"] = {
             name: {
-                query: dict(zip(own.measures, values))
-                for query, values in zip(own.queries, own.values.tolist())
+                query: dict(zip(own.measures, values)) for query, values in zip(own.queries, own.values.tolist())
             }
             for name, own in found.items()
         }
     return body
 
 
-def _print(
-    found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool
-) -> None:
+def _print(found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool) -> None:
     first = found[base]
     if per_query:
         typer.echo("\t".join(["run", "query", *first.measures]))
@@ -129,10 +111,7 @@ def _print(
     for k, measure in enumerate(first.measures):
         rows.append([measure, *(f"{own.means[k]:.4f}" for own in found.values())])
     widths = [max(map(len, column)) for column in zip(*rows)]
-    for (
-        head,
-        *values,
-    ) in rows:  # plain lines: nothing of a name is read as style, and nothing is cut to a width
+    for head, *values in rows:  # plain lines: nothing of a name is read as style, and nothing is cut to a width
         typer.echo("  ".join([head.ljust(widths[0]), *map(str.rjust, values, widths[1:])]))
     several = len(first.queries) > 1
     for name, apart in ahead.items():

@@ -95,14 +95,10 @@ def fit(
     list_length: Annotated[
         int | None, typer.Option(help="Rows of the lists to come.", show_default=False)
     ] = None,
-    cross_fit: Annotated[
-        str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")
-    ] = "auto",
+    cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
     cv: Annotated[
         int | None,
-        typer.Option(
-            help="Choose the radius by so many folds, the first stage included.", show_default=False
-        ),
+        typer.Option(help="Choose the radius by so many folds, the first stage included.", show_default=False),
     ] = None,
     rule: Annotated[
         str | None,
@@ -122,8 +118,7 @@ def fit(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="Where to keep the state of the search; the same command goes on with it.",
-            show_default=False,
+            help="Where to keep the state of the search; the same command goes on with it.", show_default=False
         ),
     ] = None,
     plot: Annotated[

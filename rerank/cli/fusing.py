@@ -21,8 +21,7 @@ def fuse(
     run: Annotated[
         list[str] | None,
         typer.Option(
-            help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem.",
-            show_default=False,
+            help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem.", show_default=False
         ),
     ] = None,
     qrels: Annotated[
@@ -30,31 +29,22 @@ def fuse(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(
-            help="With --qrels the model to write (JSON), else the one to apply.", show_default=False
-        ),
+        typer.Option(help="With --qrels the model to write (JSON), else the one to apply.", show_default=False),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write the fused run (TREC).", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).", show_default=False)] = None,
     audit: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for a table, a model and a proof, which rerank verify checks.", show_default=False
-        ),
+        typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.", show_default=False),
     ] = None,
     export: Annotated[
         str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.", show_default=False)
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw the lead of every option over RRF: a .png, .svg or .pdf.", show_default=False
-        ),
+        typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.", show_default=False),
     ] = None,
     stat: Annotated[
-        str | None,
-        typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", show_default=False),
+        str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", show_default=False)
     ] = None,
     normalise: Annotated[
         str | None,
@@ -69,15 +59,11 @@ def fuse(
     ] = None,
     radius: Annotated[
         str | None,
-        typer.Option(
-            help="Largest correction: auto (default), a number, or free for any weights.", show_default=False
-        ),
+        typer.Option(help="Largest correction: auto (default), a number, or free for any weights.", show_default=False),
     ] = None,
     cv: Annotated[
         int | None,
-        typer.Option(
-            help="Folds of queries that choose and guard: 5 (default), 0 for none.", show_default=False
-        ),
+        typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.", show_default=False),
     ] = None,
     missing: Annotated[
         str | None,
@@ -90,8 +76,7 @@ def fuse(
         float | None, typer.Option(help="Constant of rank and RRF: 60 by default.", show_default=False)
     ] = None,
     gain: Annotated[
-        str | None,
-        typer.Option(help="Worth of a grade g: exponential (default) or linear.", show_default=False),
+        str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.", show_default=False)
     ] = None,
     negative: Annotated[bool, typer.Option("--negative", help="Allow weights below 0.")] = False,
     time_limit: Annotated[
@@ -185,9 +170,7 @@ def _audited(est: ScoreFusion, folder: Path) -> bool:
     except InputError as error:
         say(f"No audit was written to {folder}: {error}")
         return False
-    say(
-        f"To check value and bound: rerank verify {folder}/model.json {folder}/table.csv --proof {folder}/fit.proof"
-    )
+    say(f"To check value and bound: rerank verify {folder}/model.json {folder}/table.csv --proof {folder}/fit.proof")
     return True
 
 

@@ -47,9 +47,7 @@ def rows(
         )
 
     marks = {cut: " class=cut"}
-    lines = [
-        f"<tr{marks.get(number, '')}>{cells(values, 'td')}</tr>" for number, values in enumerate(body, 1)
-    ]
+    lines = [f"<tr{marks.get(number, '')}>{cells(values, 'td')}</tr>" for number, values in enumerate(body, 1)]
     return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 

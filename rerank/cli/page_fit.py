@@ -41,11 +41,7 @@ def held_out(est: Reranker) -> Section:
     if n > MOST_OPTIONS:
         parts.append(text(f"The first {MOST_OPTIONS} of {n} options are shown.", small=True))
     known = [one for one in (*found.leads, *found.errors) if one is not None]
-    if (
-        known
-        and n <= MOST_DRAWN
-        and max((abs(one) for one in known if isfinite(one)), default=LARGEST) < LARGEST
-    ):
+    if known and n <= MOST_DRAWN and max((abs(one) for one in known if isfinite(one)), default=LARGEST) < LARGEST:
         parts.append(picture(found.plot))
     if known:
         parts.append(text(_caution(found), small=True))
@@ -93,15 +89,11 @@ def certificate(doc: ModelDocument, checked: Report | None) -> Section:
     """Which claims were recomputed, and the versions of the fit."""
     parts = []
     if checked is None:
-        parts.append(
-            text("The numbers of the fit were not recomputed here: that takes the labelled rows of the fit.")
-        )
+        parts.append(text("The numbers of the fit were not recomputed here: that takes the labelled rows of the fit."))
     else:
         failed = [check.name for check in checked.checks if not check.holds]
         told = f" These do not hold: {', '.join(failed)}." if failed else ""
-        parts.append(
-            text(f"{len(checked.checks)} claims were recomputed from these rows. {checked.outcome}{told}")
-        )
+        parts.append(text(f"{len(checked.checks)} claims were recomputed from these rows. {checked.outcome}{told}"))
         for why, names in checked.reasons().items():
             parts.append(text(f"{why[0].upper()}{why[1:]}: {', '.join(names)}.", small=True))
     if doc.data_sha256:

@@ -93,9 +93,7 @@ def change(found: Ranked) -> Section:
     parts = []
     if before is not None and depth is not None:
         count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
-        parts.append(
-            text(f"The first stage had {both} of these first {count} rows in its own first {depth} places.")
-        )
+        parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
     words = [note for note in est.result_.notes if note.startswith(CORRECTIONS)]
     parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
     weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]
@@ -121,9 +119,7 @@ def evidence(given: Ranked, own: bool) -> Section:
     lines.append(f"A random order has {found.chance:.4g} on average.")
     if own:
         if est.result_.folds:
-            lines.append(
-                "The numbers of the fit below differ, because they use out-of-fold scores of the first stage."
-            )
+            lines.append("The numbers of the fit below differ, because they use out-of-fold scores of the first stage.")
         lines.append("These are the rows that the model was fitted on, which says little about rows to come.")
     elif found.first is not None and isfinite(found.low):
         lines.append(

@@ -37,9 +37,7 @@ def check_picture(path: Path | None) -> None:
     if path.suffix not in KINDS:
         raise InputError(f"{path} names no kind of picture; write to a .png, .svg or .pdf file.")
     if find_spec("matplotlib") is None:
-        raise InputError(
-            "--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'."
-        )
+        raise InputError("--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'.")
     import matplotlib
 
     matplotlib.use("Agg")

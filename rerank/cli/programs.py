@@ -120,10 +120,7 @@ def solve(
     if time_limit is not None and time_limit > 0:
         # On a busy machine the imports above take seconds.
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
-    what, live = (
-        f"{solver} solves {program.name} ...",
-        finding.known(solver) == "highs" and sys.stderr.isatty(),
-    )
+    what, live = f"{solver} solves {program.name} ...", finding.known(solver) == "highs" and sys.stderr.isatty()
     if live:
         say(what)
     # HiGHS has a live line of its own, with value, bound and nodes.

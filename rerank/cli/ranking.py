@@ -131,9 +131,7 @@ def score(
     delimiter: Delimiter = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False
-        ),
+        typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 def report(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
     label: Label = None,
     qid: Qid = None,
     id: Id = None,

@@ -36,8 +36,7 @@ def convert(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write.",
-            show_default=False,
+            help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write.", show_default=False
         ),
     ],
     qrels: Annotated[
@@ -81,9 +80,7 @@ def convert(
     if not runs:
         refuse_idle({"--qrels": qrels}, "it judges the documents of runs; give runs, or leave it out")
     if qrels is None:
-        refuse_idle(
-            {"--no-judged": None if judged else True}, "it is about --qrels; add them, or leave it out"
-        )
+        refuse_idle({"--no-judged": None if judged else True}, "it is about --qrels; add them, or leave it out")
     if runs:
         named = {
             "--qid": qid, "--id": id, "--weight": weight, "--positive-label": positive_label, "--features": features,

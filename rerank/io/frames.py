@@ -155,16 +155,12 @@ def expect_columns(X: Any, wanted: Sequence[str]) -> None:
         Naming columns that are missing or too many.
     """
     found = names_of(X)
-    if not all(
-        isinstance(name, str) for name in (X.column_names if hasattr(X, "column_names") else X.columns)
-    ):
+    if not all(isinstance(name, str) for name in (X.column_names if hasattr(X, "column_names") else X.columns)):
         return
     missing = [name for name in wanted if name not in found]
     more = [name for name in found if name not in wanted]
     if missing:
-        raise InputError(
-            f"X lacks {_listed(missing)} of the fit; add what is missing, under the name it had."
-        )
+        raise InputError(f"X lacks {_listed(missing)} of the fit; add what is missing, under the name it had.")
     if more:
         raise InputError(f"X has {_listed(more)} that the fit did not have; drop what was added.")
     if found != tuple(wanted):

@@ -52,9 +52,7 @@ def join(runs: Mapping[str, Run]) -> Joined:
     each = list(runs.values())
     queries, query = numbered(np.concatenate([run.qid for run in each]))
     documents, document = numbered(np.concatenate([run.docid for run in each]))
-    pairs, row = numbered(
-        query * len(documents) + document
-    )  # numbers are compared faster than pairs of texts
+    pairs, row = numbered(query * len(documents) + document)  # numbers are compared faster than pairs of texts
     scores = np.full((len(pairs), len(each)), np.nan)
     column = np.repeat(np.arange(len(each)), [run.score.size for run in each])
     scores[row, column] = np.concatenate([run.score for run in each])

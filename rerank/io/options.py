@@ -116,13 +116,18 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def legacy(random_state: Any) -> np.random.RandomState:
-    """What scikit-learn's ``check_random_state`` makes; a ``Generator`` draws the seed of a new ``RandomState``."""
-    from sklearn.utils import check_random_state
+    """A ``RandomState``: the one given, one of a whole number, or one of a seed drawn from a ``Generator`` or globally.
 
-    if isinstance(random_state, np.random.Generator):
-        random_state = drawn_seed(random_state)
+    Raises
+    ------
+    InputError
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
     try:
-        return check_random_state(random_state)
+        return np.random.RandomState(
+            int(random_state) if isinstance(random_state, Integral) else drawn_seed(random_state)
+        )
     except ValueError:
         raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
 

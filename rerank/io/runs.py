@@ -96,9 +96,7 @@ def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
     return by_id[np.argsort(-scores[by_id], kind="stable")]
 
 
-def _triples(
-    source: Any, what: str, values: tuple[str, ...], empty: bool = False
-) -> tuple[Words, Words, Floats]:
+def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
     frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
     if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
         source = source.to_dict()
@@ -115,9 +113,7 @@ def _triples(
     bad = ~np.isfinite(score)
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(
-            f"{what} has no finite number for document {docid[row]!r} of query {qid[row]!r}; give one."
-        )
+        raise InputError(f"{what} has no finite number for document {docid[row]!r} of query {qid[row]!r}; give one.")
     if not (score.size or empty):
         raise InputError(f"{what} is empty; give at least one document.")
     if len(set(zip(qid.tolist(), docid.tolist()))) < qid.size:

@@ -40,8 +40,7 @@ def text_table(rows: Sequence[Sequence[str]], sides: Sequence[str]) -> str:
     widths = [max(len(row[k]) for row in rows) for k in range(len(sides))]
     signs = ["<" if side == "left" else ">" for side in sides]
     return "\n".join(
-        "  ".join(f"{text:{sign}{width}}" for text, sign, width in zip(row, signs, widths)).rstrip()
-        for row in rows
+        "  ".join(f"{text:{sign}{width}}" for text, sign, width in zip(row, signs, widths)).rstrip() for row in rows
     )
 
 

@@ -32,9 +32,7 @@ def shown(model: Recommender) -> tuple[str, str]:
         precision = "-" if entry["precision"] is None else f"{entry['precision']:.4f}"
         mark = " *" if entry["epoch"] == model.n_epochs_ else ""
         number = f"{entry['epoch']}{mark}"
-        rows.append(
-            [number, f"{entry['loss']:.4f}", *([precision] if validated else []), f"{entry['seconds']:.1f}"]
-        )
+        rows.append([number, f"{entry['loss']:.4f}", *([precision] if validated else []), f"{entry['seconds']:.1f}"])
     sides = ["left", *["right"] * (len(rows[0]) - 1)]
     told = " ".join(part for part in (size, end, "The factors are those of the epoch with a star.") if part)
     return f"{told}\n{text_table(rows, sides)}", f"<p>{escape(told)}</p>{html_table(rows, sides)}"

@@ -88,9 +88,7 @@ def cells(
         raise InputError("The features to draw have to begin with 0, the score that is corrected.")
     point = as_points(best, problem.n_features)
     if point is not None and np.delete(point, columns).any():
-        raise InputError(
-            "The best weights use features that are not drawn; name these too, or leave the weights out."
-        )
+        raise InputError("The best weights use features that are not drawn; name these too, or leave the weights out.")
     mark = None if point is None else point[columns]
     ax, parts = panels(chosen(faces_of_problem(problem, columns), mark, every), names, unit, ax)
     found = [_grid(problem, columns, face, points) for face, _ in parts]
@@ -106,9 +104,7 @@ def cells(
             ends = (*middles[0][[0, -1]], *middles[1][[0, -1]])
             half = [(b - a) / 2 / (points - 1) for a, b in (ends[:2], ends[2:])]
             extent = (ends[0] - half[0], ends[1] + half[0], ends[2] - half[1], ends[3] + half[1])
-            look = dict(
-                origin="lower", extent=extent, aspect="auto", interpolation="nearest", **shades(levels)
-            )
+            look = dict(origin="lower", extent=extent, aspect="auto", interpolation="nearest", **shades(levels))
             drawn = own.imshow(values, cmap="Greys", **look)
         if boxes is not None:
             _outlines(own, face, boxes)
@@ -126,9 +122,7 @@ def cells(
     return ax
 
 
-def _grid(
-    problem: Problem, columns: NDArray[np.intp], face: Face, points: int
-) -> tuple[list[Floats], Floats]:
+def _grid(problem: Problem, columns: NDArray[np.intp], face: Face, points: int) -> tuple[list[Floats], Floats]:
     """Middles of equal parts along each axis of a face, and the values there; the last axis comes first in them."""
     count = points if len(face.columns) == 2 else 10 * points
     shares = (np.arange(count) + 0.5) / count
@@ -150,9 +144,7 @@ def _values(problem: Problem, weights: Floats) -> Floats:
 
 def _outlines(ax: Any, face: Face, boxes: Boxes) -> None:
     """The boxes on a face: outlines of rectangles, or steps at the bounds of intervals."""
-    lower, upper, bounds = (
-        np.asarray(part, dtype=np.float64) for part in (boxes.lower, boxes.upper, boxes.bounds)
-    )
+    lower, upper, bounds = (np.asarray(part, dtype=np.float64) for part in (boxes.lower, boxes.upper, boxes.bounds))
     on = face.holds(lower) & face.holds(upper)
     lows, highs = lower[on][:, face.columns], upper[on][:, face.columns]
     if len(face.columns) == 1:
@@ -160,6 +152,4 @@ def _outlines(ax: Any, face: Face, boxes: Boxes) -> None:
         return
     from matplotlib.collections import PolyCollection
 
-    ax.add_collection(
-        PolyCollection(list(corners(lows, highs)), facecolor="none", edgecolor=BLUE, linewidth=0.4)
-    )
+    ax.add_collection(PolyCollection(list(corners(lows, highs)), facecolor="none", edgecolor=BLUE, linewidth=0.4))

@@ -47,9 +47,7 @@ class Face:
         """Which weights (m, all columns) lie on it."""
         free = weights[:, self.columns]
         inside = np.all((self.lower - CLOSE <= free) & (free <= self.upper + CLOSE), axis=1)
-        return (
-            inside if self.fixed is None else inside & (np.abs(weights[:, self.fixed] - self.side) <= CLOSE)
-        )
+        return inside if self.fixed is None else inside & (np.abs(weights[:, self.fixed] - self.side) <= CLOSE)
 
 
 def faces_of_boxes(lower: Floats, upper: Floats) -> list[Face]:
@@ -116,22 +114,15 @@ def panels(
     faces: list[Face], names: Sequence[str] | None, unit: str, ax: Any
 ) -> tuple[Any, list[tuple[Face, Any]]]:
     """Axes for each face, with labels; several faces share the place of ``ax``, one column for each fixed weight."""
-    count = 1 + max(
-        max(face.columns) if face.fixed is None else max(*face.columns, face.fixed) for face in faces
-    )
+    count = 1 + max(max(face.columns) if face.fixed is None else max(*face.columns, face.fixed) for face in faces)
     named = [f"weight of feature {j}" for j in range(count)] if names is None else list(names)
     if len(named) < count:
         raise InputError(f"There are {len(named)} names for {count} weights; give one of each.")
-    fixed, sides = (
-        list(dict.fromkeys(face.fixed for face in faces)),
-        list(dict.fromkeys(face.side for face in faces)),
-    )
+    fixed, sides = list(dict.fromkeys(face.fixed for face in faces)), list(dict.fromkeys(face.side for face in faces))
     size = (3.0 * len(fixed) + 1.0, 2.7 * len(sides)) if len(faces) > 1 else (6.4, 5.2)
     ax = axes_of(ax, size if len(faces[0].columns) == 2 else (size[0], 0.7 * size[1]))
     own = [ax] if len(faces) == 1 else _divided(ax, faces, fixed, sides)
-    points = min(
-        10.0, max(4.5, 3.2 * ax.figure.get_figwidth() / len(fixed))
-    )  # letters that fit beside a panel
+    points = min(10.0, max(4.5, 3.2 * ax.figure.get_figwidth() / len(fixed)))  # letters that fit beside a panel
     for face, axes in zip(faces, own):
         low, high = face.lower, face.upper
         if face.side == sides[-1]:  # the panels above have the same axis
@@ -196,9 +187,7 @@ def bounds_along(ax: Any, lower: Floats, upper: Floats, bounds: Floats) -> None:
 
     heights = np.column_stack([bounds, bounds])
     steps = np.stack([np.column_stack([lower, upper]), heights], axis=2)
-    ax.add_collection(
-        LineCollection(list(steps), colors="black", linewidths=1.5, label="bounds of the boxes")
-    )
+    ax.add_collection(LineCollection(list(steps), colors="black", linewidths=1.5, label="bounds of the boxes"))
     # Where intervals meet, a thin line joins their bounds.
     order = np.argsort(lower, kind="stable")
     ax.step(np.append(lower[order], upper.max()), np.append(bounds[order], bounds[order[-1]]), where="post", color=GREY,

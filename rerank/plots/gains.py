@@ -46,9 +46,7 @@ def cumulative_gain(
     for (name, given), (color, line) in zip(scores.items(), STYLES):
         values = np.asarray(given, dtype=np.float64)
         if values.shape != found.shape:
-            raise InputError(
-                f"The score {name!r} has shape {values.shape}; expected {found.shape}, one for each row."
-            )
+            raise InputError(f"The score {name!r} has shape {values.shape}; expected {found.shape}, one for each row.")
         counts = np.concatenate([[0], np.cumsum(found[np.lexsort((found, -values))])])
         label = name if top is None else f"{name}: {counts[min(top, found.size)]} of the first {top}"
         ax.plot(counts[: ends + 1], color=color, ls=line, lw=2, drawstyle="steps-post", label=label)

@@ -46,9 +46,7 @@ def leads(
         )
     ax = axes_of(ax, (5.6, 0.45 * len(names) + 1.3))
     ax.plot([0, 0], [-0.6, len(names) - 0.5], color="black", lw=0.8)
-    ax.text(
-        0, len(names) - 0.4, f"{null}, kept" if chosen is None else null, ha="center", va="bottom", fontsize=9
-    )
+    ax.text(0, len(names) - 0.4, f"{null}, kept" if chosen is None else null, ha="center", va="bottom", fontsize=9)
     for place, (mean, half) in enumerate(zip(centre, WIDTH * error)):
         color = BLUE if place == chosen else GREY
         if np.isfinite(half):

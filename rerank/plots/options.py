@@ -54,33 +54,15 @@ def by_option(
     drawn = {what: np.asarray(one, dtype=np.float64) for what, one in given.items() if one is not None}
     for what, own in drawn.items():
         if not 0 < len(values) == own.size:
-            raise InputError(
-                f"There are {len(values)} values of {name} and {own.size} {what}; give one of each."
-            )
+            raise InputError(f"There are {len(values)} values of {name} and {own.size} {what}; give one of each.")
     if errors is not None and held_out is None:
         raise InputError("There are errors and no held-out values, to which they belong; give both.")
     ax = axes_of(ax, (5.6, 3.6))
     places = np.arange(len(values))
-    looks = (
-        (BLUE, "-", ":", "o", BLUE, "training rows"),
-        (ORANGE, "--", "-.", "s", "white", "held-out rows"),
-    )
-    for heights, alone, (colour, dash, thin, mark, face, label) in zip(
-        (fitted, held_out), first_stage, looks
-    ):
+    looks = ((BLUE, "-", ":", "o", BLUE, "training rows"), (ORANGE, "--", "-.", "s", "white", "held-out rows"))
+    for heights, alone, (colour, dash, thin, mark, face, label) in zip((fitted, held_out), first_stage, looks):
         if heights is not None:
-            ax.plot(
-                places,
-                heights,
-                color=colour,
-                ls=dash,
-                lw=1.8,
-                marker=mark,
-                mfc=face,
-                ms=6,
-                label=label,
-                zorder=3,
-            )
+            ax.plot(places, heights, color=colour, ls=dash, lw=1.8, marker=mark, mfc=face, ms=6, label=label, zorder=3)
         if alone is not None:
             ax.axhline(alone, color=colour, ls=thin, lw=1.2, label=f"first stage, {label}")
     if errors is not None:

@@ -18,9 +18,7 @@ LOOKS = ((BLUE, ""), (ORANGE, "///"), (GREEN, "..."), (PURPLE, "xxx"), ("#E6C84B
 """Colour and hatch of the columns that add most; all others are one part."""
 
 
-def corrections(
-    names: Sequence[str], values: ArrayLike, radius: float | None = None, *, ax: Any = None
-) -> Any:
+def corrections(names: Sequence[str], values: ArrayLike, radius: float | None = None, *, ax: Any = None) -> Any:
     """One bar for each column: by how many deviations of the score one deviation of the column moves it.
 
     Parameters
@@ -37,9 +35,7 @@ def corrections(
     """
     sizes = np.asarray(values, dtype=np.float64)
     if sizes.ndim != 1 or not 0 < len(names) == sizes.size:
-        raise InputError(
-            f"There are {len(names)} names and {sizes.size} values; give one of each for every column."
-        )
+        raise InputError(f"There are {len(names)} names and {sizes.size} values; give one of each for every column.")
     order = np.argsort(-np.abs(sizes), kind="stable")[:MOST][::-1]
     ax = axes_of(ax, (5.2, 0.34 * order.size + 1.1))
     for place, j in enumerate(order):
@@ -58,12 +54,7 @@ def corrections(
 
 
 def contributions(
-    rows: Sequence[str],
-    names: Sequence[str],
-    values: ArrayLike,
-    *,
-    unit: str = "added to the score",
-    ax: Any = None,
+    rows: Sequence[str], names: Sequence[str], values: ArrayLike, *, unit: str = "added to the score", ax: Any = None
 ) -> Any:
     """One bar for each row, best first: what each column adds to its score; a diamond marks the sum.
 
@@ -94,9 +85,7 @@ def contributions(
     order = np.argsort(-np.abs(added).sum(axis=0), kind="stable")
     parts = [(names[j], added[:, j], look) for j, look in zip(order, LOOKS)]
     if order.size > len(LOOKS):
-        parts.append(
-            (f"{order.size - len(LOOKS)} more", added[:, order[len(LOOKS) :]].sum(axis=1), ("white", ""))
-        )
+        parts.append((f"{order.size - len(LOOKS)} more", added[:, order[len(LOOKS) :]].sum(axis=1), ("white", "")))
     ax = axes_of(ax, (6.4, 0.34 * len(rows) + 1.6))
     places, ends = np.arange(len(rows)), {1: np.zeros(len(rows)), -1: np.zeros(len(rows))}
     for name, sizes, (colour, hatch) in parts:

@@ -94,9 +94,7 @@ def _list(body: Any, n: int) -> RankedList:
     if not finite or (gains < 0).any() or falling or weight <= 0 or scale <= 0:
         raise ValueError("a list has a negative gain, weight or scale, or coefficients that fall")
     hits = None if body.get("hits") is None else np.array([*map(int, body["hits"])], dtype=np.int64)
-    if hits is not None and (
-        hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS
-    ):
+    if hits is not None and (hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS):
         raise ValueError("the weights of hits are no whole numbers from 0 on, the first above 0, one a row")
     return RankedList(rows, gains, coefficients, weight, constant, scale, hits)
 

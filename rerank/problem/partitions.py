@@ -68,12 +68,12 @@ def anchored_problem(
         if too many rows are left.
     """
     seen = first_look(parts, statistic, run)
-    return reduced_problem(
-        parts, seen, *ranges(seen), statistic, limits, run=run, most_rows=most_rows, **options
-    )
+    return reduced_problem(parts, seen, *ranges(seen), statistic, limits, run=run, most_rows=most_rows, **options)
 
 
-def at_weights(parts: Sequence[Part], reduced: Reduced, w: ArrayLike, *, run: Run | None = None) -> Reduced:
+def at_weights(
+    parts: Sequence[Part], reduced: Reduced, w: ArrayLike, *, run: Run | None = None
+) -> Reduced:
     """The rows that stand near the first places at some weights, by one more pass over the whole list.
 
     A certificate of the weights on its problem is one for the whole list, and does not rest on which rows
@@ -92,16 +92,12 @@ def at_weights(parts: Sequence[Part], reduced: Reduced, w: ArrayLike, *, run: Ru
     """
     problem, (item,) = reduced.problem, reduced.problem.lists
     weights = np.asarray(w, dtype=np.float64)
-    centre = problem.scaled[np.argsort(-(problem.scaled @ weights), kind="stable")[: reduced.depth]].mean(
-        axis=0
-    )
+    centre = problem.scaled[np.argsort(-(problem.scaled @ weights), kind="stable")[: reduced.depth]].mean(axis=0)
     sides = np.array([weights, weights])
     given = (problem.low, problem.high, centre, sides, reduced.depth, problem.epsilon, reduced.n_rows)
     table, gains, rows = survivors(parts, run or in_turn, given)
     every = item.coefficients
-    coefficients = (
-        every[-rows.size :] if rows.size <= every.size else np.pad(every, (rows.size - every.size, 0))
-    )
+    coefficients = every[-rows.size :] if rows.size <= every.size else np.pad(every, (rows.size - every.size, 0))
     listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, item.constant, item.scale)
     return Reduced(replace(problem, X=table, lists=(listed,)), rows, reduced.n_rows, reduced.depth)
 

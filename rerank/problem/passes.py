@@ -40,9 +40,7 @@ def in_turn(jobs: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]
     return [function(*given) for function, given in jobs]
 
 
-def answers(
-    parts: Sequence[Part], call: Run, function: Callable[..., Any], *given: Any
-) -> Iterator[list[Any]]:
+def answers(parts: Sequence[Part], call: Run, function: Callable[..., Any], *given: Any) -> Iterator[list[Any]]:
     """What a function answers for each part, in order, some parts at a time."""
     for begin in range(0, len(parts), ROUND):
         yield call([(function, (part, *given)) for part in parts[begin : begin + ROUND]])
@@ -90,9 +88,7 @@ def look(part: Part, most: int, most_gains: int | None) -> Seen:
     X, gains = part()
     sizes = np.abs(X).max(axis=0, initial=0.0)
     if sizes.max() > LARGEST or ((sizes > 0) & (sizes < 1 / LARGEST)).any():
-        found = (
-            f"a number beyond {LARGEST:g}" if sizes.max() > LARGEST else f"only numbers below {1 / LARGEST:g}"
-        )
+        found = f"a number beyond {LARGEST:g}" if sizes.max() > LARGEST else f"only numbers below {1 / LARGEST:g}"
         raise InputError(f"A part holds {found} in a column; divide that column by a constant.")
     sums, squares = [exact_total(column) for column in X.T], [exact_total(column * column) for column in X.T]
     return replace(look_at(X, gains, most, most_gains), sums=sums, squares=squares)
@@ -190,14 +186,7 @@ def _first_places(part: Part, most: int, score: Callable[..., Floats], *given: A
 
 
 def _keep(
-    part: Part,
-    low: Floats,
-    high: Floats,
-    centre: Floats,
-    sides: Floats,
-    depth: int,
-    epsilon: float,
-    most_rows: int,
+    part: Part, low: Floats, high: Floats, centre: Floats, sides: Floats, depth: int, epsilon: float, most_rows: int
 ) -> tuple[int, Floats, Floats, Indices, Floats, Floats]:
     """Rows of one part that it does not rule out itself, with their upper ends; size, and the best lower ends."""
     X, gains = part()

@@ -65,10 +65,7 @@ def depth_of(statistic: RankStatistic) -> int:
 
 
 def first_look(
-    parts: Sequence[Part],
-    statistic: RankStatistic,
-    run: Run | None = None,
-    quoted: RankStatistic | None = None,
+    parts: Sequence[Part], statistic: RankStatistic, run: Run | None = None, quoted: RankStatistic | None = None
 ) -> Seen:
     """The first pass: what :func:`reduced_problem` has to know of the list, and :func:`all_gains` of what is quoted."""
     places, gains = _asked(statistic)
@@ -136,9 +133,7 @@ def reduced_problem(
     centre = scale_columns(seen.first[middle:], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
     epsilon = float(options.get("epsilon", 1e-4))
-    table, gains, rows = survivors(
-        parts, run or in_turn, (low, high, centre, sides, depth, epsilon, most_rows)
-    )
+    table, gains, rows = survivors(parts, run or in_turn, (low, high, centre, sides, depth, epsilon, most_rows))
     offset, scale = shown(statistic, all_gains(seen, statistic), np.empty(0))
     if not (scale > 0 and seen.n_relevant):
         raise InputError("The parts hold no gain: there is nothing to rank; give at least one relevant row.")

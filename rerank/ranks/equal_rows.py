@@ -45,9 +45,7 @@ def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | 
     if qid is not None:
         lists = number_lists(check_qid(qid, data.shape[0]))[1]
     order = np.lexsort((*chosen.T, lists))
-    differs = (lists[order[1:]] != lists[order[:-1]]) | np.any(
-        chosen[order[1:]] != chosen[order[:-1]], axis=1
-    )
+    differs = (lists[order[1:]] != lists[order[:-1]]) | np.any(chosen[order[1:]] != chosen[order[:-1]], axis=1)
     starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [order.size]])
     several = np.flatnonzero(np.diff(starts) > 1)
     groups = [np.sort(order[starts[i] : starts[i + 1]]) for i in several]

@@ -40,8 +40,7 @@ class Evaluator:
         sizes = [one.rows.size for one in self.lists]
         # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
         earned = [
-            self._coefficients(size) if scale > 0 else np.zeros(size)
-            for size, (_, scale) in zip(sizes, self.shown)
+            self._coefficients(size) if scale > 0 else np.zeros(size) for size, (_, scale) in zip(sizes, self.shown)
         ]
         return (
             np.concatenate([one.rows for one in self.lists]), np.repeat(np.arange(len(sizes)), sizes),
@@ -61,22 +60,14 @@ class Evaluator:
         given = scores_of(scores, rows.size)[rows]
         if ties == "average" or self.statistic.weighs_hits:
             raw = [
-                _raw(
-                    self.statistic,
-                    coefficients[start:end],
-                    gains[start:end],
-                    dense_codes(given[start:end])[1],
-                    ties,
-                )
+                _raw(self.statistic, coefficients[start:end], gains[start:end], dense_codes(given[start:end])[1], ties)
                 for start, end in zip([0, *self._ends], self._ends)
             ]
         else:  # all lists are sorted at once
             order = np.lexsort((gains if ties == "optimistic" else -gains, _sortable(given), number))
             earned = (coefficients * gains[order]).tolist()
             raw = [math.fsum(earned[start:end]) for start, end in zip([0, *self._ends], self._ends)]
-        return [
-            (one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw, self.shown)
-        ]
+        return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw, self.shown)]
 
     def mean(self, scores: ArrayLike, ties: Ties, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""

@@ -120,9 +120,7 @@ def run_values(
             scores = _strict(documents, scores)
         found = np.array([grades.get(document, 0) for document in documents], dtype=np.float64)
         retrieved = set(documents)
-        missed = np.array(
-            [g for document, g in grades.items() if document not in retrieved], dtype=np.float64
-        )
+        missed = np.array([g for document, g in grades.items() if document not in retrieved], dtype=np.float64)
         for k, statistic in enumerate(statistics):
             gains, rest = (_gains(each, statistic, gain, least) for each in (found, missed))
             rule: Ties = "pessimistic" if ties == "trec" else ties

@@ -114,13 +114,7 @@ def corrections(
     high = low + spread
     moving = np.flatnonzero(high[1:] > low[1:])
     columns = np.concatenate([[0], moving + 1])
-    features, signs, spread, low, high = (
-        features[moving],
-        signs[moving],
-        spread[columns],
-        low[columns],
-        high[columns],
-    )
+    features, signs, spread, low, high = features[moving], signs[moving], spread[columns], low[columns], high[columns]
     if not features.size:
         return Corrections(None, features)
     limits, table = anchor.limits(signs, features, spread), table[:, columns]

@@ -245,10 +245,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         self.reranks_: bool = state.reranks
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
-        self.prior_weight_, self.classes_ = (
-            state.prior_weight,
-            None if state.classes is None else state.classes.names,
-        )
+        self.prior_weight_, self.classes_ = state.prior_weight, None if state.classes is None else state.classes.names
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
 

@@ -80,9 +80,7 @@ class Evidence:
         from rerank.plots import leads
 
         names = [name if len(name) <= DRAWN else f"{name[: DRAWN - 3]}..." for name in self.options]
-        means, errors = (
-            [math.nan if one is None else one for one in side] for side in (self.leads, self.errors)
-        )
+        means, errors = ([math.nan if one is None else one for one in side] for side in (self.leads, self.errors))
         unit, null = f"lead over {self.null}, {self.judge}", self.null.removeprefix("the ")
         return leads(names, means, errors, self.chosen, unit=unit, null=null, ax=ax)
 
@@ -131,9 +129,7 @@ class Evidence:
         for number, name in enumerate(self.options):
             lead, error = self.leads[number], self.errors[number]
             mean = f"{self.means[number]:.6g}{' *' if number == self.chosen else ''}"
-            rows.append(
-                (name, "" if lead is None else f"{lead:+.4g}", "" if error is None else f"{error:.2g}", mean)
-            )
+            rows.append((name, "" if lead is None else f"{lead:+.4g}", "" if error is None else f"{error:.2g}", mean))
         return f"Lead over {self.null} by {self.judge} on held-out rows.", rows, self.ending
 
 
@@ -156,9 +152,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence:
     """
     if odd := set(entries) ^ _STORED:
         raise _unusable(f"the entry {min(odd)[:40]!r} is missing or unknown")
-    given: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()
-    }
+    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
     found = Evidence(**given, statistic=statistic)
     n = len(found.options) if isinstance(found.options, tuple) else 0
     alone, known = found.first_stage is None, _finite(found.first_stage)

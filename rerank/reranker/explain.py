@@ -112,9 +112,7 @@ class ExplainMixin(RankingMixin):
             curves["first stage"] = first
         return cumulative_gain(grades > 0, curves, top=getattr(parse(self.stat), "at", None), ax=ax)
 
-    def plot_contributions(
-        self, X: Any, n: int = 10, names: Sequence[str] | None = None, ax: Any = None
-    ) -> Any:
+    def plot_contributions(self, X: Any, n: int = 10, names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """What puts the first ``n`` rows of one list there: what each column adds to the score, less its mean.
 
         Returns the axes (:func:`rerank.plots.contributions`).
@@ -139,9 +137,7 @@ class ExplainMixin(RankingMixin):
             raise InputError("No column has a weight, so none adds to a score; there is nothing to draw.")
         values = np.column_stack([added[name] - added[name].mean() for name in columns])[first]
         rows = [str(row if names is None else names[row]) for row in first.tolist()]
-        return contributions(
-            rows, columns, values, unit="added to the score, less the mean of the list", ax=ax
-        )
+        return contributions(rows, columns, values, unit="added to the score, less the mean of the list", ax=ax)
 
     def plot_corrections(self, ax: Any = None) -> Any:
         """Correction of each column by a fit with a radius; returns the axes (:func:`rerank.plots.corrections`).
@@ -155,9 +151,7 @@ class ExplainMixin(RankingMixin):
 
         state = self.state_
         if not (state.anchored and state.reranks):
-            raise NotSupportedError(
-                "The model corrects no score: it is a free fit, or the first stage is kept."
-            )
+            raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
         names = [state.feature_names[j] for j in state.features]
         return corrections(names, state.weights[1:], state.settings.radius, ax=ax)
 

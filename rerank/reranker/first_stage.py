@@ -236,9 +236,7 @@ def _named(name: str, rows: Rows, random_state: Any) -> Any:
 
         return make_pipeline(scaler, LogisticRegression(max_iter=1000))
     if name not in SCORERS:
-        raise unknown(
-            "first stage", name, (*NAMES, "none"), nearest(name, (*NAMES, "none", *rows.columns.inputs))
-        )
+        raise unknown("first stage", name, (*NAMES, "none"), nearest(name, (*NAMES, "none", *rows.columns.inputs)))
     scorer_class, options = SCORERS[name]
     scorer = getattr(importlib.import_module("rerank.scorers"), scorer_class)(**options)
     if "random_state" in scorer.get_params():

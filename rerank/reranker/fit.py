@@ -73,9 +73,7 @@ class Fit:
     def but(self, **fields: Any) -> Fit:
         """The same with other notes or another margin; what the first stage's order is worth is kept."""
         made = replace(self, **fields)
-        vars(made).update(
-            {name: vars(self)[name] for name in ("before", "quoted_before") if name in vars(self)}
-        )
+        vars(made).update({name: vars(self)[name] for name in ("before", "quoted_before") if name in vars(self)})
         return made
 
     def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
@@ -211,14 +209,8 @@ def _nothing_to_do(this: Fit) -> FittedState:
     message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
     if status != "already_ideal":
         warnings.warn(message, stacklevel=6)  # the line that called fit or fit_parts
-    elif (
-        problem is not None
-        and problem.anchored
-        and not is_closed((best := data.best(statistic)) - found, found)
-    ):
-        note = (
-            f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
-        )
+    elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
+        note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
         this = this.but(notes=(*this.notes, note))
     solution = Solution(
         weights=np.zeros(0) if problem is None else problem.unchanged,

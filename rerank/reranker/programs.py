@@ -44,9 +44,7 @@ class ProgramsMixin:
         if state.anchored and stage is not None:
             score = "out-of-fold score" if state.result.folds else "score"
             who = f"No correction of the {score} of {stage.name} within radius {state.settings.radius:g} has"
-        now = (
-            "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
-        )
+        now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 
     def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:

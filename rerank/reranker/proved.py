@@ -27,9 +27,7 @@ def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
         return [result.message]
     places = _counting(state, unweighted)
     first, *told = _counts(result, places) if places else _numbers(result)
-    word = (
-        f"On the word of {result.bound_solver or 'a solver'}: on" if result.bound_source == "solver" else "On"
-    )
+    word = f"On the word of {result.bound_solver or 'a solver'}: on" if result.bound_source == "solver" else "On"
     kept = [] if state.reranks else ["These weights are not used: the first stage's list is kept."]
     price = f", and each column with a weight takes off {result.C:g}" if result.C else ""
     margin = (
@@ -86,9 +84,7 @@ def _counts(result: Result, places: int) -> list[str]:
         f"put more than {most} of the {result.shortlist.n_positive} relevant rows into the first {places} places by "
         "the margin of the fit.",
         f"The weights that were found put {found} there.",
-        f"So at most {more} more could be found by such weights."
-        if more
-        else "So no such weights find more.",
+        f"So at most {more} more could be found by such weights." if more else "So no such weights find more.",
     ]
 
 
@@ -100,9 +96,7 @@ def _numbers(result: Result) -> list[str]:
         "So no such weights have more." if result.proved else more,
     ]
     if name != result.statistic_name:
-        told.append(
-            f"{name} was fitted in place of {result.statistic_name}, of which this bound says nothing."
-        )
+        told.append(f"{name} was fitted in place of {result.statistic_name}, of which this bound says nothing.")
     return told
 
 

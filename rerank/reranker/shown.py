@@ -79,9 +79,7 @@ def numbers_of(result: Result) -> list[tuple[str, str, str]]:
         ("gap", number(result.gap, 9), "bound minus value"),
     ]
     if result.first_stage_statistic is not None:
-        rows.insert(
-            0, ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list")
-        )
+        rows.insert(0, ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"))
     if result.program_value is not None:
         reported = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
         rows.append(("program", number(result.program_value), reported))

@@ -65,9 +65,7 @@ def proof_drawn(state: FittedState, proof: Proof, ax: Any = None) -> Any:
         shares.append(sizes / sizes.sum())  # all sets of features count the same
         bounds.append(boxes.bounds)
     unit = f"{state.result.fitted_name}, or a bound on it"
-    return box_bounds(
-        np.concatenate(shares), np.concatenate(bounds), proof.value, proof.bound, unit=unit, ax=ax
-    )
+    return box_bounds(np.concatenate(shares), np.concatenate(bounds), proof.value, proof.bound, unit=unit, ax=ax)
 
 
 def columns_drawn(problem: Problem, best: Any, proof: Proof | None) -> list[int]:

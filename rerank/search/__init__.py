@@ -54,16 +54,7 @@ from rerank.search.sizes import OutOfTimeError
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
 
-__all__ = [
-    "Held",
-    "Progress",
-    "SearchResult",
-    "compile_kernels",
-    "line_search",
-    "ready",
-    "solve",
-    "statistic_bound",
-]
+__all__ = ["Held", "Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
 
 RESOLUTION = 1e-12
 """Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
@@ -125,16 +116,7 @@ def solve(
     workers = Workers(n_jobs)
     found, interrupted = protected(
         lambda: _solved(
-            problem,
-            time_limit,
-            start,
-            workers,
-            random_state,
-            proof,
-            progress,
-            node_limit,
-            checkpoint,
-            held or Held(),
+            problem, time_limit, start, workers, random_state, proof, progress, node_limit, checkpoint, held or Held()
         )
     )
     return replace(found, interrupted=True) if interrupted else found
@@ -198,15 +180,7 @@ def _solved(
         except OutOfTimeError as late:
             return without_search(problem, start, str(late))
         loop = held.loop = held.loop or BranchAndBound(
-            run.boxes,
-            run.exact,
-            run.offer,
-            workers,
-            node_limit,
-            run.lines,
-            run.states,
-            run.share,
-            run.circuits,
+            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share, run.circuits
         )
         file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
         reports = [] if progress is None else [run.progress(progress)]

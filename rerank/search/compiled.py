@@ -22,9 +22,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """
     from numba import njit
 
-    decorate: Callable[[Callable[..., Any]], Any] = njit(
-        cache=True, nogil=True, no_cfunc_wrapper=True, **options
-    )
+    decorate: Callable[[Callable[..., Any]], Any] = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)
     return decorate
 
 

@@ -105,12 +105,7 @@ class Domain:
     def interval(self, v: Floats, u: Floats) -> tuple[float, float]:
         """Range of tau in which ``v + tau u`` is allowed."""
         ends = []
-        for moves, side in (
-            (u > 0, self.lower),
-            (u < 0, self.lower),
-            (u > 0, self.upper),
-            (u < 0, self.upper),
-        ):
+        for moves, side in ((u > 0, self.lower), (u < 0, self.lower), (u > 0, self.upper), (u < 0, self.upper)):
             # On the cube a direction may grow without end, but a sign has to be kept.
             held = moves if self.anchored else moves & self.signed & (side is self.lower)
             ends.append((side - v)[held] / u[held])

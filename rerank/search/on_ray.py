@@ -115,11 +115,7 @@ def numeric_columns_of(dataset: Any) -> list[str]:
     from rerank.io.parquet import _is_numeric
 
     schema = dataset.schema()
-    return (
-        []
-        if schema is None
-        else [name for name, kind in zip(schema.names, schema.types) if _is_numeric(kind)]
-    )
+    return [] if schema is None else [name for name, kind in zip(schema.names, schema.types) if _is_numeric(kind)]
 
 
 @contextmanager

@@ -55,12 +55,7 @@ class Run:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        random_state: int = 0,
-        proof: bool = False,
-        workers: int = 1,
-        points: bool = False,
+        self, problem: Problem, random_state: int = 0, proof: bool = False, workers: int = 1, points: bool = False
     ) -> None:
         d = problem.n_features
         self.problem, self.random_state, self.points = problem, random_state, points
@@ -137,9 +132,7 @@ class Run:
             return
         if self.limited:
             sizes = self.among.size if self.problem.max_features is None else self.problem.max_features
-            self.lines.deadline = (
-                time.perf_counter() + (1.0 if self.points else FORWARD_SHARE) * current().left
-            )
+            self.lines.deadline = time.perf_counter() + (1.0 if self.points else FORWARD_SHARE) * current().left
             each = not self.points or self.price > 0
             for _, w in forward(self.lines, sizes, lambda n: self.price * n, self.among, each):
                 self.offer(w)

@@ -27,14 +27,8 @@ FIRST_WORK = 2e8  # evaluations of a pair that the first pass may take,
 FIRST_WORK_ROWS = 4e7  # or of a row
 REST = 1.5  # times the time that screening takes, for what it leaves open, too
 FIRST_SHARE = 0.3  # of the time that is left, for the first pass over many supports
-FALL, HIGHEST = (
-    4.0,
-    0.9,
-)  # work falls by about e^-FALL from the best value to the ideal one; the highest first target
-FAILURES, FAILURES_OF_MANY = (
-    3,
-    1,
-)  # passes given up before the first that ends, then there are no more targets
+FALL, HIGHEST = 4.0, 0.9  # work falls by about e^-FALL from the best value to the ideal one; the highest first target
+FAILURES, FAILURES_OF_MANY = 3, 1  # passes given up before the first that ends, then there are no more targets
 
 
 @dataclass(eq=False)

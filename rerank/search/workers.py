@@ -50,9 +50,7 @@ class Workers:
         self._joblib: Parallel | None = None
         self._configured: int | None = None
         self._started = False
-        self._sent: dict[int, tuple[Any, Any]] | None = (
-            None  # on Ray: what was put into the store, and references
-        )
+        self._sent: dict[int, tuple[Any, Any]] | None = None  # on Ray: what was put into the store, and references
         # Without joblib imported nobody has configured it, and to import it takes a tenth of a second.
         if n_jobs != 1 and "joblib" in sys.modules:
             from joblib import Parallel

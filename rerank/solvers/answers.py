@@ -57,9 +57,7 @@ def by_command(
     # The solver keeps the limit itself; ours is a little later, for a solver that does not.
     fence = None if limit is None else limit + max(0.5, 0.02 * limit)
     starting = solver.starting if (folder / START).exists() else ()
-    ran = run_command(
-        [*command, *starting, *solver.arguments(options)], folder, fence, cancel, options.log_file
-    )
+    ran = run_command([*command, *starting, *solver.arguments(options)], folder, fence, cancel, options.log_file)
     written = folder / SOLUTION
     text = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
     claim = solver.claim(ran, text)

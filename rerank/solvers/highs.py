@@ -80,9 +80,7 @@ def solve(
     first = _Session(program, asked, asked.presolve and not unsafe, point, began).work(cancel)
     trouble = first.contradiction()
     if trouble is None:
-        return first.outcome(
-            note=f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
-        )
+        return first.outcome(note=f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else "")
     if unsafe or not asked.presolve:
         return first.refuse(trouble)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
@@ -98,9 +96,7 @@ def version() -> str:
     return str(quietly(_highspy().Highs).version())
 
 
-def read_and_solve(
-    path: str | PathLike[str], options: Options | None = None
-) -> tuple[dict[str, float], str, str]:
+def read_and_solve(path: str | PathLike[str], options: Options | None = None) -> tuple[dict[str, float], str, str]:
     """Let HiGHS read a model file by itself, to check our own reader.
 
     Returns
@@ -129,9 +125,7 @@ def read_and_solve(
 class _Session:
     """One run of HiGHS on one program."""
 
-    def __init__(
-        self, program: Program, options: Options, presolve: bool, start: Point | None, began: float
-    ) -> None:
+    def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
         self.program, self.options, self.began = program, options, began
         self.listener = Listener(program, 10 * options.feasibility_tolerance, Stopper(), began)
         self.remarks: list[str] = []

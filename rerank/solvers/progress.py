@@ -39,7 +39,9 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 
 
 @contextmanager
-def live(label: str, stream: IO[str] | None = None, told: Line | None = None) -> Iterator[Report | None]:
+def live(
+    label: str, stream: IO[str] | None = None, told: Line | None = None
+) -> Iterator[Report | None]:
     """A line with the latest progress, which is erased at the end.
 
     Parameters

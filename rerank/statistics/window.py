@@ -63,7 +63,5 @@ class Window(RankStatistic):
         """
         match = NAME.match(stem)
         if match is None or not argument.isdigit():
-            raise InputError(
-                f"'{stem}@{argument}' is no window; write a width and a depth, such as 'window2@100'."
-            )
+            raise InputError(f"'{stem}@{argument}' is no window; write a width and a depth, such as 'window2@100'.")
         return cls(int(argument), float(match[1] or 2.0))

@@ -69,25 +69,14 @@ def test_cells_come_split_by_split_and_a_page_has_one_line_for_each_kind() -> No
     one, two = page(rows[:1], "head"), page(rows, "head")
     assert "| german, dcg@30 | 1 | 10 | -10.00 (0/1) | +10.00 (1/0) | +0.00 (0/0) | 100% |" in one
     assert "-15.00 +- " in two and "(0/2)" in two and one.startswith("head\n")
-    assert (
-        "- cv: worse than its first stage after Holm's correction in 0 of 1 cells; better at a false" in one
-    )
+    assert "- cv: worse than its first stage after Holm's correction in 0 of 1 cells; better at a false" in one
     assert "| dcg | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +0.00 (+0.00 to +0.00) |" in one
     assert "three radii" not in one  # the narrow and the wide one are missing
     wide = [row | {"narrow": 12.0, "wide": 9.0} for row in rows[:1]]
     both = page([rows[0], rows[0] | {"cell": "german/logistic/auc/0", "cv": 12.0}], "head")
-    assert (
-        "| dcg, auc | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +10.00 (+10.00 to +10.00) |"
-        in both
-    )
-    missed = (
-        "cv leads logistic in the mean of all tables by a number above 0: missed, +0.00 % (+0.00 to +0.00)."
-    )
-    assert (
-        missed in one
-        and "in no cell after Holm's correction: reached." in one
-        and "cv leads lightgbm" not in one
-    )
+    assert "| dcg, auc | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +10.00 (+10.00 to +10.00) |" in both
+    missed = "cv leads logistic in the mean of all tables by a number above 0: missed, +0.00 % (+0.00 to +0.00)."
+    assert missed in one and "in no cell after Holm's correction: reached." in one and "cv leads lightgbm" not in one
     assert "above 0: reached, +10.00 % (+10.00 to +10.00)." in both
     kept = "0.3 by -10.00 %. The best of 0 and these in each cell, known only afterwards, leads by +20.00 %, cv by +0."
     assert kept in page(wide, "head") and "it keeps nothing of that lead" in page(wide, "head")

@@ -33,9 +33,7 @@ def test_a_line_has_the_mean_lead_of_each_method() -> None:
     text = page(made)
     assert "## MQ2007-agg, 3 runs" in text and ", 2 runs" not in text and "OHSUMED, " not in text
     assert "| 20 | 0.510 | +0.020 +- 0.025 | +0.000 +- 0.000 |" in text and "| 1 of 3 | 2 of 3 |" in text
-    assert (
-        "below RRF after Holm's correction in 0 of 1 cells; its mean lead over all cells is +0.0200." in text
-    )
+    assert "below RRF after Holm's correction in 0 of 1 cells; its mean lead over all cells is +0.0200." in text
 
 
 def test_all_that_is_measured_is_shown() -> None:

@@ -77,9 +77,7 @@ def test_altered_circuits_are_refused(kind: str, request: pytest.FixtureRequest)
         refused(problem, proof, "Some weights may win all pairs of the circuit", multipliers=more)
     turned = changed(c.pairs, 0, c.pairs[0, ::-1])
     refused(problem, proof, "are no pair of the list", pairs=turned)
-    other = changed(
-        c.pairs, (0, 0), next(i for i in problem.units[0].positive if i not in c.pairs[: c.sizes[0], 0])
-    )
+    other = changed(c.pairs, (0, 0), next(i for i in problem.units[0].positive if i not in c.pairs[: c.sizes[0], 0]))
     refused(problem, proof, "Some weights may win", pairs=other)
     refused(problem, proof, "stands in no list", pairs=changed(c.pairs, (0, 1), len(problem.X)))
     refused(problem, proof, "stands in no list", pairs=changed(c.pairs, (0, 1), -1))
@@ -126,9 +124,7 @@ def test_the_bound_of_a_proof_is_that_of_the_search(features: int, monkeypatch: 
     given = {10: (100, 10, "dcg@10", 0.1, 1), 13: (60, 13, "auc", 0.35, 0)}[features]
     monkeypatch.setattr(levels, "LOOKS", ())  # orders are not in a proof
     problem = noisy_problem(*given)
-    one, other = (
-        solve(problem, time_limit=None, n_jobs=1, node_limit=1, proof=proof) for proof in (False, True)
-    )
+    one, other = (solve(problem, time_limit=None, n_jobs=1, node_limit=1, proof=proof) for proof in (False, True))
     assert one.bound == other.bound < problem.ideal - 1e-3
     assert verify_proof(problem, other.proof).ok
 
@@ -232,9 +228,7 @@ def test_least_losses_and_shares_do_not_count_the_same_pair_twice() -> None:
             continue
         both = replace(c, least=np.array(losses), shares=changed(c.shares, 0, WHOLE))
         exact = ExactProblem(problem)
-        assert (
-            CircuitCheck(exact, both).bound() == CircuitCheck(exact, replace(both, shares=c.shares)).bound()
-        )
+        assert CircuitCheck(exact, both).bound() == CircuitCheck(exact, replace(both, shares=c.shares)).bound()
         seen += 1
     assert seen >= 5
 
@@ -250,13 +244,11 @@ def test_a_loss_is_accepted_where_every_choice_of_rows_leaves_a_circuit(seed: in
 
     def whole(gone: tuple[int, ...]) -> bool:
         """Whether a circuit is left when rows leave; a row of it may be replaced by an equal one of its class."""
-        left = [[r for r in side.tolist() if r not in gone] for side in (unit.positive, unit.negative)]
+        left = [
+            [r for r in side.tolist() if r not in gone] for side in (unit.positive, unit.negative)
+        ]
         return any(
-            all(
-                any((X[r] == X[row]).all() for r in side)
-                for pair in s
-                for row, side in zip(pair, left, strict=True)
-            )
+            all(any((X[r] == X[row]).all() for r in side) for pair in s for row, side in zip(pair, left, strict=True))
             for s in sets
         )
 
@@ -278,9 +270,7 @@ def test_a_loss_is_accepted_where_every_choice_of_rows_leaves_a_circuit(seed: in
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_bounds_of_searches_that_begin_with_levels_are_proved(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_of_searches_that_begin_with_levels_are_proved(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "FEWEST_FEATURES", 1)
     problem = draw(seed, one_list=True, statistic=["dcg@3", "auc", "precision@2", "mrr"][seed % 4]).problem
     found = solve(problem, time_limit=None, n_jobs=1, proof=True, node_limit=[1, 10**6][seed % 2])

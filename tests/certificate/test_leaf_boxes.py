@@ -70,9 +70,7 @@ def test_the_sign_of_a_weight_that_must_not_be_positive_is_kept():
     problem = problem_of(X, y, parse("auc"), epsilon=0.01, signs=[-1, 1])
     boxes = leaf_boxes(problem, proved(problem))
     assert coordinates(problem)[0].tolist() == [-1, 1]
-    assert (
-        (boxes.lower <= boxes.upper).all() and boxes.upper[:, 0].max() == 0 and boxes.lower[:, 1].min() == 0
-    )
+    assert (boxes.lower <= boxes.upper).all() and boxes.upper[:, 0].max() == 0 and boxes.lower[:, 1].min() == 0
 
 
 def test_what_cannot_be_shown_is_refused():

@@ -230,11 +230,7 @@ def test_the_largest_value_of_a_box_is_that_of_its_best_vertex(seed):
     for (a, b, r), (c, d, s) in combinations(dict.fromkeys(lines), 2):
         if a * d == b * c:
             continue
-        w = (
-            Fraction(1),
-            (r * d - b * s) / Fraction(a * d - b * c),
-            (a * s - r * c) / Fraction(a * d - b * c),
-        )
+        w = (Fraction(1), (r * d - b * s) / Fraction(a * d - b * c), (a * s - r * c) / Fraction(a * d - b * c))
         if all(low <= v <= high for v, (low, high) in zip(w, ends)):
             values.append(statistic_at(problem, w))
     assert found + exact.constant == max(values)

@@ -87,9 +87,7 @@ def test_verify_draws_the_boxes_of_a_proof(folder, monkeypatch):
     from rerank import plots
 
     seen, real = [], plots.cells
-    monkeypatch.setattr(
-        plots, "cells", lambda *given, **rest: seen.append((given, rest)) or real(*given, **rest)
-    )
+    monkeypatch.setattr(plots, "cells", lambda *given, **rest: seen.append((given, rest)) or real(*given, **rest))
     fit("--proof", "p.npz")
     done = run("verify", "m.json", "data.csv", "--proof", "p.npz", "--plot", "p.svg", "--json")
     assert json.loads(done.stdout)["complete"] and "Drawn to p.svg." in done.stderr
@@ -108,9 +106,7 @@ def test_verify_draws_bounds_where_weights_are_too_many(folder, monkeypatch):
     from rerank import plots
 
     seen, real = [], plots.box_bounds
-    monkeypatch.setattr(
-        plots, "box_bounds", lambda *given, **rest: seen.append(given) or real(*given, **rest)
-    )
+    monkeypatch.setattr(plots, "box_bounds", lambda *given, **rest: seen.append(given) or real(*given, **rest))
     X, y = table(0, n=50, d=4)
     write_csv("data.csv", Table(X, y, None, None, tuple("abcd")), label="hit")
     fit("--proof", "p.npz", "--stat", "dcg@3", code=None)
@@ -126,10 +122,7 @@ def test_what_verify_cannot_draw_is_said(folder):
     pytest.importorskip("matplotlib")
     fit("--proof", "p.npz")
     for given in (("data.csv",), ("--without-data", "--proof", "p.npz")):
-        assert (
-            "it draws the boxes of a proof"
-            in run("verify", "m.json", *given, "--plot", "p.png", code=2).stderr
-        )
+        assert "it draws the boxes of a proof" in run("verify", "m.json", *given, "--plot", "p.png", code=2).stderr
     save_proof(replace(load_proof("p.npz"), codes=load_proof("p.npz").codes[:-1]), "short.npz")
     done = run("verify", "m.json", "data.csv", "--proof", "short.npz", "--plot", "p.png", code=5)
     assert "Nothing was drawn to p.png: " in done.stderr and not (folder / "p.png").exists()

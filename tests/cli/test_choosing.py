@@ -24,16 +24,7 @@ def table(tmp_path_factory):
 
 
 def fit(table, tmp_path, *options):
-    given = [
-        "fit",
-        str(table),
-        "--label",
-        "label",
-        "--model",
-        str(tmp_path / "m.json"),
-        "--stat",
-        "precision@20",
-    ]
+    given = ["fit", str(table), "--label", "label", "--model", str(tmp_path / "m.json"), "--stat", "precision@20"]
     return RUN.invoke(app, [*given, "--solver", "search", "--time-limit", "6", *options])
 
 
@@ -42,14 +33,9 @@ def test_a_radius_and_its_file_verifies(table, tmp_path):
     assert done.exit_code in (0, 3), done.output
     found = json.loads(done.stdout)
     assert found["fitted_name"] == "window2@20" and found["epsilon"] == 0.05 and found["folds"] == 5
-    assert (
-        any(note.startswith("Corrections") for note in found["notes"])
-        or found["status"] == "first_stage_kept"
-    )
+    assert any(note.startswith("Corrections") for note in found["notes"]) or found["status"] == "first_stage_kept"
     checked = RUN.invoke(app, ["verify", str(tmp_path / "m.json"), str(table), "--label", "label"])
-    assert (
-        checked.exit_code == 3 and "All that could be checked holds" in checked.output
-    )  # no proof was given
+    assert checked.exit_code == 3 and "All that could be checked holds" in checked.output  # no proof was given
 
 
 def test_folds_choose_and_rows_are_held_out(table, tmp_path):
@@ -74,10 +60,7 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
         (["--rule", "mean"], "add --cv 5, or leave it out"),
         (["--cv", "3", "--radius", "0.1"], "--radius is given, and --cv chooses the radius"),
         (["--radius", "0.1", "--margin", "0.1", "--epsilon", "0.2"], "--margin replaces it"),
-        (
-            ["--first-stage", "none", "--candidates", "30"],
-            "--candidates is given, and it is about the scores",
-        ),
+        (["--first-stage", "none", "--candidates", "30"], "--candidates is given, and it is about the scores"),
         (["--first-stage", "none", "--cross-fit", "3"], "--cross-fit is given, and it is about the scores"),
         (["--no-presolve"], "--solver search does nothing but that search"),
     ],
@@ -112,9 +95,7 @@ def test_fit_draws_value_and_bound_over_time(table, tmp_path, monkeypatch):
     from rerank import plots
 
     seen, real = [], plots.bound_over_time
-    monkeypatch.setattr(
-        plots, "bound_over_time", lambda traces, **rest: seen.append(traces) or real(traces, **rest)
-    )
+    monkeypatch.setattr(plots, "bound_over_time", lambda traces, **rest: seen.append(traces) or real(traces, **rest))
     picture = tmp_path / "fit.png"
     done = fit(table, tmp_path, "--radius", "0.1", "--margin", "0.05", "--json", "--plot", str(picture))
     assert done.exit_code in (0, 3), done.output
@@ -133,9 +114,7 @@ def test_fit_by_folds_draws_the_leads_of_all_options(table, tmp_path, monkeypatc
     from rerank import plots
 
     seen, real = [], plots.leads
-    monkeypatch.setattr(
-        plots, "leads", lambda names, *rest, **more: seen.append(names) or real(names, *rest, **more)
-    )
+    monkeypatch.setattr(plots, "leads", lambda names, *rest, **more: seen.append(names) or real(names, *rest, **more))
     picture = tmp_path / "leads.svg"
     done = fit(table, tmp_path, "--cv", "2", "--plot", str(picture))
     assert done.exit_code in (0, 3), done.output
@@ -162,6 +141,4 @@ def test_a_picture_without_matplotlib_is_refused_before_the_fit(table, tmp_path,
 
     monkeypatch.setattr(pictures, "find_spec", lambda name: None)
     done = fit(table, tmp_path, "--plot", str(tmp_path / "fit.png"))
-    assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join(
-        (done.output + done.stderr).split()
-    )
+    assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join((done.output + done.stderr).split())

@@ -107,9 +107,7 @@ def test_a_column_that_nothing_reads_is_refused(folder):  # noqa: F811
     done = run("verify", "m.json", "--without-data", "--label", "hit", code=2)
     assert "--label is given, and it is about a column of the table; give the table" in words(done.stderr)
     Path("rows.svm").write_text("1 qid:1 1:2 2:3 3:4\n0 qid:1 1:1 2:1 3:1\n")
-    assert "has no label column by name" in words(
-        run("score", "m.json", "rows.svm", "--label", "hit", code=2).stderr
-    )
+    assert "has no label column by name" in words(run("score", "m.json", "rows.svm", "--label", "hit", code=2).stderr)
 
 
 @pytest.mark.parametrize(

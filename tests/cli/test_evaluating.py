@@ -31,10 +31,7 @@ def test_a_table_and_the_lead_over_the_first_run(files):
 
 
 def test_mrr_is_said_to_be_the_paper_s(files):
-    assert (
-        "the field's MRR, of the first one, is rr"
-        in run("evaluate", "a.run", "q.txt", "--measures", "mrr").stderr
-    )
+    assert "the field's MRR, of the first one, is rr" in run("evaluate", "a.run", "q.txt", "--measures", "mrr").stderr
     assert "MRR" not in run("evaluate", "a.run", "q.txt", "--measures", "rr").stderr
 
 
@@ -42,10 +39,7 @@ def test_a_file_may_have_an_equals_sign_in_its_name(files):
     for name in ("k=0.9.run", "new=b.run"):
         with open(name, "w") as file:
             file.write(BASE)
-    assert run("evaluate", "k=0.9.run", "q.txt", "--measures", "rr").stdout.split()[:2] == [
-        "measure",
-        "k=0.9",
-    ]
+    assert run("evaluate", "k=0.9.run", "q.txt", "--measures", "rr").stdout.split()[:2] == ["measure", "k=0.9"]
     done = run("evaluate", "new=b.run", "q.txt", "--measures", "rr")  # NAME=FILE where there is such a file
     assert done.stdout.split() == ["measure", "new", "rr", "0.6667"]
 

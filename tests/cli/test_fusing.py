@@ -34,9 +34,7 @@ def fuse(folder, *options, runs=("bm25=r0", "dense=r1")):
 
 
 def fitted(folder, tmp_path, *options):
-    return fuse(
-        folder, "--qrels", f"{folder}/q.txt", "--model", f"{tmp_path}/m.json", "--time-limit", "10", *options
-    )
+    return fuse(folder, "--qrels", f"{folder}/q.txt", "--model", f"{tmp_path}/m.json", "--time-limit", "10", *options)
 
 
 def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs(folder, tmp_path):
@@ -50,9 +48,7 @@ def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs(folder, tmp_
     runs = {"bm25": folder / "r0.run", "dense": folder / "r1.run"}
     wanted = model.fuse(runs)
     written = read_run(tmp_path / "fused.run")
-    assert list(zip(written.qid, written.docid)) == [
-        (query, doc) for query, own in wanted.items() for doc in own
-    ]
+    assert list(zip(written.qid, written.docid)) == [(query, doc) for query, own in wanted.items() for doc in own]
     assert written.score.tolist() == [score for own in wanted.values() for score in own.values()]
     again = fuse(folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/again.run")
     assert again.exit_code == 0, again.output
@@ -65,37 +61,26 @@ def test_a_fit_draws_the_leads_of_its_options(folder, tmp_path):
     done = fitted(folder, tmp_path, "--cv", "2", "--radius", "0.3", "--plot", str(picture))
     assert done.exit_code in (0, 3) and f"Drawn to {picture}." in done.stderr, done.output
     assert picture.read_bytes().startswith(b"<?xml")
-    for options, said in (
-        (("--cv", "0"), "--cv is 0"),
-        (("--plot", f"{tmp_path}/leads.gif"), "no kind of picture"),
-    ):
+    for options, said in ((("--cv", "0"), "--cv is 0"), (("--plot", f"{tmp_path}/leads.gif"), "no kind of picture")):
         refused = fitted(folder, tmp_path, "--plot", str(picture), *options)
         assert refused.exit_code == 2 and said in refused.output
-    applied = fuse(
-        folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/o.run", "--plot", str(picture)
-    )
+    applied = fuse(folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/o.run", "--plot", str(picture))
     assert applied.exit_code == 2 and "--plot" in applied.output
 
 
 def test_an_audit_is_what_verify_checks(folder, tmp_path):
-    done = fitted(
-        folder, tmp_path, "--cv", "0", "--normalise", "minmax", "--audit", f"{tmp_path}/audit", "--json"
-    )
+    done = fitted(folder, tmp_path, "--cv", "0", "--normalise", "minmax", "--audit", f"{tmp_path}/audit", "--json")
     files = [f"{tmp_path}/audit/{name}" for name in ("model.json", "table.csv", "fit.proof")]
     assert json.loads(done.stdout)["audit"] == f"{tmp_path}/audit" and files[0] in done.stderr
     checked = RUN.invoke(app, ["verify", *files[:2], "--proof", files[2]])
     assert checked.exit_code == 0 and "Everything stated holds." in checked.stdout
-    kept = fitted(
-        folder, tmp_path, "--prior", "rrf", "--radius", "0", "--audit", f"{tmp_path}/other", "--json"
-    )
+    kept = fitted(folder, tmp_path, "--prior", "rrf", "--radius", "0", "--audit", f"{tmp_path}/other", "--json")
     assert json.loads(kept.stdout)["audit"] is None and "No audit was written" in kept.stderr
     assert not (tmp_path / "other").exists()
 
 
 def test_a_report_and_a_snippet_for_people(folder, tmp_path):
-    done = fitted(
-        folder, tmp_path, "--cv", "0", "--radius", "free", "--normalise", "minmax", "--export", "formula"
-    )
+    done = fitted(folder, tmp_path, "--cv", "0", "--radius", "free", "--normalise", "minmax", "--export", "formula")
     assert done.exit_code == 0, done.output
     assert "Proved optimal" in done.stdout and "fused = " in done.stdout and "minmax(bm25)" in done.stdout
     only = fuse(folder, "--model", f"{tmp_path}/m.json", "--export", "elasticsearch", runs=())
@@ -121,10 +106,7 @@ def test_a_fit_for_a_target_chooses_what_it_can_express(folder, tmp_path):
         (["--qrels", "{f}/q.txt", "--prior", "bm25=x"], "--prior is 'bm25=x'"),
         (["--qrels", "{f}/q.txt", "--prior", "bm25=1,bm25=2"], "each name once"),
         (["--qrels", "{f}/q.txt", "--jobs", "0"], "n_jobs is 0"),
-        (
-            ["--qrels", "{f}/q.txt", "--audit", "{t}", "--model", "{t}/model.json"],
-            "each to a file of its own",
-        ),
+        (["--qrels", "{f}/q.txt", "--audit", "{t}", "--model", "{t}/model.json"], "each to a file of its own"),
         (["--qrels", "{f}/q.txt", "--audit", "{f}/r0.run"], "Not a directory"),
         (["--qrels", "{f}/q.txt", "--normalise", "zz"], "Unknown normaliser"),
         (["--qrels", "{f}/q.txt", "--out", "{f}/r0.run"], "r0.run"),

@@ -37,26 +37,14 @@ def test_every_command_answers_in_json(name):
 SLIPS = [
     (["fit", "t.csv", "--model", "m.json", "--statt", "auc"], "--stat"),
     (["fit", "t.csv", "--model", "m.json", "--label", "y", "--stat", "dcg10"], "did you mean 'dcg@10'"),
-    (
-        ["fit", "t.csv", "--model", "m.json", "--label", "y", "--first-stage", "logistik"],
-        "did you mean 'logistic'",
-    ),
+    (["fit", "t.csv", "--model", "m.json", "--label", "y", "--first-stage", "logistik"], "did you mean 'logistic'"),
     (["fit", "t.csv", "--model", "m.json", "--label", "y", "--first-stage", "A"], "did you mean 'a'"),
     (["fit", "t.csv", "--model", "m.json", "--label", "y", "--solver", "higs"], "did you mean 'highs'"),
     (["fit", "t.csv", "--model", "m.json", "--label", "yy"], "nearest: 'y'"),
-    (
-        ["fit", "t.csv", "--model", "m.json", "--label", "y", "--time-limit", "-1"],
-        "a number of seconds, 0 or more",
-    ),
-    (
-        ["fit", "t.csv", "--model", "none/m.json", "--label", "y"],
-        "The folder of none/m.json does not exist; make it",
-    ),
+    (["fit", "t.csv", "--model", "m.json", "--label", "y", "--time-limit", "-1"], "a number of seconds, 0 or more"),
+    (["fit", "t.csv", "--model", "none/m.json", "--label", "y"], "The folder of none/m.json does not exist; make it"),
     (["fit", "t", "--model", "m.json"], "t has no suffix that names a format that is read; save"),
-    (
-        ["fit", "t.xls", "--model", "m.json"],
-        "t.xls has the suffix '.xls', which names no format that is read; save",
-    ),
+    (["fit", "t.xls", "--model", "m.json"], "t.xls has the suffix '.xls', which names no format that is read; save"),
     (["rank", "t.csv", "t.csv"], "pass a file written by save or by rerank fit"),
     (["rank", "m.json", "t.csv", "--top", "-1"], "--top"),
     (["solve", "t.csv"], "is not part of a linear program; pass an .mps file"),
@@ -64,9 +52,7 @@ SLIPS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"), SLIPS, ids=lambda value: " ".join(value) if type(value) is list else ""
-)
+@pytest.mark.parametrize(("arguments", "said"), SLIPS, ids=lambda value: " ".join(value) if type(value) is list else "")
 def test_a_slip_is_answered_with_what_exists(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("t.csv", "t", "t.xls"):

@@ -85,9 +85,7 @@ def test_rows_of_the_fit_are_recomputed(model):
     told = read()
     found = json.loads(run("verify", model, "train.csv", "--json", code=None).stdout)
     outcome = "Everything stated holds." if found["complete"] else "All that could be checked holds."
-    assert (
-        found["holds"] and f"{len(found['checks'])} claims were recomputed from these rows. {outcome}" in told
-    )
+    assert found["holds"] and f"{len(found['checks'])} claims were recomputed from these rows. {outcome}" in told
     assert "which says little about rows to come" in told and "The first 8 places count" in told
 
 
@@ -150,14 +148,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):  # noqa: F811
         weights = np.linspace(0.5, 2.0, y.size)
         ideal = {"q0": (1.0, 1.0), "q3": (1.0,)}
         write_csv(name, Table(X, y, qid, None, ("a", "b", "c"), weights, ideal), label="hit")
-    options = [
-        "--label=hit",
-        "--qid=qid",
-        "--weight=weight",
-        "--stat=ndcg@3",
-        "--solver=search",
-        "--time-limit=5",
-    ]
+    options = ["--label=hit", "--qid=qid", "--weight=weight", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
     run("fit", "old.csv", "--model", "m.json", *options, code=None)
     run("report", "m.json", "new.csv", "--weight", "weight")
     value = json.loads(run("score", "m.json", "new.csv", "--weight", "weight", "--json").stdout)
@@ -253,9 +244,7 @@ def test_nothing_of_the_evidence_is_read_as_html_or_as_a_formula(chosen):
     huge = {"hex": (1e300).hex()}
     run("report", changed(chosen, **{"leads.0": huge, "errors.0": huge}), "train.csv")
     assert "+1e+300" in read()
-    unknown = dict.fromkeys(("leads.0", "leads.1")) | {
-        key: {"hex": "inf"} for key in ("errors.0", "errors.1")
-    }
+    unknown = dict.fromkeys(("leads.0", "leads.1")) | {key: {"hex": "inf"} for key in ("errors.0", "errors.1")}
     run("report", changed(chosen, **unknown), "train.csv")
     assert "2 options were tried" in read()
 
@@ -305,10 +294,7 @@ def test_a_bound_in_words():
     )
     assert counts[1:3] == ["The weights that were found put 3 there.",
                            "So at most 1 more could be found by such weights."]  # fmt: skip
-    assert (
-        "have a value of precision@5 above 4.5, by" in numbers[0]
-        and "at most 1.5 more is possible" in numbers[2]
-    )
+    assert "have a value of precision@5 above 4.5, by" in numbers[0] and "at most 1.5 more is possible" in numbers[2]
     assert "rerank verify --proof checks it" in counts[-1]
     assert "So no such weights find more." in counted(3.0)[0]
     # A solver's bound may be a rounding too small, and is told as its word.
@@ -368,7 +354,4 @@ def test_rank_draws_what_was_found_or_what_lifts_the_first_rows(model, monkeypat
         assert own.__name__ == "contributions" and values.shape == (4, len(columns))
         assert (np.diff(values.sum(axis=1)) <= 1e-12).all() and len(set(rows_shown)) == 4
     write("lists.csv", X, y, qid=np.repeat(["q", "r"], 45))
-    assert (
-        "--plot draws one list"
-        in run("rank", model, "lists.csv", "--qid", "qid", "--plot", "l.png", code=2).stderr
-    )
+    assert "--plot draws one list" in run("rank", model, "lists.csv", "--qid", "qid", "--plot", "l.png", code=2).stderr

@@ -1,6 +1,7 @@
 """``--weight`` and ``--groups`` of the command line: rows of weight 0 are not there, and folds keep groups whole."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_fit_and_score_of_a_table_with_weights_of_0(tables, extra):
 def test_a_report_names_rows_as_the_file_counts_them(tables):
     fit("--weight", "w", data="whole.csv", code=None)
     run("report", "m.json", "whole.csv")
-    page = open("report.html", encoding="utf-8").read()
+    page = Path("report.html").read_text(encoding="utf-8")
     assert f"of {tables.size} rows" in page and "of 50 rows" not in page
     ranked = json.loads(run("rank", "m.json", "whole.csv", "--json", "--top", 0).stdout)["rows"]
     assert len(ranked) == 50  # rows to rank are all there

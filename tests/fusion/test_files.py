@@ -29,9 +29,7 @@ def model(normaliser="minmax", **options):
 
 def test_a_model_comes_back_with_every_bit(tmp_path):
     for normaliser in naive.NORMALISERS:
-        given = model(
-            normaliser, k=7.5, missing="impute", depth=9, about={"stat": "ndcg@10", "gap": math.inf}
-        )
+        given = model(normaliser, k=7.5, missing="impute", depth=9, about={"stat": "ndcg@10", "gap": math.inf})
         save(given, tmp_path / "m.json")
         found = load(tmp_path / "m.json")
         assert found.names == given.names and found.weights.tolist() == given.weights.tolist()
@@ -109,9 +107,7 @@ def as_elasticsearch(body, runs):
     return found
 
 
-@pytest.mark.parametrize(
-    ("normaliser", "missing"), [("minmax", "lowest"), ("rank", "zero"), ("none", "zero")]
-)
+@pytest.mark.parametrize(("normaliser", "missing"), [("minmax", "lowest"), ("rank", "zero"), ("none", "zero")])
 def test_elasticsearch_fuses_alike(normaliser, missing):
     given = model(normaliser, missing=missing, k=20.0, depth=50)
     body = json.loads(export(given, "elasticsearch"))
@@ -170,9 +166,7 @@ CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
 def moved(runs):
     """The runs with scores from their centre, by their width."""
     return {
-        name: {
-            query: {doc: (score - centre) / width for doc, score in own.items()} for query, own in run.items()
-        }
+        name: {query: {doc: (score - centre) / width for doc, score in own.items()} for query, own in run.items()}
         for (name, run), (centre, width) in zip(runs.items(), CURVES.tolist())
     }
 
@@ -187,15 +181,7 @@ def test_a_fitted_sigmoid_is_one_of_moved_scores_in_files_and_exports(tmp_path):
     assert "sigmoid" not in json.loads((tmp_path / "z.json").read_text())
     body = json.loads((tmp_path / "m.json").read_text())
     body.pop("digest")
-    for broken in (
-        [[0.0, 1.0]],
-        [[0.0, 0.0]] * 3,
-        [[0.0, math.nan]] * 3,
-        [0.0] * 3,
-        None,
-        "x",
-        [[0.0, 1.0, 2.0]] * 3,
-    ):
+    for broken in ([[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3):
         changed = body | {"sigmoid": broken}
         digest = hashlib.sha256(json.dumps(changed, separators=(",", ":")).encode()).hexdigest()
         (tmp_path / "m.json").write_text(json.dumps(changed | {"digest": digest}))
@@ -206,11 +192,7 @@ def test_a_fitted_sigmoid_is_one_of_moved_scores_in_files_and_exports(tmp_path):
         expression = re.search(r"(?:fused =|expression:) (.*)", text)[1]
         found = {}
         for doc in "abcde":
-            scores = {
-                f"{before}{name}": run["q"][doc]
-                for name, run in COMPLETE.items()
-                for before in ("", "score_")
-            }
+            scores = {f"{before}{name}": run["q"][doc] for name, run in COMPLETE.items() for before in ("", "score_")}
             known = {"sigmoid": lambda x: 1 / (1 + math.exp(-x))}
             found[doc] = eval(expression, {"__builtins__": {}}, known | scores)
         agree(found, given.fuse(COMPLETE)["q"])
@@ -226,9 +208,7 @@ def test_the_formula_has_names_and_constants_as_they_are():
     given = FusionModel(("a + -b", "c"), np.array([-0.5, -0.25]), "rank", k=12.3456789, missing="impute")
     text = export(given, "formula")
     assert "fused = -0.5 * rank(a + -b) - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + rank)" in text
-    assert text.endswith(
-        "the mean of the normalised scores that the run gives in the query, or 0 if that is none."
-    )
+    assert text.endswith("the mean of the normalised scores that the run gives in the query, or 0 if that is none.")
 
 
 @pytest.mark.parametrize(
@@ -272,17 +252,13 @@ def test_a_model_ranks_without_anything_heavy(tmp_path):
 def test_an_audit_is_verified_and_a_forged_one_is_not(radius, tmp_path):
     runs, qrels = naive.made(5, (1.2, 0.5, 0.3), seed=3)
     qrels[next(iter(qrels))]["nobody has this"] = 1
-    fusion = ScoreFusion(
-        normalise="minmax", radius=radius, cv=None, proof=True, time_limit=20.0, random_state=0
-    )
+    fusion = ScoreFusion(normalise="minmax", radius=radius, cv=None, proof=True, time_limit=20.0, random_state=0)
     fusion.fit(runs, qrels).save_audit(tmp_path / "audit")
     assert verified(tmp_path / "audit") == (0, True)
     found = rerank.load(tmp_path / "audit" / "model.json")
     weights = found.coef_ / found.coef_.sum()
     assert list(fusion.weights_.values()) == pytest.approx(weights.tolist(), rel=1e-12)
-    assert found.result_.bound == fusion.result_.bound and found.result_.statistic == fusion.score(
-        runs, qrels
-    )
+    assert found.result_.bound == fusion.result_.bound and found.result_.statistic == fusion.score(runs, qrels)
     table = (tmp_path / "audit" / "table.csv").read_text().splitlines()
     (tmp_path / "audit" / "table.csv").write_text("\n".join([table[0], *table[2:]]) + "\n")
     assert verified(tmp_path / "audit")[0] == 5
@@ -293,10 +269,7 @@ def test_without_a_fit_or_a_proof_there_is_no_audit(tmp_path):
     options = {"normalise": "minmax", "time_limit": 20.0, "random_state": 0}
     for fusion, said in (
         (ScoreFusion(cv=None, **options), "fit again with proof=True"),
-        (
-            ScoreFusion(cv=2, rule="strict", safeguard=1e9, proof=True, **options),
-            "is kept, and the bound is about",
-        ),
+        (ScoreFusion(cv=2, rule="strict", safeguard=1e9, proof=True, **options), "is kept, and the bound is about"),
     ):
         with pytest.raises(InputError, match=said):
             fusion.fit(runs, qrels).save_audit(tmp_path / "audit")

@@ -42,8 +42,7 @@ def test_free_weights_of_two_runs_are_the_best_of_all(seed, normaliser):
     runs, qrels = naive.made(3, (0.8, 0.6), seed=seed, length=12, kept=8)
     found = ScoreFusion(normalise=normaliser, radius=None, cv=None, **QUICK).fit(runs, qrels)
     best = max(
-        naive.mean_ndcg(naive.fused(runs, weights, normaliser), qrels)
-        for weights in directions(runs, normaliser)
+        naive.mean_ndcg(naive.fused(runs, weights, normaliser), qrels) for weights in directions(runs, normaliser)
     )
     assert found.result_.proved and found.result_.value == pytest.approx(best, abs=1e-9)
     assert found.result_.bound >= best - 1e-9
@@ -76,9 +75,7 @@ def test_the_fused_run_is_the_order_of_the_formula():
     found = fused.fuse(runs)
     wanted = naive.fused(runs, fused.weights_, "minmax")
     for query, ranked in found.items():
-        assert list(ranked) == sorted(
-            wanted[query], key=lambda doc: (round(wanted[query][doc], 9), doc), reverse=True
-        )
+        assert list(ranked) == sorted(wanted[query], key=lambda doc: (round(wanted[query][doc], 9), doc), reverse=True)
     assert sum(fused.weights_.values()) == pytest.approx(1.0) and min(fused.weights_.values()) >= 0
 
 
@@ -94,9 +91,7 @@ def test_documents_that_no_run_has_count_in_the_ideal_and_nowhere_else():
     assert after.result_.statistic == pytest.approx(naive.mean_ndcg(fused, more), abs=1e-9)
     assert after.result_.n_lists == 6 and after.result_.shortlist.n_rows == before.result_.shortlist.n_rows
     retrieved = {(query, doc) for run in runs.values() for query, own in run.items() for doc in own}
-    lost = sum(
-        g > 0 and (query, doc) not in retrieved for query, own in more.items() for doc, g in own.items()
-    )
+    lost = sum(g > 0 and (query, doc) not in retrieved for query, own in more.items() for doc, g in own.items())
     assert after.notes_ == (f"{lost} relevant documents are in no run; they count in the ideal list.",)
 
 
@@ -105,9 +100,7 @@ def test_documents_beyond_the_depth_are_no_candidates():
     found = ScoreFusion(depth=4, cv=None, normalise="rank", node_limit=0, **QUICK).fit(runs, qrels)
     fused = found.fuse(runs)
     wanted = naive.fused(runs, found.weights_, "rank", depth=4)
-    assert {query: set(own) for query, own in fused.items()} == {
-        query: set(own) for query, own in wanted.items()
-    }
+    assert {query: set(own) for query, own in fused.items()} == {query: set(own) for query, own in wanted.items()}
     assert found.result_.statistic == pytest.approx(naive.mean_ndcg(fused, qrels), abs=1e-9)
 
 
@@ -152,11 +145,7 @@ def test_the_null_is_kept_where_no_fit_leads():
 def test_nulls_are_worth_what_the_definition_says():
     runs, qrels = naive.made(5, (1.0, 0.3), seed=4)
     found = ScoreFusion(cv=2, radius=0.1, node_limit=0, **QUICK).fit(runs, qrels)
-    for title, name in (
-        ("RRF", "rank"),
-        ("equal weighting (minmax)", "minmax"),
-        ("equal weighting (z)", "z"),
-    ):
+    for title, name in (("RRF", "rank"), ("equal weighting (minmax)", "minmax"), ("equal weighting (z)", "z")):
         wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), name), qrels)
         assert found.nulls_[title] == pytest.approx(wanted, abs=1e-9)
     for name in runs:
@@ -197,10 +186,7 @@ def test_a_normaliser_that_is_clearly_behind_is_not_tried():
     first = null("rank", [0.5, 0.6, 0.7, math.nan])
     noisy = null("z", [0.0, 0.9, 0.6, math.nan])  # behind by .1, its error is .23
     behind = null("minmax", [0.3, 0.45, 0.5, math.nan])  # behind by .18, its error is .017
-    assert promising([first, noisy, behind]) == {"rank", "z"} and promising([behind, first]) == {
-        "minmax",
-        "rank",
-    }
+    assert promising([first, noisy, behind]) == {"rank", "z"} and promising([behind, first]) == {"minmax", "rank"}
     assert promising([null("rank", [0.5]), null("z", [0.1])]) == {"rank", "z"}
 
 
@@ -266,10 +252,7 @@ def test_one_run_and_runs_that_say_nothing_are_answered_without_a_warning(recwar
         found = ScoreFusion(cv=cv, node_limit=0, **QUICK).fit({"a": same, "b": same}, qrels)
         assert found.weights_ == {"a": 0.5, "b": 0.5} and found.result_.status == "nothing_to_reorder"
     beside = ScoreFusion(cv=None, node_limit=0, **QUICK).fit({"a": runs["r0"], "b": same}, qrels)
-    assert beside.weights_ == {
-        "a": 0.5,
-        "b": 0.5,
-    }  # the weight of a run that changes nothing stays the prior's
+    assert beside.weights_ == {"a": 0.5, "b": 0.5}  # the weight of a run that changes nothing stays the prior's
     assert not recwarn.list
 
 
@@ -335,9 +318,7 @@ def test_a_radius_of_zero_with_rrf_is_rrf():
     found = ScoreFusion(prior="rrf", radius=0.0, cv=None, **QUICK).fit(runs, qrels)
     wanted = naive.fused(runs, equal(runs), "rank")
     for query, ranked in found.fuse(runs).items():
-        assert [ranked[doc] for doc in ranked] == pytest.approx(
-            [wanted[query][doc] for doc in ranked], rel=1e-9
-        )
+        assert [ranked[doc] for doc in ranked] == pytest.approx([wanted[query][doc] for doc in ranked], rel=1e-9)
 
 
 @pytest.mark.parametrize("stat", ["ap", "rr", "recall@5", "success@3", "rbp@0.8"])
@@ -392,10 +373,7 @@ def test_judgements_that_do_not_fit_are_refused_in_one_sentence():
         ScoreFusion().fit(RUNS, {"q0": {"elsewhere": 1}})
     with pytest.raises(InputError, match="All 60 documents of the judged queries have the grade 1"):
         found = {query: {doc: 1 for run in RUNS.values() for doc in run[query]} for query in QRELS}
-        kept = {
-            name: {query: dict(list(own.items())[:20]) for query, own in run.items()}
-            for name, run in RUNS.items()
-        }
+        kept = {name: {query: dict(list(own.items())[:20]) for query, own in run.items()} for name, run in RUNS.items()}
         ScoreFusion().fit({"r0": kept["r0"]}, found)
     with pytest.raises(InputError, match="mapping from a name to a run"):
         ScoreFusion().fit([RUNS["r0"]], QRELS)
@@ -425,9 +403,7 @@ def test_precision_asks_only_whether_a_document_is_relevant(gain):
         "a": {"q": {"g3": 1.0, "r1": 3.0, "r2": 2.5, "n": 2.0}}, "b": {"q": {"g3": 3.0, "r1": 1.0, "r2": 0.9, "n": 2.0}}
     }  # fmt: skip
     qrels = {"q": {"g3": 3, "r1": 1, "r2": 1}}
-    found = ScoreFusion("precision@2", gain=gain, cv=None, normalise="minmax", radius=None, **QUICK).fit(
-        runs, qrels
-    )
+    found = ScoreFusion("precision@2", gain=gain, cv=None, normalise="minmax", radius=None, **QUICK).fit(runs, qrels)
     assert found.result_.statistic == 2.0 and found.result_.proved
 
 

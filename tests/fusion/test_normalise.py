@@ -17,9 +17,7 @@ from rerank.reranker.fusion.normalise import curves_of, cut, normalised
 from tests.fusion import naive
 
 # Scores are equal or differ by a thousandth: of smaller differences the naive deviation is rounding alone.
-SCORE = st.one_of(
-    st.integers(-3, 3).map(float), st.integers(-60_000, 60_000).map(lambda number: number / 1000)
-)
+SCORE = st.one_of(st.integers(-3, 3).map(float), st.integers(-60_000, 60_000).map(lambda number: number / 1000))
 LISTS = st.lists(st.lists(st.one_of(st.none(), SCORE), min_size=2, max_size=2), min_size=1, max_size=8)
 
 
@@ -39,18 +37,10 @@ def alike(found, wanted, name, rule):
 
 def expected(column, name, rule, k=60.0):
     there = [one for one in column if one is not None]
-    return [
-        naive.filled(name, rule, there, k) if one is None else naive.value(name, there, one, k)
-        for one in column
-    ]
+    return [naive.filled(name, rule, there, k) if one is None else naive.value(name, there, one, k) for one in column]
 
 
-@given(
-    LISTS,
-    st.sampled_from(naive.NORMALISERS),
-    st.sampled_from(naive.MISSING),
-    st.sampled_from((60.0, 1.0, 0.5)),
-)
+@given(LISTS, st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING), st.sampled_from((60.0, 1.0, 0.5)))
 @settings(max_examples=200, deadline=None)
 def test_a_normaliser_is_its_definition(rows, name, rule, k):
     scores = table(rows)
@@ -73,19 +63,12 @@ def test_queries_do_not_see_each_other(lists, name, rule, depth):
     assert alike(found, alone, name, rule)
 
 
-@given(
-    LISTS,
-    st.sampled_from(naive.NORMALISERS),
-    st.sampled_from(naive.MISSING),
-    st.sampled_from((None, 1, 2, 4)),
-)
+@given(LISTS, st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING), st.sampled_from((None, 1, 2, 4)))
 @settings(max_examples=150, deadline=None)
 def test_arrays_and_dictionaries_fuse_alike_and_as_defined(rows, name, rule, depth):
     rows = [row for row in rows if any(one is not None for one in row)]
     columns = {"a": [row[0] for row in rows], "b": [row[1] for row in rows]}
-    runs = {
-        run: {"q": {f"d{i}": s for i, s in enumerate(own) if s is not None}} for run, own in columns.items()
-    }
+    runs = {run: {"q": {f"d{i}": s for i, s in enumerate(own) if s is not None}} for run, own in columns.items()}
     if not rows or not all(own["q"] for own in runs.values()):
         return
     model = FusionModel(("a", "b"), np.array([0.6, -0.4]), name, missing=rule, depth=depth)
@@ -100,13 +83,7 @@ def test_arrays_and_dictionaries_fuse_alike_and_as_defined(rows, name, rule, dep
 
 @pytest.mark.parametrize("name", naive.NORMALISERS)
 def test_constant_single_negative_and_huge_scores_are_finite(name):
-    cases = [
-        [[2.0, 2.0, 2.0]],
-        [[-5.0]],
-        [[-1e308, 0.0, 1e308]],
-        [[-1e-320, 0.0, 5e-324]],
-        [[np.nan, np.nan]],
-    ]
+    cases = [[[2.0, 2.0, 2.0]], [[-5.0]], [[-1e308, 0.0, 1e308]], [[-1e-320, 0.0, 5e-324]], [[np.nan, np.nan]]]
     for case in cases:
         assert np.isfinite(normalised(np.array(case)[None], name)).all()
 
@@ -118,17 +95,11 @@ def test_what_constant_scores_and_empty_runs_get():
     assert normalised(constant, "rank")[0, 0].tolist() == [1 / 61, 1 / 61, 0.0]
     for name in naive.NORMALISERS:
         for rule in naive.MISSING:
-            assert normalised(np.full((1, 1, 3), np.nan), name, missing=rule)[0, 0].tolist() == [
-                0.0,
-                0.0,
-                0.0,
-            ]
+            assert normalised(np.full((1, 1, 3), np.nan), name, missing=rule)[0, 0].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_min_max_of_the_largest_numbers_keeps_its_order():
-    assert normalised(np.array([[[-1e308, 0.0, 1.5e308]]]), "minmax")[0, 0].tolist() == pytest.approx(
-        [0, 0.4, 1]
-    )
+    assert normalised(np.array([[[-1e308, 0.0, 1.5e308]]]), "minmax")[0, 0].tolist() == pytest.approx([0, 0.4, 1])
 
 
 @given(st.lists(st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float)), min_size=1, max_size=12))
@@ -204,9 +175,7 @@ def test_a_fit_with_a_sigmoid_does_not_depend_on_unit_and_origin_of_scores():
         for run, given in runs.items()
     }
     values = [
-        ScoreFusion("ndcg@10", normalise="sigmoid", radius=None, cv=None, time_limit=5)
-        .fit(some, qrels)
-        .result_.value
+        ScoreFusion("ndcg@10", normalise="sigmoid", radius=None, cv=None, time_limit=5).fit(some, qrels).result_.value
         for some in (runs, far)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-6)

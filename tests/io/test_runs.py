@@ -39,9 +39,7 @@ def test_data_frames_are_read_and_given_back_as_they_are(frame):
     back = as_frame(*(np.array(each, dtype=object) for each in list(zip(*ROWS))[:2]),
                     np.array([2.5, 1.0, -3.0]), frame)  # fmt: skip
     assert type(back) is type(frame) and triples(run_of(back, "a")) == ROWS
-    assert list(getattr(back, "column_names", back.columns)) == list(
-        getattr(frame, "column_names", frame.columns)
-    )
+    assert list(getattr(back, "column_names", back.columns)) == list(getattr(frame, "column_names", frame.columns))
 
 
 def test_dictionaries_files_and_other_objects_are_read(tmp_path):
@@ -58,17 +56,10 @@ def test_dictionaries_files_and_other_objects_are_read(tmp_path):
 def test_judgements_are_read_from_every_form(tmp_path):
     grades = {"q1": {"d1": 2, "d2": 0}}
     (tmp_path / "q.txt").write_text("q1 0 d1 2\nq1 0 d2 0\n")
-    frames = [
-        pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], name: [2, 0]})
-        for name in ("label", "score")
-    ]
+    frames = [pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], name: [2, 0]}) for name in ("label", "score")]
     for source in (grades, tmp_path / "q.txt", *frames):
         found = qrels_of(source)
-        assert (found.qid.tolist(), found.docid.tolist(), found.grade.tolist()) == (
-            ["q1", "q1"],
-            ["d1", "d2"],
-            [2, 0],
-        )
+        assert (found.qid.tolist(), found.docid.tolist(), found.grade.tolist()) == (["q1", "q1"], ["d1", "d2"], [2, 0])
 
 
 @pytest.mark.parametrize(
@@ -102,15 +93,9 @@ def test_a_grade_that_is_no_whole_number_is_refused():
 
 def test_runs_are_joined_and_judged():
     joined = join({"a": run_of(GIVEN, "a"), "b": run_of({"007": {"d2": 9.0, "d3": 8.0}}, "b")})
-    rows = {
-        pair: row.tolist()
-        for *pair, row in zip(joined.qid, joined.docid, joined.scores)
-        for pair in [tuple(pair)]
-    }
+    rows = {pair: row.tolist() for *pair, row in zip(joined.qid, joined.docid, joined.scores) for pair in [tuple(pair)]}
     assert rows.keys() == {("007", "d1"), ("007", "d2"), ("007", "d3"), ("q2", "d1")}
-    assert (
-        rows["007", "d2"] == [1.0, 9.0] and np.isnan(rows["007", "d1"][1]) and np.isnan(rows["007", "d3"][0])
-    )
+    assert rows["007", "d2"] == [1.0, 9.0] and np.isnan(rows["007", "d1"][1]) and np.isnan(rows["007", "d3"][0])
     known = judge(joined, qrels_of({"007": {"d3": 2, "d1": -1, "d9": 1, "d8": 0}, "q5": {"d1": 3}}))
     by_row = dict(zip(zip(joined.qid, joined.docid), known.grades.tolist()))
     assert by_row == {("007", "d1"): 0.0, ("007", "d2"): 0.0, ("007", "d3"): 2.0, ("q2", "d1"): 0.0}
@@ -133,8 +118,4 @@ def test_the_time_for_relevant_documents_that_no_run_has_grows_with_their_number
 
 def test_equal_scores_come_by_id_descending_as_trec_eval_has_them():
     ids = np.array(["a", "c", "b"], dtype=object)
-    assert list(as_dict(np.array(["q"] * 3, dtype=object), ids, np.array([1.0, 1.0, 2.0]))["q"]) == [
-        "b",
-        "c",
-        "a",
-    ]
+    assert list(as_dict(np.array(["q"] * 3, dtype=object), ids, np.array([1.0, 1.0, 2.0]))["q"]) == ["b", "c", "a"]

@@ -172,8 +172,7 @@ def test_damaged_files_give_arrays_or_an_input_error(tmp_path_factory, data):
 @settings(deadline=None, max_examples=100)
 @given(
     st.lists(
-        st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.floats(-5, 5)),
-        min_size=1,
+        st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.floats(-5, 5)), min_size=1
     )
 )
 def test_joined_runs_have_a_row_for_each_pair_in_order_of_first_appearance(found):
@@ -185,6 +184,4 @@ def test_joined_runs_have_a_row_for_each_pair_in_order_of_first_appearance(found
     pairs = list(dict.fromkeys(pair for own in found for pair in own))
     assert list(zip(joined.qid.tolist(), joined.docid.tolist())) == pairs and joined.names == tuple(runs)
     for column, own in zip(joined.scores.T, found):
-        assert [own.get(pair) for pair in pairs] == [
-            None if np.isnan(score) else score for score in column.tolist()
-        ]
+        assert [own.get(pair) for pair in pairs] == [None if np.isnan(score) else score for score in column.tolist()]

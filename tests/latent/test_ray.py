@@ -269,17 +269,14 @@ def test_a_dataset_gives_the_problem_of_the_list_in_memory(listed, dataset, monk
     parts, here = blocks(dataset, COLUMNS, "found"), listed[1]
     assert not dataset.context.execution_options.preserve_order
     assert [part.end - part.begin for part in parts] == [1, 90, 90, 69, 90, 60, 90, 90, 20]
-    parts[1] = replace(
-        parts[1], table=ray.put(ray.get(parts[1].table).to_pandas())
-    )  # as Ray may leave a block
+    parts[1] = replace(parts[1], table=ray.put(ray.get(parts[1].table).to_pandas()))  # as Ray may leave a block
     parts.insert(2, replace(parts[1], end=0))
     for run in (run_on_ray, None):
         there = kept_on_ray(parts, run)
         assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
     w = np.array([1.0, 0.05, -0.02, 0.1])
     (near, top), (near_here, top_here) = (
-        (at_weights(parts, here, w, run=run), top_of(parts, here, w, 30, run=run))
-        for run in (run_on_ray, None)
+        (at_weights(parts, here, w, run=run), top_of(parts, here, w, 30, run=run)) for run in (run_on_ray, None)
     )
     assert digest(near.problem) == digest(near_here.problem) and np.array_equal(near.rows, near_here.rows)
     assert np.array_equal(top, top_here)
@@ -288,18 +285,14 @@ def test_a_dataset_gives_the_problem_of_the_list_in_memory(listed, dataset, monk
 def test_workers_killed_in_both_passes_change_no_bit(listed, dataset, tmp_path):
     def run(jobs):
         mark = tmp_path / jobs[0][0].__name__
-        return run_on_ray(
-            [(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs]
-        )
+        return run_on_ray([(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs])
 
     there = kept_on_ray(blocks(dataset, COLUMNS, "found"), run)
     assert {path.name for path in tmp_path.iterdir()} == {"look", "_keep"}
     assert digest(there.problem) == digest(listed[1].problem) and np.array_equal(there.rows, listed[1].rows)
 
 
-CORRECTED = dict(
-    first_stage="score", radius=0.05, margin=1e-6, n_candidates=None, solver="search", time_limit=None
-)
+CORRECTED = dict(first_stage="score", radius=0.05, margin=1e-6, n_candidates=None, solver="search", time_limit=None)
 
 
 def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, dataset, tmp_path):
@@ -311,25 +304,18 @@ def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, datase
     def run(jobs):
         passes.append(jobs[0][0].__name__)
         mark = tmp_path / str(len(passes))
-        return run_on_ray(
-            [(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs]
-        )
+        return run_on_ray([(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs])
 
     for parts, call in ((dataset, None), (listed[0], run)):
         passes = []
         est = Reranker("precision@20", **CORRECTED).fit_parts(parts, "found", run=call)
         assert passes == (["look", "_keep", "_keep", "_seen"] if call is run else [])
-        assert (
-            est.result_.certificate == memory.result_.certificate
-            and est.result_.bound == memory.result_.bound
-        )
+        assert est.result_.certificate == memory.result_.certificate and est.result_.bound == memory.result_.bound
         assert np.array_equal(est.coef_, memory.coef_) and est.result_.shortlist == memory.result_.shortlist
         rows, scores = est.top_of_parts(parts, 30, run=call)
         assert np.array_equal(memory.rank(table)[rows], np.arange(1, 31))
         assert np.array_equal(scores, memory.decision_function(table)[rows])
-        assert np.array_equal(
-            np.concatenate(list(est.scores_of_parts(parts))), memory.decision_function(table)
-        )
+        assert np.array_equal(np.concatenate(list(est.scores_of_parts(parts))), memory.decision_function(table))
         assert np.array_equal(np.concatenate(list(est.ranks_of_parts(parts, run=call))), memory.rank(table))
     assert len(list(tmp_path.iterdir())) == 6
 

@@ -15,9 +15,7 @@ def log():
 
 
 def test_it_says_its_sizes_its_end_and_its_evaluations(log):
-    model = LatentRoBiRank(
-        4, n_epochs=6, evaluate_every=2, validation_fraction=0.2, patience=99, random_state=0
-    )
+    model = LatentRoBiRank(4, n_epochs=6, evaluate_every=2, validation_fraction=0.2, patience=99, random_state=0)
     assert str(model) == repr(model)
     assert "<style>" in model._repr_mimebundle_()["text/html"]  # the page of scikit-learn before the fit
     model.fit(log)

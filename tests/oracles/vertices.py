@@ -126,9 +126,7 @@ class Enumeration:
                 rivals = [k for k, g in members if g < threshold or self.rule == "subrank"]
                 indices = [[self.earning[i, k] for k in rivals if k != i] for i in positive]
                 factor = share * (threshold - previous)
-                self.hits.append(
-                    [1 if item.hits is None else int(item.hits[j]) for j in range(len(positive))]
-                )
+                self.hits.append([1 if item.hits is None else int(item.hits[j]) for j in range(len(positive))])
                 tables.append((indices, [factor * Fraction(float(a)) for a in item.coefficients]))
                 previous = threshold
         penalty = Fraction(self.problem.C)

@@ -50,9 +50,7 @@ def whole(X, y, statistic, reduced) -> Problem:
 
 @settings(max_examples=30, deadline=None)
 @given(SEEDS, st.sampled_from(["precision@20", "dcg@10", "window2@8", "ndcg@10", "pauc@7"]), st.booleans())
-def test_any_allowed_weights_are_worth_the_same_on_what_is_kept(
-    seed: int, statistic: str, graded: bool
-) -> None:
+def test_any_allowed_weights_are_worth_the_same_on_what_is_kept(seed: int, statistic: str, graded: bool) -> None:
     X, y = table(seed, graded=graded)
     reduced = anchored_problem(cut(X, y, [100, 250]), parse(statistic), LIMITS, epsilon=0.01)
     every = whole(X, y, statistic, reduced)
@@ -76,12 +74,7 @@ def test_parts_of_any_size_give_the_same_problem(seed: int, places: list[int]) -
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    SEEDS,
-    st.lists(st.sampled_from([0, 0, 1, 2, 30, 100]), max_size=9),
-    st.booleans(),
-    st.sampled_from([1, 2, 256]),
-)
+@given(SEEDS, st.lists(st.sampled_from([0, 0, 1, 2, 30, 100]), max_size=9), st.booleans(), st.sampled_from([1, 2, 256]))
 def test_row_groups_of_every_size_give_the_problem_of_the_list_in_memory(
     tmp_path_factory, seed: int, sizes: list[int], ascending: bool, at_a_time: int
 ) -> None:
@@ -126,9 +119,7 @@ def test_the_first_places_are_those_of_a_sort_of_the_whole_list(
         rows, scores = top_of(parts, reduced, w, n)
     every = np.concatenate([scores_of(part, reduced, w) for part in parts])
     # The slow twin: scores in rationals, rounded to 40 binary places; of equal ones the earlier row is first.
-    exact = [
-        round((Fraction(row[0]) + Fraction(0.1) * sum(map(Fraction, row[1:]))) * 2**40) for row in X.tolist()
-    ]
+    exact = [round((Fraction(row[0]) + Fraction(0.1) * sum(map(Fraction, row[1:]))) * 2**40) for row in X.tolist()]
     order = sorted(range(400), key=lambda i: -exact[i])[:n]
     assert rows.tolist() == order and np.array_equal(scores, every[order])
     assert np.array_equal(every * 2**40, exact)

@@ -189,12 +189,7 @@ def test_many_lists_are_the_mean_of_single_ones(lists, name, random):
 
 
 @settings(deadline=None, max_examples=100)
-@given(
-    labelled_scores(most=12),
-    st.sampled_from(STATISTICS),
-    st.sampled_from(["pessimistic", "average"]),
-    st.data(),
-)
+@given(labelled_scores(most=12), st.sampled_from(STATISTICS), st.sampled_from(["pessimistic", "average"]), st.data())
 def test_values_of_lists_are_those_of_each_alone(data, name, ties, draw):
     y, scores = data
     qid = draw.draw(st.lists(st.integers(0, 2), min_size=len(y), max_size=len(y)))
@@ -208,6 +203,4 @@ def test_values_of_lists_are_those_of_each_alone(data, name, ties, draw):
         else:
             assert value == evaluate(name, *alone, ties=ties)
     if not np.isnan(values).all():
-        assert np.nanmean(values) == pytest.approx(
-            evaluate(name, y, scores, qid, ties=ties), rel=1e-12, abs=1e-12
-        )
+        assert np.nanmean(values) == pytest.approx(evaluate(name, y, scores, qid, ties=ties), rel=1e-12, abs=1e-12)

@@ -52,15 +52,10 @@ def test_every_query_agrees_with_trec_eval(run, qrels, level) -> None:
     expected = {(one.query_id, one.measure): one.value for one in ir_measures.iter_calc(measures, qrels, run)}
     for number, query in enumerate(found.queries):
         for k, measure in enumerate(measures):
-            assert math.isclose(found.values[number, k], expected[query, measure], abs_tol=1e-9), (
-                query,
-                measure,
-            )
+            assert math.isclose(found.values[number, k], expected[query, measure], abs_tol=1e-9), (query, measure)
     means = ir_measures.calc_aggregate(measures, qrels, run)
     np.testing.assert_allclose(found.means, [means[m] for m in measures], atol=1e-9)
-    assert found.n_missing == len(qrels.keys() - run.keys()) and found.n_unjudged == len(
-        run.keys() - qrels.keys()
-    )
+    assert found.n_missing == len(qrels.keys() - run.keys()) and found.n_unjudged == len(run.keys() - qrels.keys())
 
 
 def test_exponential_gains_and_rank_biased_precision_by_hand() -> None:
@@ -90,15 +85,11 @@ def test_differences_are_those_of_the_paired_t_test() -> None:
     rng = np.random.default_rng(0)
     qrels = {str(q): {d: int(rng.integers(0, 3)) for d in DOCUMENTS} for q in range(12)}
     first, second = (
-        run_values(*tables({q: {d: float(rng.normal()) for d in DOCUMENTS} for q in qrels}, qrels))
-        for _ in range(2)
+        run_values(*tables({q: {d: float(rng.normal()) for d in DOCUMENTS} for q in qrels}, qrels)) for _ in range(2)
     )
     for k, one in enumerate(differences(second, first)):
         a, b = second.values[:, k], first.values[:, k]
-        assert one.mean == pytest.approx((a - b).mean()) and (one.wins, one.losses) == (
-            (a > b).sum(),
-            (a < b).sum(),
-        )
+        assert one.mean == pytest.approx((a - b).mean()) and (one.wins, one.losses) == ((a > b).sum(), (a < b).sum())
         if one.half:
             low, high = ttest_rel(a, b).confidence_interval(0.95)
             assert (one.mean - one.half, one.mean + one.half) == pytest.approx((low, high))

@@ -48,9 +48,7 @@ def test_the_programs_of_auc_have_its_optimum(seed: int, name: str) -> None:
     problem = noisy_problem(8, 3, "auc", 0.4, seed)
     problem = Problem.build(problem.X, problem.lists, epsilon=0.05, limits=([1, -0.3, 0], [1, 0.2, 0.5]))
     stated = state(problem, name)
-    assert solve(stated.program)[0] + stated.constant == pytest.approx(
-        float(optimum(problem).value), abs=1e-6
-    )
+    assert solve(stated.program)[0] + stated.constant == pytest.approx(float(optimum(problem).value), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -107,10 +107,7 @@ def test_rows_hold_where_a_box_decides_pairs() -> None:
     box = np.maximum(w - 0.7, -1.0), np.minimum(w + 0.7, 1.0)
     inside = with_circuits(state(problem, "auc", box=box), problem, circuits)
     rows = rows_of(inside)
-    assert (
-        0 < len(rows) < circuits.sizes.size
-        and min(most for _, most in rows) == 1.0 < circuits.sizes.min() - 1
-    )
+    assert 0 < len(rows) < circuits.sizes.size and min(most for _, most in rows) == 1.0 < circuits.sizes.min() - 1
     assert all(most == len(columns) - 1 for columns, most in rows)
     assert optimum(inside) == pytest.approx(float(best(problem).value), abs=1e-6)
 

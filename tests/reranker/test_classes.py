@@ -103,9 +103,7 @@ def test_no_labels_without_cuts(tmp_path):
     est.save(tmp_path / "lists.json")
     for one in (est, rerank.load(tmp_path / "lists.json")):
         assert one.classes_.tolist() == np.unique(y).tolist()
-        with pytest.raises(
-            NotSupportedError, match="within a list only.*use rank, or decision_function with qid"
-        ):
+        with pytest.raises(NotSupportedError, match="within a list only.*use rank, or decision_function with qid"):
             one.predict(X)
     X, y = table()
     worth = clone(HEAD).set_params(gain="linear").fit(X, y * 0.5)

@@ -49,14 +49,10 @@ def numbered(n=60, seed=0):
 
 def test_scores_of_training_rows_come_from_models_that_have_not_seen_them():
     X, y = numbered()
-    est = Reranker(
-        "auc", first_stage=Memory(), radius=0.1, features=[1, 2], solver="search", time_limit=2
-    ).fit(X, y)
+    est = Reranker("auc", first_stage=Memory(), radius=0.1, features=[1, 2], solver="search", time_limit=2).fit(X, y)
     assert est.result_.folds == 5 and not est.state_.prior_scores.any()
     assert np.all(est.first_stage_.predict(X) == 1)
-    alone = Reranker(
-        "auc", first_stage=Memory(), radius=0.1, features=[1, 2], cross_fit=False, solver="search"
-    )
+    alone = Reranker("auc", first_stage=Memory(), radius=0.1, features=[1, 2], cross_fit=False, solver="search")
     assert alone.fit(X, y).result_.folds == 0
 
 
@@ -65,9 +61,7 @@ def test_a_head_is_not_cut_by_scores_that_know_the_answers():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), np.r_[np.ones(40), np.zeros(160)]
     nearest = KNeighborsClassifier(1)
-    known = Reranker("precision@20", first_stage=nearest, cross_fit=False, solver="search", time_limit=2).fit(
-        X, y
-    )
+    known = Reranker("precision@20", first_stage=nearest, cross_fit=False, solver="search", time_limit=2).fit(X, y)
     assert known.result_.status == "already_ideal"
     found = Reranker("precision@20", first_stage=nearest, solver="search", time_limit=2).fit(X, y)
     assert found.result_.first_stage_statistic < 12 and found.result_.folds == 5
@@ -92,20 +86,14 @@ def test_folds_are_no_more_than_relevant_rows_and_lists_stay_whole():
     SEEN.clear()
     est.fit(X, y, qid)
     for rows in SEEN[1:]:
-        assert all(
-            np.isin(X[qid == q, 0], rows).all() or not np.isin(X[qid == q, 0], rows).any() for q in range(12)
-        )
+        assert all(np.isin(X[qid == q, 0], rows).all() or not np.isin(X[qid == q, 0], rows).any() for q in range(12))
 
 
 def test_scores_that_are_no_log_odds_are_put_on_one_scale():
     X, y = numbered()
     with pytest.warns(UserWarning, match="times as far"):
-        on_one_scale(
-            np.r_[np.arange(5.0), 10 * np.arange(5.0)], np.repeat([0, 1], 5), FirstStage("f", None, None)
-        )
-    est = Reranker(
-        "auc", first_stage=Spread(), radius=0.1, features=[1, 2], solver="search", time_limit=2
-    ).fit(X, y)
+        on_one_scale(np.r_[np.arange(5.0), 10 * np.arange(5.0)], np.repeat([0, 1], 5), FirstStage("f", None, None))
+    est = Reranker("auc", first_stage=Spread(), radius=0.1, features=[1, 2], solver="search", time_limit=2).fit(X, y)
     prior = est.state_.prior_scores
     assert abs(prior.mean()) < 1e-12 and prior.std() == pytest.approx(1.0)
     new = est.first_stage_scores(X)
@@ -186,9 +174,7 @@ def test_average_precision_of_one_list_is_judged_by_itself():
 
 def test_probabilities_become_log_odds():
     X, y = numbered()
-    est = Reranker(
-        "auc", first_stage=Proba(), radius=0.1, features=[1, 2], solver="search", time_limit=2
-    ).fit(X, y)
+    est = Reranker("auc", first_stage=Proba(), radius=0.1, features=[1, 2], solver="search", time_limit=2).fit(X, y)
     np.testing.assert_allclose(est.first_stage_scores(X), X[:, 1], rtol=1e-9)
     sure = np.array([[0.0, 800.0, 0.0], [0.0, -800.0, 0.0]])
     with np.errstate(over="ignore"):

@@ -25,9 +25,7 @@ FITS = {
     "free": dict(first_stage=None),
     "kept": dict(radius=0.0),
     "corrected, affine": dict(radius=0.1, margin=0.01),
-    "corrected, trees": dict(
-        first_stage=LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1), radius=0.1, margin=0.01
-    ),
+    "corrected, trees": dict(first_stage=LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1), radius=0.1, margin=0.01),
     "equal weights": dict(first_stage=None, radius=0.3),
 }
 
@@ -50,9 +48,7 @@ def test_contributions_add_up_to_the_score(name) -> None:
 def test_columns_may_be_called_as_what_is_added() -> None:
     X, y = drawn()
     names = ["constant", "constant_", "first stage", "b"]
-    parts = fitted("corrected, trees", pd.DataFrame(X, columns=names), y).contributions(
-        pd.DataFrame(X, columns=names)
-    )
+    parts = fitted("corrected, trees", pd.DataFrame(X, columns=names), y).contributions(pd.DataFrame(X, columns=names))
     plain = fitted("corrected, trees", X, y).contributions(X)
     np.testing.assert_array_equal(parts.to_numpy(), plain)
     assert parts.columns[0] == "first stage_" and parts.columns[-1] == "constant__"
@@ -171,10 +167,7 @@ def test_the_picture_of_weights_is_that_of_the_fit() -> None:
 
 def test_a_result_reads_as_sentences_and_a_bar() -> None:
     X, y = drawn()
-    open_, closed = (
-        fitted("free", X, y),
-        Reranker("precision@10", radius=0.01, margin=0.01, solver="search").fit(X, y),
-    )
+    open_, closed = fitted("free", X, y), Reranker("precision@10", radius=0.01, margin=0.01, solver="search").fit(X, y)
     for result in (open_.result_, closed.result_):
         told, page = repr(result), result._repr_html_()
         assert told.startswith(result.message) and "Result(" not in told

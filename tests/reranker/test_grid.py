@@ -64,9 +64,7 @@ def test_smaller_radii_come_first(leads, chosen):
     assert chosen is None or choice.best == chosen
     # The order of the options in the grid is of no importance.
     turned = choose(judged(leads[::-1]), [math.inf, 0.1, 0.01], "mean", 1.0)
-    assert turned.first_stage_kept == choice.first_stage_kept and (
-        chosen is None or turned.best == 2 - chosen
-    )
+    assert turned.first_stage_kept == choice.first_stage_kept and (chosen is None or turned.best == 2 - chosen)
 
 
 @given(arrays(float, 4, elements=shares), st.permutations([0.01, 0.1, 0.3, math.inf]))
@@ -80,11 +78,7 @@ def test_by_the_best_rule_the_largest_lead_decides_whatever_the_radii_between_le
 
 
 def test_pairs_of_one_list_are_told_well_and_few_places_and_many_lists_are_not():
-    rules = {
-        (stat, lists): check_rule(None, 1, parse(stat), lists)[0]
-        for stat in ("auc", "dcg@5")
-        for lists in (0, 1)
-    }
+    rules = {(stat, lists): check_rule(None, 1, parse(stat), lists)[0] for stat in ("auc", "dcg@5") for lists in (0, 1)}
     assert rules == {("auc", 0): "best", ("auc", 1): "mean", ("dcg@5", 0): "mean", ("dcg@5", 1): "mean"}
     assert check_rule("strict", 2, parse("auc"), False) == ("strict", 2.0)
     with pytest.raises(InputError, match="rule is 'worst'"):
@@ -138,9 +132,7 @@ def test_the_default_grid_is_radii_and_leaves_alone_what_was_chosen():
     assert all(options["margin"] == 0.1 and options["window"] == 2.0 for options in every)
     assert all(options["max_features"] == CORRECTIONS for options in every)
     assert all(set(options) == {"radius", "margin"} for options in candidates_of(None, Reranker("auc"), 3))
-    assert [options["radius"] for options in candidates_of(None, Reranker("auc"), 5, lists=True)] == list(
-        RADII
-    )
+    assert [options["radius"] for options in candidates_of(None, Reranker("auc"), 5, lists=True)] == list(RADII)
     few, *wide = candidates_of(None, Reranker("auc"), 5)
     assert few == {"radius": RADII[-1], "margin": 0.1, "max_features": CORRECTIONS}
     assert wide == [{"radius": radius, "margin": 0.1} for radius in WIDE]  # of all columns

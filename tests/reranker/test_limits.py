@@ -105,10 +105,7 @@ def test_a_program_that_takes_too_long_to_build_is_left_out():
 
 @pytest.mark.parametrize(
     ("d", "n", "options", "note"),
-    [
-        (6, 16, {}, "stands without a second opinion"),
-        (10, 60, {"node_limit": 1}, "The program brought nothing"),
-    ],
+    [(6, 16, {}, "stands without a second opinion"), (10, 60, {"node_limit": 1}, "The program brought nothing")],
 )
 def test_a_solver_that_fails_takes_nothing_away(monkeypatch, d, n, options, note):
     def failing(*args, **kwargs):

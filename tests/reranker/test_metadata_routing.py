@@ -37,13 +37,7 @@ def table():
 
 def reranker(**options):
     return Reranker(
-        "ndcg@3",
-        first_stage="logistic",
-        n_candidates=6,
-        solver="search",
-        node_limit=20,
-        time_limit=None,
-        **options,
+        "ndcg@3", first_stage="logistic", n_candidates=6, solver="search", node_limit=20, time_limit=None, **options
     )
 
 
@@ -121,9 +115,7 @@ def test_a_scorer_of_a_statistic_gets_the_lists_and_counts_within_them(table, in
         est, X, y, cv=FOLDS, scoring=scorer, params={"qid": qid, "groups": qid}, return_estimator=True,
         error_score="raise",
     )  # fmt: skip
-    for own, score, (_, test) in zip(
-        found["estimator"], found["test_score"], FOLDS.split(X, y, qid), strict=True
-    ):
+    for own, score, (_, test) in zip(found["estimator"], found["test_score"], FOLDS.split(X, y, qid), strict=True):
         assert score == evaluate("precision@2", y[test], own.decision_function(X[test]), qid[test])
     plain = make_ranking_scorer("precision@2").set_score_request(qid=False)
     both = cross_validate(

@@ -48,12 +48,7 @@ def test_it_chooses_in_a_grid_and_knows_lists_when_metadata_are_routed() -> None
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = make_ranking_scorer("ndcg@3").set_score_request(qid=True)
         found = cross_validate(
-            LogisticRegression(),
-            X,
-            y,
-            scoring=scorer,
-            cv=GroupKFold(2),
-            params={"qid": lists, "groups": lists},
+            LogisticRegression(), X, y, scoring=scorer, cv=GroupKFold(2), params={"qid": lists, "groups": lists}
         )["test_score"]
     by_hand = []
     for train, test in GroupKFold(2).split(X, y, lists):

@@ -83,18 +83,14 @@ def assert_same(parts, memory, but=("seconds", "proof")):
     st.integers(0, 10**6),
     st.lists(st.integers(0, 400), max_size=9),
     st.sampled_from(["precision@30", "dcg@10", "ndcg@5", "pauc@12", "recall@20"]),
-    st.sampled_from(
-        [{}, {"window": 1.5}, {"positive": True, "C": 0.01}, {"max_features": 1}, {"radius": 0.0}]
-    ),
+    st.sampled_from([{}, {"window": 1.5}, {"positive": True, "C": 0.01}, {"max_features": 1}, {"radius": 0.0}]),
 )
 def test_parts_of_every_size_give_the_fit_in_memory(seed, places, stat, options) -> None:
     X, y = listed(seed, graded=not stat.startswith("recall"))
     assert_same(in_parts(X, y, places, stat, **options), in_memory(X, y, stat, **options))
 
 
-@pytest.mark.parametrize(
-    "places", [range(1, 60), [0, 0, 60], [1], [59, 60, 60]], ids=["rows", "none", "first", "last"]
-)
+@pytest.mark.parametrize("places", [range(1, 60), [0, 0, 60], [1], [59, 60, 60]], ids=["rows", "none", "first", "last"])
 def test_parts_of_one_row_or_none(places) -> None:
     X, y = listed(1, 60)
     assert_same(in_parts(X, y, places, "precision@8"), in_memory(X, y, "precision@8"))
@@ -116,9 +112,7 @@ def test_no_relevant_row_comes_near() -> None:
         assert_same(parts, memory)
         assert parts.state_.problem.lists[0].gains.max() == 0
         assert parts.result_.status == "already_ideal" and parts.result_.proved
-        assert parts.result_.notes[-1].startswith(
-            f"No correction within the radius gives a larger {stat}; the ideal"
-        )
+        assert parts.result_.notes[-1].startswith(f"No correction within the radius gives a larger {stat}; the ideal")
 
 
 @settings(max_examples=10, deadline=None)
@@ -132,15 +126,8 @@ def test_the_rows_left_out_change_no_value(seed: int, stat: str) -> None:
         whole = in_memory(X, y, stat)
     every = whole.state_.problem
     assert len(parts.state_.problem.X) < len(every.X) == 300
-    assert (
-        certify(every, parts.state_.weights).value
-        == certify(parts.state_.problem, parts.state_.weights).value
-    )
-    assert (
-        parts.result_.value == pytest.approx(whole.result_.value)
-        and parts.result_.proved
-        and whole.result_.proved
-    )
+    assert certify(every, parts.state_.weights).value == certify(parts.state_.problem, parts.state_.weights).value
+    assert parts.result_.value == pytest.approx(whole.result_.value) and parts.result_.proved and whole.result_.proved
 
 
 @pytest.fixture(scope="module")
@@ -160,12 +147,8 @@ def test_row_groups_of_files(path, tmp_path) -> None:
     est = Reranker("precision@30", **OPTIONS)
     assert est.fit_parts(path, "found") is est
     assert_same(est, memory)
-    assert_same(
-        Reranker("precision@30", **OPTIONS, n_jobs=2).fit_parts(row_groups(path, NAMES, "found")), memory
-    )
-    np.testing.assert_array_equal(
-        np.concatenate(list(est.scores_of_parts(path))), memory.decision_function(framed(X))
-    )
+    assert_same(Reranker("precision@30", **OPTIONS, n_jobs=2).fit_parts(row_groups(path, NAMES, "found")), memory)
+    np.testing.assert_array_equal(np.concatenate(list(est.scores_of_parts(path))), memory.decision_function(framed(X)))
     rows, scores = est.top_of_parts(path, 50)
     order = np.argsort(memory.rank(framed(X)))[:50]
     np.testing.assert_array_equal(rows, order)
@@ -177,9 +160,7 @@ def test_row_groups_of_files(path, tmp_path) -> None:
     # A list to come has no labels, and a model in a file ranks it.
     parquet.write_table(framed(X), tmp_path / "new.parquet")
     est.save(tmp_path / "model.json")
-    assert np.array_equal(
-        load(tmp_path / "model.json").top_of_parts(tmp_path / "new.parquet", 9)[0], order[:9]
-    )
+    assert np.array_equal(load(tmp_path / "model.json").top_of_parts(tmp_path / "new.parquet", 9)[0], order[:9])
 
 
 @settings(max_examples=20, deadline=None)
@@ -219,9 +200,7 @@ def test_the_statistic_of_files_and_what_it_refuses(path) -> None:
     with pytest.raises(InputError, match="row"):
         est.score_of_parts([lambda: (X[:0], y[:0])])
     named = Reranker("precision@30", **OPTIONS).fit(framed(X), np.where(y > 0, 1, -1))
-    assert named.score_of_parts(cut(X, np.where(y > 0, 1, -1), [9])) == named.score(
-        framed(X), np.where(y > 0, 1, -1)
-    )
+    assert named.score_of_parts(cut(X, np.where(y > 0, 1, -1), [9])) == named.score(framed(X), np.where(y > 0, 1, -1))
 
 
 @settings(max_examples=100, deadline=None)
@@ -264,14 +243,10 @@ def test_first_stages_that_are_ready(kind) -> None:
     sample = X[:200], y[:200]
     options = {
         "affine": lambda: {
-            "first_stage": FrozenEstimator(
-                make_pipeline(StandardScaler(), LogisticRegression()).fit(*sample)
-            ),
+            "first_stage": FrozenEstimator(make_pipeline(StandardScaler(), LogisticRegression()).fit(*sample)),
             "positive": True,
         },
-        "forest": lambda: {
-            "first_stage": RandomForestClassifier(10, max_depth=4, random_state=0).fit(*sample)
-        },
+        "forest": lambda: {"first_stage": RandomForestClassifier(10, max_depth=4, random_state=0).fit(*sample)},
         "function": lambda: {"first_stage": by_hand},
         "weights": lambda: {"first_stage": None, "prior": [0.01, 2.0]},
     }[kind]()
@@ -308,22 +283,13 @@ def test_the_file_is_that_of_the_fit_in_memory_and_verifies(tmp_path) -> None:
         ({"pos_label": 1}, "pos_label is 1, which is for labels that are no grades; .* leave pos_label out"),
         ({"stat": "auc"}, "auc looks at every place"),
         ({"stat": "ap"}, "ap looks at every place or at several"),
-        (
-            {"first_stage": "logistic"},
-            "first_stage is 'logistic', which to fit would take the whole list in memory",
-        ),
+        ({"first_stage": "logistic"}, "first_stage is 'logistic', which to fit would take the whole list in memory"),
         ({"first_stage": "scores"}, r"is no column \(did you mean 'score'\?\), and to fit would take"),
         ({"first_stage": LogisticRegression()}, "LogisticRegression, which is not fitted"),
         ({"first_stage": np.zeros(400)}, "first_stage is an array of scores"),
-        (
-            {"first_stage": None},
-            "prior is 'auto', and the deviations that it takes would take the whole list",
-        ),
+        ({"first_stage": None}, "prior is 'auto', and the deviations that it takes would take the whole list"),
         ({"first_stage": "same"}, "gives all rows the same score"),
-        (
-            {"first_stage": lambda X: X["score"]},
-            "cannot score a part, which is an array of the columns score, age",
-        ),
+        ({"first_stage": lambda X: X["score"]}, "cannot score a part, which is an array of the columns score, age"),
         ({"features": ["ages"]}, "no column 'ages'; did you mean 'age'"),
         ({"features": ["age", 1]}, "name each column to rerank once"),
         ({"features": ["same"]}, "Each column to rerank is constant"),
@@ -373,9 +339,7 @@ def test_parts_and_labels_that_cannot_be_used(path, monkeypatch) -> None:
         fit(cut(X, y, []))
 
 
-@pytest.mark.parametrize(
-    "error", [InputError("The disk is gone."), KeyboardInterrupt()], ids=["error", "ctrl-c"]
-)
+@pytest.mark.parametrize("error", [InputError("The disk is gone."), KeyboardInterrupt()], ids=["error", "ctrl-c"])
 @pytest.mark.parametrize("readings", [0, 1, 2, 3, 4])
 def test_after_an_error_in_a_pass_the_estimator_is_as_it_was(error, readings) -> None:
     X, y = listed(7)

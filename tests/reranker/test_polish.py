@@ -194,9 +194,9 @@ def test_a_fit_says_which_pairs_the_margin_loses_and_loses_them():
     for epsilon, expected in ((1e-4, 1), (1e-6, 0)):
         est = Reranker("wta", epsilon=epsilon, solver="search", first_stage=None).fit(X, y)
         result = est.result_
-        assert [
-            note for note in result.notes if note.startswith("1 pair(s) of rows with different gains")
-        ] == [note for note in result.notes if "closer than the margin" in note]
+        assert [note for note in result.notes if note.startswith("1 pair(s) of rows with different gains")] == [
+            note for note in result.notes if "closer than the margin" in note
+        ]
         assert sum("closer than the margin" in note for note in result.notes) == expected
         assert (result.value, result.bound) == pytest.approx((1 - expected, 1 - expected), abs=1e-9)
         assert result.shortlist.n_conflicts == 0

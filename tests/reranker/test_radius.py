@@ -42,9 +42,7 @@ def swept(stat, y, prior, column, radius, margin):
 
 @pytest.mark.parametrize("stat", ["precision@6", "dcg@6", "auc", "window2@6"])
 @settings(max_examples=8, deadline=None)
-@given(
-    seed=st.integers(0, 10**6), radius=st.sampled_from([0.05, 0.3, 1.0]), margin=st.sampled_from([1e-6, 0.05])
-)
+@given(seed=st.integers(0, 10**6), radius=st.sampled_from([0.05, 0.3, 1.0]), margin=st.sampled_from([1e-6, 0.05]))
 def test_the_value_is_that_of_a_sweep_over_one_correction(stat, seed, radius, margin):
     X, y = table(seed, n=50, d=2)
     est = fitted(X, y, stat, first_stage="x1", features=["x0"], radius=radius, margin=margin, cross_fit=False)
@@ -78,19 +76,12 @@ def test_radius_0_is_the_first_stage_itself():
     X, y = table()
     est = fitted(X, y, radius=0.0)
     alone = Reranker("precision@12", n_candidates=1).fit(X, y)
-    np.testing.assert_array_equal(
-        est.rank(X), np.argsort(np.argsort(-est.first_stage_scores(X), kind="stable")) + 1
-    )
+    np.testing.assert_array_equal(est.rank(X), np.argsort(np.argsort(-est.first_stage_scores(X), kind="stable")) + 1)
     np.testing.assert_allclose(est.coef_, alone.state_.first_stage.coef)
-    assert (
-        est.result_.status == "first_stage_kept"
-        and est.result_.statistic == est.result_.first_stage_statistic
-    )
+    assert est.result_.status == "first_stage_kept" and est.result_.statistic == est.result_.first_stage_statistic
 
 
-@pytest.mark.parametrize(
-    "stage", ["logistic", RandomForestClassifier(10, random_state=0)], ids=["affine", "forest"]
-)
+@pytest.mark.parametrize("stage", ["logistic", RandomForestClassifier(10, random_state=0)], ids=["affine", "forest"])
 def test_weights_are_the_first_stage_and_corrections_within_the_radius(stage):
     X, y = table(1)
     est = fitted(X, y, first_stage=stage, radius=0.1)
@@ -101,9 +92,7 @@ def test_weights_are_the_first_stage_and_corrections_within_the_radius(stage):
     whole = est.prior_weight_ * est.first_stage_scores(X) + X @ est.coef_
     scores = est.decision_function(X)
     apart = np.abs(np.subtract.outer(whole, whole)) > 1e-9
-    assert np.all(
-        (np.subtract.outer(whole, whole) > 0)[apart] == (np.subtract.outer(scores, scores) > 0)[apart]
-    )
+    assert np.all((np.subtract.outer(whole, whole) > 0)[apart] == (np.subtract.outer(scores, scores) > 0)[apart])
 
 
 def test_a_sign_is_one_of_the_total_weight_where_the_first_stage_is_affine():

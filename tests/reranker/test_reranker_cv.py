@@ -180,9 +180,7 @@ def test_two_fits_agree_and_tell_their_folds(capsys):
     assert len(lines) == 8
     scores, first = one.cv_results_["scores"], one.cv_results_["first_stage"]
     for k, line in zip([*range(4)] * 2, lines, strict=True):
-        assert line.startswith(
-            f"fold {k + 1} of 4: {parse(one.stat).name} {first[k]:.4g} by the first stage, "
-        )
+        assert line.startswith(f"fold {k + 1} of 4: {parse(one.stat).name} {first[k]:.4g} by the first stage, ")
         assert f"{scores[:, k].min():.4g}" in line and f"{scores[:, k].max():.4g} by" in line
 
 

@@ -49,9 +49,7 @@ def test_rows_without_weight_are_not_what_folds_are_dealt_by():
     weights = np.ones(60)
     weights[np.flatnonzero(y)[2:]] = 0.0
     for random_state in range(4):
-        est = RerankerCV(FAST, grid={}, cv=2, n_repeats=1, random_state=random_state).fit(
-            X, y, sample_weight=weights
-        )
+        est = RerankerCV(FAST, grid={}, cv=2, n_repeats=1, random_state=random_state).fit(X, y, sample_weight=weights)
         assert est.cv_results_["first_stage"].shape == (2,)
     with pytest.raises(InputError, match="2 relevant rows that count"):
         RerankerCV(FAST, grid={}, cv=3).fit(X, y, sample_weight=weights)
@@ -183,11 +181,7 @@ def test_the_default_grid_goes_with_every_program(formulation, stat, options):
 
 def test_missed_items_of_one_list_alone_do_not_stop_the_folds_that_hold_it_out():
     rng = np.random.default_rng(0)
-    X, y, qid = (
-        rng.normal(size=(40, 2)),
-        np.tile([1, 0, 0, 0], 10),
-        np.repeat([f"q{i}" for i in range(4)], 10),
-    )
+    X, y, qid = rng.normal(size=(40, 2)), np.tile([1, 0, 0, 0], 10), np.repeat([f"q{i}" for i in range(4)], 10)
     X[:, 0] += 2 * y
     base = Reranker("ndcg@10", first_stage=None, solver="search", time_limit=5)
     search = RerankerCV(base, grid={"radius": [0.1]}, cv=4, n_repeats=1)

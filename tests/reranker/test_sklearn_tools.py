@@ -54,8 +54,7 @@ def test_rare_rows_are_spread_over_the_folds():
     X, y = X[order], y[order]
     scores = cross_val_score(HEAD, X, y, cv=3, error_score="raise")
     by_hand = [
-        clone(HEAD).fit(X[train], y[train]).score(X[test], y[test])
-        for train, test in StratifiedKFold(3).split(X, y)
+        clone(HEAD).fit(X[train], y[train]).score(X[test], y[test]) for train, test in StratifiedKFold(3).split(X, y)
     ]
     assert scores.tolist() == by_hand and min(by_hand) > 0
     assert y[:20].sum() == y.sum()
@@ -192,9 +191,7 @@ def test_a_search_over_the_parameters_of_the_reranker_within():
     assert within.reranker is SMALL and SMALL.margin != search.best_params_["reranker__margin"]
     by_hand = [
         cross_val_score(clone(within).set_params(**options), X, y, cv=2).mean()
-        for options in (
-            {"reranker": clone(SMALL).set_params(margin=0.3), "safeguard": s} for s in (0.0, np.inf)
-        )
+        for options in ({"reranker": clone(SMALL).set_params(margin=0.3), "safeguard": s} for s in (0.0, np.inf))
     ]
     assert search.cv_results_["mean_test_score"].tolist() == by_hand
 
@@ -209,9 +206,7 @@ def test_names_of_columns_pass_through_a_pipeline_and_a_selection():
         assert out.index.equals(X.index)
         assert np.array_equal(out, MonotoneTransform(kind).fit_transform(X.to_numpy()))
     pipe = make_pipeline(MonotoneTransform(), clone(SMALL)).set_output(transform="pandas").fit(X, y)
-    assert pipe[-1].feature_names_in_.tolist() == list(X.columns) and set(pipe[-1].features_) <= set(
-        X.columns
-    )
+    assert pipe[-1].feature_names_in_.tolist() == list(X.columns) and set(pipe[-1].features_) <= set(X.columns)
     chosen = SelectFromModel(clone(HEAD), threshold=1e-9).fit(X, y)  # by the sizes of coef_
     assert chosen.get_feature_names_out().tolist() == chosen.estimator_.features_.tolist()
     assert "constant" not in chosen.get_feature_names_out()

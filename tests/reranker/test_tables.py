@@ -64,11 +64,7 @@ def test_columns_without_numbers_or_with_holes_are_left_out_and_named(library):
     assert set(est.features_) <= {"age", "size", "flag", "count"}
     names = names_of(X)
     plain = np.column_stack(
-        [
-            found_numbers(X, [j])[:, 0]
-            for j, name in enumerate(names)
-            if name in ("age", "size", "flag", "count")
-        ]
+        [found_numbers(X, [j])[:, 0] for j, name in enumerate(names) if name in ("age", "size", "flag", "count")]
     )
     twin = fitted(plain, y)
     assert est.result_.value == twin.result_.value
@@ -87,9 +83,7 @@ def test_a_pipeline_by_column_name_sees_the_whole_frame(tmp_path):
     est.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json", first_stage=est.first_stage_)
     np.testing.assert_array_equal(again.decision_function(X), est.decision_function(X))
-    chosen = RerankerCV(
-        Reranker("precision@15", first_stage=est.first_stage, solver="search", time_limit=0.5), cv=3
-    )
+    chosen = RerankerCV(Reranker("precision@15", first_stage=est.first_stage, solver="search", time_limit=0.5), cv=3)
     assert chosen.fit(X, y).rank(X).size == N
 
 
@@ -189,9 +183,7 @@ def test_the_list_of_a_row_may_be_a_column(library, tmp_path):
     read = load(tmp_path / "m.json")
     for est in (read, plain):
         np.testing.assert_array_equal(est.rank(with_ids, "query"), named.rank(with_ids, "query"))
-        np.testing.assert_array_equal(
-            est.list_scores(with_ids, "query"), named.list_scores(with_ids, "query")
-        )
+        np.testing.assert_array_equal(est.list_scores(with_ids, "query"), named.list_scores(with_ids, "query"))
         np.testing.assert_array_equal(
             est.decision_function(with_ids, "query"), named.decision_function(with_ids, "query")
         )
@@ -208,22 +200,16 @@ def test_columns_that_are_missing_too_many_or_elsewhere_are_one_sentence(library
     est.save(tmp_path / "m.json")
     names = list(names_of(X))
     less, more = [name for name in names if name not in ("age", "flag")], None
-    choose = (
-        (lambda table, some: table[some]) if library == "pandas" else lambda table, some: table.select(some)
-    )
+    choose = (lambda table, some: table[some]) if library == "pandas" else lambda table, some: table.select(some)
     if library == "pandas":
         more = X.assign(extra=1.0)
     for one in (est, load(tmp_path / "m.json")):
         for ask in (one.predict, one.rank, one.decision_function):
-            with pytest.raises(
-                InputError, match="^X lacks the 2 columns 'age', 'flag' of the fit; add [^.]*\\.$"
-            ):
+            with pytest.raises(InputError, match="^X lacks the 2 columns 'age', 'flag' of the fit; add [^.]*\\.$"):
                 ask(choose(X, less))
             with pytest.raises(InputError, match="^X lacks the column 'age' of the fit"):
                 ask(choose(X, [name for name in names if name != "age"]))
-            with pytest.raises(
-                InputError, match="^X has the columns of the fit in another order; .*age, colour"
-            ):
+            with pytest.raises(InputError, match="^X has the columns of the fit in another order; .*age, colour"):
                 ask(choose(X, names[::-1]))
             if more is not None:
                 with pytest.raises(InputError, match="^X has the column 'extra' that the fit did not have"):
@@ -263,11 +249,7 @@ def test_columns_and_rows_of_every_library(library):
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor", "Ranker"])
 def test_boosted_trees_are_first_stages(module, name, kind):
     package = pytest.importorskip(module)
-    quiet = {
-        "lightgbm": {"verbose": -1},
-        "xgboost": {},
-        "catboost": {"verbose": 0, "allow_writing_files": False},
-    }
+    quiet = {"lightgbm": {"verbose": -1}, "xgboost": {}, "catboost": {"verbose": 0, "allow_writing_files": False}}
     count = {"iterations": 5} if module == "catboost" else {"n_estimators": 5}
     learner = getattr(package, name + kind)(**quiet[module], **count)
     age, size, _, _, _, y = parts()

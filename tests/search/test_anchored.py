@@ -106,9 +106,7 @@ def test_columns_are_measured_in_deviations() -> None:
 def test_a_point_just_beyond_a_limit_is_none(rows: bool, limit: float, share: float, below: bool) -> None:
     """Ends of coordinates are rounded outward by up to 1e-6: a pair that only such a point wins is lost."""
     side = -1.0 if below else 1.0
-    wanted = limit + share * (
-        np.ceil(limit * 2**20) / 2**20 - limit
-    )  # the weight from which on the pair is won
+    wanted = limit + share * (np.ceil(limit * 2**20) / 2**20 - limit)  # the weight from which on the pair is won
     limits = ([1.0, -limit if below else -1.0], [1.0, 1.0 if below else limit])
     item = ranked_list(parse("auc"), np.arange(4), np.array([1.0, 0.0, 1.0, 0.0]))
     ahead = wanted

@@ -204,18 +204,7 @@ def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
     batch = NodeBatch(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.side)
     arrays = (batch.centres, batch.halves, batch.bounds, batch.names, batch.sides)
     before = [x.copy() for x in arrays]
-    given = (
-        t,
-        [Support(np.arange(4), None, NO_GROUPS)],
-        [batch],
-        [0.0],
-        [-np.inf],
-        t.slack,
-        1e4,
-        1e4,
-        False,
-        10**9,
-    )
+    given = (t, [Support(np.arange(4), None, NO_GROUPS)], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 10**9)
     explore_batches(*given)
     assert all(np.array_equal(x, y) for x, y in zip(arrays, before, strict=True))
     for x in arrays:  # processes are given read-only maps

@@ -41,9 +41,7 @@ def grid() -> Problem:
     rng = np.random.default_rng(1)
     X = rng.integers(0, 3, size=(50, 5)).astype(float)
     score = X @ rng.normal(size=5) + 2 * rng.normal(size=50)
-    return problem_of(
-        X, (score > np.quantile(score, 0.6)).astype(float), parse("auc"), C=0.002, max_features=4
-    )
+    return problem_of(X, (score > np.quantile(score, 0.6)).astype(float), parse("auc"), C=0.002, max_features=4)
 
 
 def corrected() -> Problem:
@@ -308,16 +306,8 @@ def test_numbers_that_do_not_fit_are_refused(
 @pytest.mark.parametrize(
     "change",
     [
-        {"value": "nan"},
-        {"next_support": 10**6},
-        {"lines": [1]},
-        {"loop": {}},
-        {"cap": 1},
-        {"search": 3},
-        {"job": 2**60},
-        {"boxes": -1},
-        {"pushed": 0},
-        {"named": 1.5},
+        {"value": "nan"}, {"next_support": 10**6}, {"lines": [1]}, {"loop": {}}, {"cap": 1}, {"search": 3},
+        {"job": 2**60}, {"boxes": -1}, {"pushed": 0}, {"named": 1.5},
     ],
 )
 def test_headers_that_do_not_fit_are_refused(

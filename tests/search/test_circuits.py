@@ -21,9 +21,7 @@ def lost_weight(t: Tables, w: np.ndarray) -> float:
 
 @pytest.mark.parametrize("signs", [None, [1, 0, 0, 1, -1, 0, 0, 0, 0, 1]])
 @pytest.mark.parametrize("statistic", ["auc", "dcg@10"])
-def test_no_weights_win_a_circuit_or_lose_less_than_the_packing(
-    statistic: str, signs: list[int] | None
-) -> None:
+def test_no_weights_win_a_circuit_or_lose_less_than_the_packing(statistic: str, signs: list[int] | None) -> None:
     problem = noisy_problem(50, 10, statistic, 0.2, 0, signs=signs)
     t = tables(problem)
     flip = np.where(problem.signs < 0, -1.0, 1.0)

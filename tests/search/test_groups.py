@@ -82,10 +82,7 @@ def test_what_a_limit_fathoms_is_not_above_it(seed: int) -> None:
     limits = np.random.default_rng(seed).uniform(0.5, 1.1, size=3) * whole
     some = np.full(3, np.inf)
     bound_by_groups(groups, rows, limits, some)
-    assert (
-        np.array_equal(some == -np.inf, whole <= limits)
-        and (some[whole > limits] == whole[whole > limits]).all()
-    )
+    assert np.array_equal(some == -np.inf, whole <= limits) and (some[whole > limits] == whole[whole > limits]).all()
 
 
 @settings(max_examples=25, deadline=None)

@@ -162,10 +162,7 @@ def test_screens_of_supports_bound_every_order(seed: int) -> None:
             on = np.zeros(3)
             on[features] = w[features]
             if on.any():
-                assert (
-                    boxes
-                    >= _value(problem, problem.scaled @ (on / np.abs(on).max()), problem.epsilon) - 1e-12
-                )
+                assert boxes >= _value(problem, problem.scaled @ (on / np.abs(on).max()), problem.epsilon) - 1e-12
 
 
 def _value(problem: Problem, scores: np.ndarray, margin: float) -> float:
@@ -178,9 +175,7 @@ def _value(problem: Problem, scores: np.ndarray, margin: float) -> float:
     return float(total)
 
 
-def test_a_limit_on_features_gives_the_same_value_with_and_without_screens(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_limit_on_features_gives_the_same_value_with_and_without_screens(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.integers(0, 2, size=(60, 4)), rng.normal(size=(60, 4))])
     gains = (X @ rng.normal(size=8) + rng.normal(size=60) > 0.5).astype(float)

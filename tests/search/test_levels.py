@@ -64,12 +64,8 @@ def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed
     rng = np.random.default_rng(seed)
     d, blocks = int(rng.integers(1, 8)), int(rng.integers(1, 4))
     positive = np.concatenate([[True, False] * blocks, rng.random(rng.integers(0, 20)) < 0.4])
-    block = np.concatenate(
-        [np.repeat(np.arange(blocks), 2), rng.integers(0, blocks, positive.size - 2 * blocks)]
-    )
-    rows = (
-        rng.integers(0, 4, size=(positive.size, d)) / 3.0 if seed % 3 == 0 else rng.random((positive.size, d))
-    )
+    block = np.concatenate([np.repeat(np.arange(blocks), 2), rng.integers(0, blocks, positive.size - 2 * blocks)])
+    rows = rng.integers(0, 4, size=(positive.size, d)) / 3.0 if seed % 3 == 0 else rng.random((positive.size, d))
     domain = domain_of(rng, d)
     dropped = np.zeros(positive.size, np.bool_)
     dropped[2 * blocks :] = rng.random(positive.size - 2 * blocks) < 0.3
@@ -103,9 +99,7 @@ def small(seed: int, **options: Any) -> Problem:
     X = rng.integers(0, 4, size=(n, d)).astype(float) if seed % 2 else rng.normal(size=(n, d))
     X[:2] = [0.0] * d, [3.0] * d
     y = np.append([1.0, 0.0], rng.random(n - 2) < 0.5)
-    return problem_of(
-        X, rng.permutation(y), parse("dcg@3"), epsilon=float(rng.choice([1e-4, 0.05])), **options
-    )
+    return problem_of(X, rng.permutation(y), parse("dcg@3"), epsilon=float(rng.choice([1e-4, 0.05])), **options)
 
 
 def reachable(problem: Problem, asked: list[tuple[int, int]]) -> float:
@@ -143,9 +137,7 @@ def test_demands_are_met_or_refuted_as_trying_all_rows_says(seed: int) -> None:
         answers.add(answer)
         if answer == REACHED:
             unit, scores = problem.units[0], problem.scaled @ w
-            lost = np.sort(
-                [(scores[i] - scores[unit.negative] < problem.epsilon).sum() for i in unit.positive]
-            )
+            lost = np.sort([(scores[i] - scores[unit.negative] < problem.epsilon).sum() for i in unit.positive])
             assert all(lost[j - 1] <= l for j, l in one)
     assert REACHED in answers
 
@@ -188,9 +180,7 @@ def test_no_weights_beat_the_levels(seed: int, statistic: str, corrected: bool) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "FEWEST_FEATURES", 1)
         options: dict[str, Any] = {"n_max": 8, "one_list": True, "statistic": statistic}
-        while not bounded(
-            problem := anchored(seed, **options) if corrected else draw(seed, **options).problem
-        ):
+        while not bounded(problem := anchored(seed, **options) if corrected else draw(seed, **options).problem):
             seed += 10**6
         found, run = risen(problem)
         optimum = best(problem).value

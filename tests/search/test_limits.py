@@ -52,9 +52,7 @@ def corrected() -> Problem:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(383, 13))
     y = (0.15 * X @ rng.normal(size=13) + rng.normal(size=383) > 0.7).astype(int)
-    est = Reranker(
-        "precision@20", window=2.0, list_length=192, radius=0.03, margin=0.1, solver="none", random_state=0
-    )
+    est = Reranker("precision@20", window=2.0, list_length=192, radius=0.03, margin=0.1, solver="none", random_state=0)
     problem = est.fit(X, y).state_.training.problem
     assert problem is not None
     return problem
@@ -81,7 +79,9 @@ def test_the_time_limit_is_kept(name: str, limit: float) -> None:
         assert not found.closed
     else:
         t = tables(problem)
-        assert found.value > t.to_value(Exact(problem, t, Domain.of(problem)).value(found.weights * 0))
+        assert found.value > t.to_value(
+            Exact(problem, t, Domain.of(problem)).value(found.weights * 0)
+        )
 
 
 def test_no_time_limit_means_until_closed() -> None:
@@ -209,9 +209,7 @@ def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_
 
 
 @pytest.mark.parametrize("statistic", ["auc", "mrr", "dcg"])
-def test_where_pairs_do_not_fit_rows_give_the_same_optimum(
-    statistic: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_pairs_do_not_fit_rows_give_the_same_optimum(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from rerank.search import sizes
 
     problem = noisy_problem(150, 3, statistic, 0.3, 0)

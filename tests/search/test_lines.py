@@ -67,20 +67,7 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
 
 def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
     n, at, who, value, lost = line_kernel.ends(
-        t.pairs,
-        t.slot,
-        t.span,
-        t.weight,
-        w,
-        u,
-        -u,
-        w.size,
-        low,
-        high,
-        t.epsilon,
-        t.linear,
-        t.total,
-        t.unit_of.size,
+        t.pairs, t.slot, t.span, t.weight, w, u, -u, w.size, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
     )
     return line_kernel.sweep(
         np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
@@ -211,10 +198,7 @@ def test_lines_stop_at_their_deadline() -> None:
 def test_a_signed_weight_stays_on_its_side_of_a_line() -> None:
     w, u, signed = np.array([0.5, 1.0, -0.3]), np.array([-1.0, 0.5, 4.0]), np.array([True, True, False])
     assert Domain(np.ones(w.size), np.where(signed, 0.0, -1.0), np.ones(w.size)).interval(w, u) == (-2.0, 0.5)
-    assert Domain(np.ones(w.size), np.where(signed, 0.0, -1.0), np.ones(w.size)).interval(w, -u) == (
-        -0.5,
-        2.0,
-    )
+    assert Domain(np.ones(w.size), np.where(signed, 0.0, -1.0), np.ones(w.size)).interval(w, -u) == (-0.5, 2.0)
 
 
 def test_forward_selection_keeps_to_the_limit_and_grows() -> None:

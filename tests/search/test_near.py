@@ -25,13 +25,7 @@ def refined(problem, c, h, gone, more, limit=None):
         found = refine_near(given, 0, gone, more, n, positives, c, h, least, most, limit, scratch)
     bound, left, alive, again = found[:4]
     assert not scratch.count.any()
-    return (
-        bound,
-        alive,
-        again,
-        scratch.kept[:alive].tolist(),
-        set(scratch.kept[alive:left].tolist()),
-    ), found[4:]
+    return (bound, alive, again, scratch.kept[:alive].tolist(), set(scratch.kept[alive:left].tolist())), found[4:]
 
 
 @pytest.mark.parametrize("statistic", ["dcg@5", "precision@20", "auc", "ap", "rr"])
@@ -58,10 +52,7 @@ def test_equal_rows_and_rows_on_the_margin_are_no_exception(seed):
     problem.X[:] = np.round(problem.X)  # many equal rows, and many with the same score
     for size in (0.0, 0.25, 0.5):
         c = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 2)
-        assert (
-            refined(problem, c, np.full(2, size), 0, 0, np.inf)[0]
-            == refined(problem, c, np.full(2, size), 0, 0)[0]
-        )
+        assert refined(problem, c, np.full(2, size), 0, 0, np.inf)[0] == refined(problem, c, np.full(2, size), 0, 0)[0]
 
 
 def test_too_many_pairs_are_counted_and_not_formed():

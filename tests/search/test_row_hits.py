@@ -103,9 +103,7 @@ def test_rows_that_leave_a_box_change_the_value_nowhere_in_it(seed: int) -> None
 
 @pytest.mark.parametrize("stat", ["ap", "rr", "success@3"])
 @pytest.mark.parametrize("lists", [1, 12])
-def test_rows_and_pairs_close_at_the_same_value(
-    stat: str, lists: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_and_pairs_close_at_the_same_value(stat: str, lists: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = noisy_problem(150, 3, stat, 0.1, 2) if lists == 1 else drawn_lists(3, lists, 30, 3, stat)
     found = []
     for rows in (True, False):
@@ -126,9 +124,7 @@ def test_lines_by_rows_find_what_lines_by_pairs_find(stat: str) -> None:
             w = domain.normal(rng.normal(size=4))
             u = np.eye(4)[0] if turn % 2 else rng.normal(size=4)
             value, point = mine.line(w, u)
-            assert mine.tables.to_value(value) == pytest.approx(
-                theirs.tables.to_value(theirs.line(w, u)[0]), abs=1e-12
-            )
+            assert mine.tables.to_value(value) == pytest.approx(theirs.tables.to_value(theirs.line(w, u)[0]), abs=1e-12)
             assert value == mine.value(point)
 
 
@@ -141,12 +137,8 @@ def test_a_point_is_worth_by_rows_what_it_is_in_rationals(seed: int) -> None:
     for w in surface(np.random.default_rng(seed), problem, 6):
         here = float(objective_at(problem, w))
         near = exact._near(w / domain.scale, np.zeros(w.size))  # the rows that can matter at the point
-        assert near is not None and near.tables.to_value(near.value(w / domain.scale)) == pytest.approx(
-            here, abs=1e-9
-        )
-        assert exact.lines.tables.to_value(exact.value(w / domain.scale)) == pytest.approx(
-            here, rel=1e-12, abs=1e-12
-        )
+        assert near is not None and near.tables.to_value(near.value(w / domain.scale)) == pytest.approx(here, abs=1e-9)
+        assert exact.lines.tables.to_value(exact.value(w / domain.scale)) == pytest.approx(here, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("stat", MEASURES)
@@ -166,9 +158,7 @@ def test_the_first_hit_of_long_lists_is_searched_by_rows_and_closes() -> None:
     assert rows_alone(one) == (choice.number_of_pairs(one) > choice.FROM_PAIRS)
 
 
-def test_without_memory_for_pairs_precision_of_all_places_is_searched_by_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_memory_for_pairs_precision_of_all_places_is_searched_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = noisy_problem(300, 2, "ap", 0.2, 0)
     theirs = solve(problem, n_jobs=1)
     monkeypatch.setattr(sizes, "memory", lambda: 1e6)

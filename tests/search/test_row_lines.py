@@ -126,9 +126,7 @@ def test_a_value_by_sorting_is_the_value_by_pairs(seed: int) -> None:
     problem, rng = on_a_grid(seed), np.random.default_rng(seed)
     search = lines(problem)
     for _ in range(5):
-        w = search.domain.normal(
-            rng.integers(-3, 4, size=problem.n_features) + np.eye(problem.n_features)[0] * 0.5
-        )
+        w = search.domain.normal(rng.integers(-3, 4, size=problem.n_features) + np.eye(problem.n_features)[0] * 0.5)
         scores, margin = search.tables.rows @ w, problem.epsilon * search.domain.norm(w)
         near = np.abs(np.abs(scores[:, None] - scores) - margin)
         if (near > 1e-12).all():  # no pair stands on the margin, where rounding decides

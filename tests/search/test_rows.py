@@ -65,9 +65,7 @@ def test_the_bound_holds_for_any_weights(seed: int) -> None:
 def test_rows_and_pairs_close_at_the_same_value(
     statistic: str, lists: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem = (
-        noisy_problem(120, 3, statistic, 0.2, 1) if lists == 1 else drawn_lists(0, lists, 12, 3, statistic)
-    )
+    problem = noisy_problem(120, 3, statistic, 0.2, 1) if lists == 1 else drawn_lists(0, lists, 12, 3, statistic)
     mine = solve(problem, n_jobs=1)
     for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
         monkeypatch.setattr(home, name, lambda problem, limited=False: False)
@@ -77,9 +75,7 @@ def test_rows_and_pairs_close_at_the_same_value(
 
 
 @pytest.mark.parametrize("statistic", ["precision@300", "dcg@300", "window2@250"])
-def test_many_places_close_at_the_same_value_as_by_pairs(
-    statistic: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_places_close_at_the_same_value_as_by_pairs(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # So many rows stay near the top that boxes form only the pairs that their rows' intervals do not separate.
     problem = noisy_problem(900, 2, statistic, 0.4, 0)
     mine = solve(problem, n_jobs=1)
@@ -212,9 +208,7 @@ def test_a_point_is_worth_by_rows_what_it_is_in_rationals(seed: int) -> None:
     exact = RowExact(problem, RowLines(rows_of(problem), domain), domain)
     for w in surface(np.random.default_rng(seed), problem, 6):
         here = float(objective_at(problem, w))
-        assert exact.lines.tables.to_value(exact.value(w / domain.scale)) == pytest.approx(
-            here, rel=1e-12, abs=1e-12
-        )
+        assert exact.lines.tables.to_value(exact.value(w / domain.scale)) == pytest.approx(here, rel=1e-12, abs=1e-12)
 
 
 def test_boxes_that_are_too_small_to_split_are_decided_in_rationals(monkeypatch: pytest.MonkeyPatch) -> None:

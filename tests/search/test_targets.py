@@ -59,9 +59,7 @@ def test_passes_end_at_the_enumerated_optimum(seed: int) -> None:
 
 
 @pytest.mark.parametrize("engine", ["pairs", "rows", "whitened"])
-def test_targets_fall_from_pass_to_pass_and_the_optimum_stays(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_targets_fall_from_pass_to_pass_and_the_optimum_stays(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = {
         "pairs": lambda: noisy_problem(60, 5, "auc", 0.35, 0),
         "rows": lambda: noisy_problem(1500, 4, "dcg@20", 0.1, 0),
@@ -83,9 +81,7 @@ def test_targets_fall_from_pass_to_pass_and_the_optimum_stays(
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.sampled_from(["auc", "mrr", "dcg@3"]), st.integers(1, 400))
-def test_a_search_that_stops_in_a_pass_has_a_bound_and_a_proof_of_it(
-    seed: int, statistic: str, nodes: int
-) -> None:
+def test_a_search_that_stops_in_a_pass_has_a_bound_and_a_proof_of_it(seed: int, statistic: str, nodes: int) -> None:
     problem = draw(seed, n_max=14, d_max=4, statistic=statistic).problem
     assume(problem.C == 0 and problem.max_features is None)
     found = solve(problem, n_jobs=1, node_limit=nodes, proof=True, random_state=seed)
@@ -133,9 +129,7 @@ def test_a_search_with_targets_goes_on_from_a_checkpoint_with_the_same_steps(
     assert len([t for t in used if t > -np.inf]) >= 2
     for part in range(1, 60):
         limit = part * (whole.boxes // 9)
-        found = solve(
-            problem, time_limit=None, n_jobs=1, proof=True, node_limit=limit, checkpoint=tmp_path / "c"
-        )
+        found = solve(problem, time_limit=None, n_jobs=1, proof=True, node_limit=limit, checkpoint=tmp_path / "c")
         if found.closed:
             break
         assert verify_proof(problem, found.proof).ok

@@ -101,23 +101,11 @@ def test_on_a_terminal_solvers_show_progress_on_standard_error(tmp_path):
     pty = pytest.importorskip("pty")
     long, _ = mps.write(auc(40, 5)[0], tmp_path / "long.mps")  # runs for minutes
     for solver, shown in (("highs", "incumbent"), ("cbc", "0:00:00")):
-        given = [
-            str(long),
-            "--solver",
-            solver,
-            "--time-limit",
-            "2",
-            "--json",
-            "--solution",
-            str(tmp_path / "a.sol"),
-        ]
+        given = [str(long), "--solver", solver, "--time-limit", "2", "--json", "--solution", str(tmp_path / "a.sol")]
         code = f"import sys; from rerank.cli import main; sys.argv = ['rerank', 'solve', *{given!r}]; main()"
         own, other = pty.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=other,
-            env={**os.environ, "TERM": "xterm"},
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=other, env={**os.environ, "TERM": "xterm"}
         )
         os.close(other)
         text = b""

@@ -192,9 +192,7 @@ def test_standard_output_is_for_answers_alone():
 
 def test_without_a_standard_output_there_is_nothing_to_keep_quiet():
     command = f"exec 1>&-; exec '{sys.executable}' -c 'from rerank.solvers import highs; highs.version()'"
-    done = subprocess.run(
-        ["sh", "-c", command], stderr=subprocess.PIPE, cwd=Path(__file__).parents[2], timeout=60
-    )
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, cwd=Path(__file__).parents[2], timeout=60)
     assert done.returncode == 0, done.stderr
 
 

@@ -23,8 +23,6 @@ def test_a_release_with_an_unsafe_presolve_is_used_without_it(monkeypatch):
     monkeypatch.setattr(highs, "_Session", lambda *given: asked.append(given[2]) or session(*given))
     outcome = highs.solve(made)
     assert outcome.objective == pytest.approx(optimum) and asked == [False]
-    assert outcome.message.startswith(
-        f"Solved without presolve: that of HiGHS {highs.version()} loses optima."
-    )
+    assert outcome.message.startswith(f"Solved without presolve: that of HiGHS {highs.version()} loses optima.")
     highs.solve(linear())
     assert asked == [False, True]  # there are no integers

@@ -40,9 +40,7 @@ class CircuitCheck:
     def __init__(self, exact: ExactProblem, circuits: Circuits) -> None:
         self.exact, self.circuits = exact, circuits
         if len(exact.units) != 1:
-            raise UnprovenError(
-                "Circuits bound a single list of two classes, and the problem is another one."
-            )
+            raise UnprovenError("Circuits bound a single list of two classes, and the problem is another one.")
         (self.unit,) = exact.units
         if set(self.unit.hits) != {1}:
             raise UnprovenError("Circuits bound a list whose places earn the same for every relevant row.")
@@ -58,27 +56,19 @@ class CircuitCheck:
             self.members.append(self._circuit(circuits.pairs[part].tolist(), positive, negative))
             pairs = circuits.pairs[part].tolist()
             if not infeasible(exact, pairs, circuits.multipliers[part].tolist()):
-                raise UnprovenError(
-                    f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}."
-                )
+                raise UnprovenError(f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}.")
             at += size
         self.looks = 0
 
     def bound(self) -> Fraction:
         """Largest value that the circuits leave."""
         least, lost = self._least(), self._lost()
-        return self.exact.constant + self.unit.factor * Fraction(
-            self._earned(least, lost), self.unit.denominator
-        )
+        return self.exact.constant + self.unit.factor * Fraction(self._earned(least, lost), self.unit.denominator)
 
     def _shapes(self) -> None:
         c = self.circuits
         fits = c.sizes.ndim == c.shares.ndim == c.multipliers.ndim == c.least.ndim == 1
-        fits = (
-            fits
-            and c.sizes.size == c.shares.size <= MOST_CIRCUITS
-            and c.pairs.shape == (c.multipliers.size, 2)
-        )
+        fits = fits and c.sizes.size == c.shares.size <= MOST_CIRCUITS and c.pairs.shape == (c.multipliers.size, 2)
         if not fits or (c.sizes < 1).any() or sum(c.sizes.tolist()) != c.multipliers.size:
             raise UnprovenError("The arrays of the circuits do not fit together.")
         if (c.multipliers < 1).any() or (c.shares < 0).any() or (c.least < 0).any():
@@ -118,9 +108,7 @@ class CircuitCheck:
         for members, share in zip(self.members, self.circuits.shares.tolist()):
             for pair in members:
                 used[pair] += share
-        if any(
-            many > WHOLE * self.copies[above] * self.copies[below] for (above, below), many in used.items()
-        ):
+        if any(many > WHOLE * self.copies[above] * self.copies[below] for (above, below), many in used.items()):
             raise UnprovenError("A pair is shared out among circuits more than once for each of its copies.")
         return -(-sum(self.circuits.shares.tolist()) // WHOLE)
 
@@ -167,9 +155,7 @@ class CircuitCheck:
             g = max(_bits(best), key=lambda g: often[g])
             many, bit = self.copies[g], 1 << g
             todo.append((gone, decided | bit, p, n))
-            todo.append(
-                (gone | bit, decided | bit, p - many * (g < self.first), n - many * (g >= self.first))
-            )
+            todo.append((gone | bit, decided | bit, p - many * (g < self.first), n - many * (g >= self.first)))
         return True
 
     def _small_enough(self, positives: int, negatives: int) -> int:

@@ -113,9 +113,7 @@ class ExactProblem:
         for j, (low, high) in enumerate(zip(*self.problem.limits or ((), ()))):
             lower, upper = Fraction(self.lower[j]) * self.scale[j], Fraction(self.upper[j]) * self.scale[j]
             if not lower <= Fraction(low) <= Fraction(high) <= upper:
-                raise InputError(
-                    f"The coordinates of weight {j} do not cover its limits; please report this."
-                )
+                raise InputError(f"The coordinates of weight {j} do not cover its limits; please report this.")
 
     def roots(self, features: Indices) -> tuple[Floats, Floats]:
         """Centres and half-widths of the boxes that the coordinates of a support fall into.
@@ -219,9 +217,7 @@ def _check(problem: Problem) -> None:
                 "A list has a negative gain, weight or scale, or coefficients that fall: it has no bound."
             )
         if item.hits is not None and not _hits_are_sound(item):
-            raise InputError(
-                "A list's weights of hits must be whole numbers from 0 on, the first above 0, one a row."
-            )
+            raise InputError("A list's weights of hits must be whole numbers from 0 on, the first above 0, one a row.")
 
 
 def _hits_are_sound(item: RankedList) -> bool:

@@ -38,11 +38,7 @@ class LeafCheck:
     """
 
     def __init__(
-        self,
-        exact: ExactProblem,
-        codes: NDArray[np.uint16],
-        ends_of: NDArray[np.int64],
-        bound: Fraction,
+        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction,
         seen: Seen | None = None,
     ) -> None:
         self.seen = seen
@@ -158,11 +154,7 @@ class LeafCheck:
         self.leaves += boxes.nodes.size
         if self.seen is not None:
             rest = float(self.exact.constant - self.price)
-            self.seen(
-                self.features,
-                boxes,
-                np.minimum(np.ldexp(totals, -self.pairs.shift) + rest, float(self.bound)),
-            )
+            self.seen(self.features, boxes, np.minimum(np.ldexp(totals, -self.pairs.shift) + rest, float(self.bound)))
 
     def _below(self, boxes: Boxes, sides: Sides) -> Boxes:
         """Leaves below some nodes, level by level."""

@@ -180,9 +180,7 @@ def _solved_by_file(
             f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
         )
     other = old.fitted_name != old.statistic_name
-    told = (
-        (f"The statistic is that of {old.fitted_name}, which the file's program maximises.",) if other else ()
-    )
+    told = (f"The statistic is that of {old.fitted_name}, which the file's program maximises.",) if other else ()
     result = replace(
         old,
         weights=best.weights, value=best.value, certificate=best.certificate,

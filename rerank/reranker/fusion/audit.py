@@ -43,9 +43,7 @@ class Audit:
         """
         record = self.state.result.proof
         if record is None:
-            raise InputError(
-                "The search had no part in this fit, so there is no proof to write; nothing was written."
-            )
+            raise InputError("The search had no part in this fit, so there is no proof to write; nothing was written.")
         where = Path(folder)
         try:
             where.mkdir(exist_ok=True)

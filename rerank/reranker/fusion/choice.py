@@ -135,9 +135,7 @@ def chosen_by_folds(
         for done, name in enumerate(own):
             went_on = went_on and folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
         first_round = judge(folds.ranked)
-        name = preferred(
-            first_round.scores, [option.normaliser for option in folds.tried], null.normaliser, cv
-        )
+        name = preferred(first_round.scores, [option.normaliser for option in folds.tried], null.normaliser, cv)
         if went_on and radii_left:
             folds.take([option for option in own[name] if option is not _middle(own[name])], 1.0)
         last = name
@@ -156,11 +154,7 @@ def best_of(found: Judged, numbers: Sequence[int], rule: Mapping[str, Any]) -> t
     """
     own = list(numbers)
     some = replace(
-        found,
-        scores=found.scores[own],
-        leads=found.leads[own],
-        errors=found.errors[own],
-        means=found.means[own],
+        found, scores=found.scores[own], leads=found.leads[own], errors=found.errors[own], means=found.means[own]
     )
     best = choose(some, [0.0] * len(own), rule["rule"], rule["safeguard"])
     return own[best.best], best.first_stage_kept
@@ -216,9 +210,7 @@ def untold() -> Iterator[None]:
         yield
 
 
-def fewer_queries(
-    split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool_], random_state: Any
-) -> Split:
+def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool_], random_state: Any) -> Split:
     """The split with at most ``MANY_QUERIES`` training queries, drawn from those whose order matters."""
     telling = np.unique(qid[split.train[relevant[split.train]]])
     if telling.size <= MANY_QUERIES:

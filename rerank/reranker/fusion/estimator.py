@@ -218,9 +218,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         """
         self._model()
         if self.null_kept_:
-            raise InputError(
-                f"{self.null_} is kept, and the bound is about fitted weights; there is nothing to audit."
-            )
+            raise InputError(f"{self.null_} is kept, and the bound is about fitted weights; there is nothing to audit.")
         if self._audit is None:
             raise InputError("The fit recorded no proof; fit again with proof=True.")
         self._audit.save(folder)

@@ -151,9 +151,7 @@ def _curved(model: FusionModel, names: Sequence[str]) -> list[str]:
 
 def _sum(model: FusionModel, parts: list[str]) -> str:
     """The weighted sum of the parts, in the order of the runs."""
-    first, *others = [
-        (weight, f"{abs(weight)!r} * {part}") for weight, part in zip(model.weights.tolist(), parts)
-    ]
+    first, *others = [(weight, f"{abs(weight)!r} * {part}") for weight, part in zip(model.weights.tolist(), parts)]
     text = f"-{first[1]}" if first[0] < 0 else first[1]
     return text + "".join(f" {'-' if weight < 0 else '+'} {term}" for weight, term in others)
 

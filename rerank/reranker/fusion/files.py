@@ -60,9 +60,7 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
         One sentence, for anything else: another format, a damaged or changed file, values that cannot be.
     """
     try:
-        body = parsed_json(
-            read_bytes(path, MOST_BYTES), object_pairs_hook=_unique, parse_constant=_no_constant
-        )
+        body = parsed_json(read_bytes(path, MOST_BYTES), object_pairs_hook=_unique, parse_constant=_no_constant)
         if not isinstance(body, dict) or body.get("format") != FORMAT:
             raise ValueError(f'"format" is not {FORMAT!r}')
         if type(body.get("schema")) is not int or body["schema"] != SCHEMA:

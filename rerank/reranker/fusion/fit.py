@@ -72,18 +72,14 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         "node_limit": options["node_limit"], "n_jobs": options["n_jobs"], "random_state": options["random_state"],
     }  # fmt: skip
     if bool(options["positive"]) and (prior < 0).any():
-        raise InputError(
-            "prior holds a weight below 0, and positive is True; set positive=False, or correct it."
-        )
+        raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
     nulls, tables = _nulls(found, plain, options["prior"], normalisers, settings)
     null = nulls[0]
     dropped = ""
     if options["normalise"] == "auto" and options["cv"] is not None:
         hopeful = promising(nulls)
         if left := [name for name in normalisers if name not in hopeful]:
-            dropped = (
-                f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
-            )
+            dropped = f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
         normalisers = tuple(name for name in normalisers if name in hopeful)
     tried = [Option(name, prior, radius) for name in normalisers for radius in radii]
     choice = Chosen(tried[0], 0)
@@ -143,9 +139,7 @@ def _normalisers(options: Mapping[str, Any]) -> tuple[str, ...]:
             )
         return ("rank",)
     if isinstance(prior, Mapping) and (auto or len(names) > 1):
-        raise InputError(
-            "prior holds weights of normalised scores, so normalise must name their one normaliser."
-        )
+        raise InputError("prior holds weights of normalised scores, so normalise must name their one normaliser.")
     return tuple(dict.fromkeys(names))
 
 
@@ -171,8 +165,7 @@ def _nulls(
 ) -> tuple[list[Null], dict[str, Any]]:
     """RRF first, then equal weights of each normaliser; a user's own weights alone. And the tables that they need."""
     tables = {
-        name: found.data(replace(plain, normaliser=name), settings)
-        for name in dict.fromkeys((*normalisers, "rank"))
+        name: found.data(replace(plain, normaliser=name), settings) for name in dict.fromkeys((*normalisers, "rank"))
     }
     statistic = parse(settings["stat"])
 

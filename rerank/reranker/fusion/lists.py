@@ -71,14 +71,10 @@ class JudgedRuns:
         table, est = self.table(model), Reranker(**settings)
         assert table.y is not None
         options = est.get_params(deep=False)
-        return data_of(
-            table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names
-        )[0]
+        return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
 
 
-def judged_runs(
-    runs: Mapping[str, Any], qrels: Any, depth: int | None, statistic: RankStatistic
-) -> JudgedRuns:
+def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
     """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them.
 
     Raises
@@ -87,9 +83,7 @@ def judged_runs(
         If there are no runs, or if no query is in both.
     """
     if not isinstance(runs, Mapping) or not runs:
-        raise InputError(
-            "runs must be a mapping from a name to a run, with at least one; such as {'bm25': 'a.run'}."
-        )
+        raise InputError("runs must be a mapping from a name to a run, with at least one; such as {'bm25': 'a.run'}.")
     for name in runs:
         if not isinstance(name, str) or not name:
             raise InputError(f"A run is called {name!r}; give every run a name that is text.")

@@ -102,9 +102,7 @@ class FusionModel:
         if not table.shape[0]:
             return np.empty(0)
         if np.isinf(table).any():
-            raise InputError(
-                "scores holds inf; give finite numbers, and NaN where a run does not have the document."
-            )
+            raise InputError("scores holds inf; give finite numbers, and NaN where a run does not have the document.")
         if qid is None:
             block = np.ascontiguousarray(table.T)[:, None, :]
             return self._fused(block if self.depth is None else cut(block, self.depth))[0]
@@ -123,9 +121,7 @@ class FusionModel:
                 total += weight * own
         size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)
         if not np.isfinite(size).all():
-            raise InputError(
-                "The scores are too large to be added up; divide them, or fit with another normaliser."
-            )
+            raise InputError("The scores are too large to be added up; divide them, or fit with another normaliser.")
         step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))
         total /= step
         np.rint(total, out=total)

@@ -60,9 +60,7 @@ def prior_weights(prior: object, names: Sequence[str]) -> Floats:
     if isinstance(prior, str) and prior in ("equal", "rrf"):
         return np.full(len(names), 1.0 / len(names))
     if not isinstance(prior, Mapping):
-        raise InputError(
-            f"prior is {prior!r}; it must be 'equal', 'rrf', or a mapping from each run to its weight."
-        )
+        raise InputError(f"prior is {prior!r}; it must be 'equal', 'rrf', or a mapping from each run to its weight.")
     for name in prior:
         if name not in names:
             raise unknown("run in prior", name, names)

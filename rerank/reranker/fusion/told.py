@@ -44,9 +44,7 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
         if choice.judged is None:
             message = choice.note
     told = [note for note in result.notes if choice.number is not None or not note.startswith(CORRECTIONS)]
-    return replace(
-        result, message=message, notes=tuple(note.replace("first stage", "prior") for note in told)
-    )
+    return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in told))
 
 
 def folds_of(est: ScoreFusion) -> str:

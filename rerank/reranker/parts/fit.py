@@ -65,12 +65,7 @@ def fit_parts(given: Parts, options: Mapping[str, Any], clock: Clock) -> FittedS
 
 
 def _fitted(
-    given: Sequence[Part],
-    columns: Columns,
-    settings: Settings,
-    options: Mapping[str, Any],
-    clock: Clock,
-    run: Run,
+    given: Sequence[Part], columns: Columns, settings: Settings, options: Mapping[str, Any], clock: Clock, run: Run
 ) -> FittedState:
     with clock.phase("first_stage"):
         stage = _stage(settings, given, columns)
@@ -111,9 +106,7 @@ def _columns(names: tuple[str, ...], features: Any) -> Columns:
             raise InputError(f"The parts have no column {one!r}; did you mean {nearest(one, names)!r}?")
     numbers = [names.index(one) if isinstance(one, str) else one for one in wanted]
     if not numbers or len(set(numbers)) < len(numbers) or not all(-d <= j < d for j in numbers):
-        raise InputError(
-            f"features is {features!r:.80}; name each column to rerank once, of {', '.join(names)}."
-        )
+        raise InputError(f"features is {features!r:.80}; name each column to rerank once, of {', '.join(names)}.")
     return Columns(names, True, names, np.array(sorted(j % d for j in numbers), dtype=np.intp), every)
 
 
@@ -145,9 +138,7 @@ def _stage(settings: Settings, parts: Sequence[Part], columns: Columns) -> First
         raise InputError(f"prior is {prior!r}, and the deviations that it takes {advice}")
     word = isinstance(given, str)
     if word and (given in NAMES or given not in columns.inputs):
-        hint = (
-            "" if given in NAMES else f" is no column (did you mean {nearest(given, columns.inputs)!r}?), and"
-        )
+        hint = "" if given in NAMES else f" is no column (did you mean {nearest(given, columns.inputs)!r}?), and"
         raise InputError(f"first_stage is {given!r}, which{hint} to fit {advice}")
     if isinstance(given, np.ndarray | list | tuple) or type(given).__name__ == "Series":
         raise InputError(f"first_stage is an array of scores, which {advice}")
@@ -177,9 +168,7 @@ def _check(seen: Seen, stage: FirstStage) -> None:
     if not seen.n_relevant:
         raise InputError("No row has a label above 0: there is nothing to find; mark relevant rows in y.")
     if seen.n_relevant == seen.n:
-        raise InputError(
-            "Every row has a label above 0, and 0 is what an irrelevant row is labelled; correct y."
-        )
+        raise InputError("Every row has a label above 0, and 0 is what an irrelevant row is labelled; correct y.")
     if not seen.high[0] > seen.low[0]:
         raise InputError(
             f"The first stage, {stage.name}, gives all rows the same score, so there is nothing to correct; give "

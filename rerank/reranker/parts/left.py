@@ -76,6 +76,4 @@ def training_of(data: LeftRows, problem: Problem, features: Indices) -> Training
         n_tied=0, n_duplicates=duplicates, n_conflicts=conflicts, n_features=int(features.size),
         constant_features=tuple(name for j, name in enumerate(data.feature_names) if j not in set(features.tolist())),
     )  # fmt: skip
-    return Training(
-        problem, Shortlist((rows,), (rows[:0],), -math.inf, None, 0), features, 1, 0, info, nothing
-    )
+    return Training(problem, Shortlist((rows,), (rows[:0],), -math.inf, None, 0), features, 1, 0, info, nothing)

@@ -38,12 +38,7 @@ class PartsMixin:
     feature_names_in_: NDArray[Any]
 
     def fit_parts(
-        self,
-        parts: Any,
-        y: str | None = None,
-        *,
-        columns: Sequence[str] | None = None,
-        run: Run | None = None,
+        self, parts: Any, y: str | None = None, *, columns: Sequence[str] | None = None, run: Run | None = None
     ) -> Self:
         """Fit corrections of a given score on one list that no memory holds, read part by part.
 

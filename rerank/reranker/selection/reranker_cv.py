@@ -224,9 +224,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
             notes.append(UNTRIED)
         return replace(state, result=state.result.noting(*notes))
 
-    def _publish(
-        self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged
-    ) -> None:
+    def _publish(self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged) -> None:
         self.best_estimator_ = best
         self.best_params_: dict[str, Any] = candidates[choice.best]
         self.best_score_: float = choice.score

@@ -28,15 +28,11 @@ UNTRIED = (
 def option_names(found: Mapping[str, Any]) -> list[str]:
     """Each option by the parameters in which options differ."""
     params = list(found["params"])
-    varied = [name for name in params[0] if any(one.get(name) != params[0][name] for one in params)] or list(
-        params[0]
-    )
+    varied = [name for name in params[0] if any(one.get(name) != params[0][name] for one in params)] or list(params[0])
     return [" ".join(f"{name} {one[name]}" for name in varied if name in one) or "as given" for one in params]
 
 
-def evidence(
-    found: Mapping[str, Any], judge: str, statistic: str, chosen: int | None, **rest: Any
-) -> Evidence:
+def evidence(found: Mapping[str, Any], judge: str, statistic: str, chosen: int | None, **rest: Any) -> Evidence:
     """The numbers of a choice as what can be told, drawn and kept.
 
     Parameters

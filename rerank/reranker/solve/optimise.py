@@ -75,9 +75,7 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
             problem, settings, clock, start, clock.share(0.97, reserve=certificate_seconds(problem))
         )
         if settings.solver != "search" and not points_only:
-            solution = solution.noting(
-                f"No program states {settings.statistic.name}; the search had all of the time."
-            )
+            solution = solution.noting(f"No program states {settings.statistic.name}; the search had all of the time.")
     else:
         if settings.epsilon is not None:
             check_margin(problem)

@@ -69,9 +69,7 @@ def polish(
         )
     least, most = (-np.ones(d), np.ones(d)) if limits is None else limits
     if not np.all((given >= least) & (given <= most)):
-        where = (
-            "[-1, 1]; divide the weights by the largest absolute value" if limits is None else "its limits"
-        )
+        where = "[-1, 1]; divide the weights by the largest absolute value" if limits is None else "its limits"
         raise InputError(f"A weight to polish is outside {where}.")
     free = given != 0 if support is None else np.asarray(support, dtype=bool)
     sign = np.zeros(d, np.int8) if signs is None else np.asarray(signs)

@@ -81,9 +81,7 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Verifie
             from rerank.reranker.solve.polish import polish
 
             tried = len(pairs)
-            better = verified(
-                problem, polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits)
-            )
+            better = verified(problem, polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits))
             best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             break

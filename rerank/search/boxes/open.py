@@ -110,9 +110,7 @@ class OpenBoxes:
         centres, halves = self.domain.part(self.columns[s]).roots()
         names = np.arange(self.named, self.named + len(centres), dtype=np.int64)
         self.named += len(centres)
-        return NodeBatch(
-            s, centres, halves, np.full(names.size, most), names, np.zeros((names.size, 0), np.int32)
-        )
+        return NodeBatch(s, centres, halves, np.full(names.size, most), names, np.zeros((names.size, 0), np.int32))
 
     def _push(self, batch: NodeBatch) -> None:
         self.pushed += 1
@@ -166,11 +164,7 @@ class OpenBoxes:
     @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
-        return (
-            np.ones(self.domain.n_features)
-            if self.weights is None or not self.weights.any()
-            else self.weights
-        )
+        return np.ones(self.domain.n_features) if self.weights is None or not self.weights.any() else self.weights
 
     def offer(self, value: float, weights: Floats) -> None:
         """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the price."""
@@ -228,9 +222,7 @@ class OpenBoxes:
             if len(self.columns) > 1:
                 each = max(work / len(share), EVALUATIONS * self.tables.size)
                 whole = each * len(share)
-            supports, prices = zip(
-                *((self.axes.support(b), float(self.prices[b.support])) for b in share), strict=True
-            )
+            supports, prices = zip(*((self.axes.support(b), float(self.prices[b.support])) for b in share), strict=True)
             values, targets = [self.value + x for x in prices], [self.target + x for x in prices]
             limits = (values, targets, self.slack, each, whole, self.record, self.job * NAMES)
             shares.append((self.tables, list(supports), share, *limits))

@@ -53,9 +53,7 @@ class Exact:
         X, low, high = self.problem.X, self.problem.low, self.problem.high
         upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
         return [
-            (Fraction(float(u)) - Fraction(float(v)))
-            * Fraction(float(s))
-            / (Fraction(float(b)) - Fraction(float(a)))
+            (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
             for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
         ]
 

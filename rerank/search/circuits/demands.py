@@ -70,11 +70,7 @@ class Demands:
         numbers = np.concatenate([unit.positive, unit.negative])
         table = np.column_stack([np.arange(numbers.size) < unit.positive.size, self.problem.X[numbers]])
         _, first, copies = np.unique(table, axis=0, return_index=True, return_counts=True)
-        self.kept, self.copies, self.positive = (
-            numbers[first],
-            copies.astype(np.int64),
-            first < unit.positive.size,
-        )
+        self.kept, self.copies, self.positive = numbers[first], copies.astype(np.int64), first < unit.positive.size
         self.rows = np.ascontiguousarray(self.problem.scaled[self.kept] * self.domain.scale)
         self.positives, self.negatives = unit.positive.size, unit.negative.size
         self.conflicts = self._room(int(MOST_MEMBERS / (self.rows.shape[1] + 2)), 1)
@@ -120,9 +116,7 @@ class Demands:
 
         stop, w, blocks = current(), np.zeros(self.rows.shape[1]), len(asked)
         conflicts = self.conflicts if blocks == 1 else self._for(blocks)
-        rows, positive, copies = (
-            np.concatenate([x] * blocks) for x in (self.rows, self.positive, self.copies)
-        )
+        rows, positive, copies = (np.concatenate([x] * blocks) for x in (self.rows, self.positive, self.copies))
         block = np.repeat(np.arange(blocks), self.copies.size)
         spare = [x for j, lost in asked for x in (lost, self.positives - j)]
         state = beginning(positive, spare)

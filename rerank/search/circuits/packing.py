@@ -119,9 +119,7 @@ class Circuits:
         D = self.tables.pairs[:, pairs]
         d, n = D.shape
         bounds = [*zip(self.domain.lower, self.domain.upper, strict=True), (None, None)]
-        given = _solved(
-            np.append(np.zeros(d), -1.0), np.column_stack([-D.T, np.ones(n)]), np.zeros(n), bounds
-        )
+        given = _solved(np.append(np.zeros(d), -1.0), np.column_stack([-D.T, np.ones(n)]), np.zeros(n), bounds)
         if given is None or -given.fun >= self.tables.epsilon:
             return None
         return self._checked(pairs, -given.ineqlin.marginals)

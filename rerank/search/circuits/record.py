@@ -13,9 +13,7 @@ from rerank.problem.proof import WHOLE, Circuits
 
 Arrays = dict[str, NDArray[Any]]
 Pair = tuple[int, int]
-UNIT = (
-    2.0**60
-)  # the multipliers of a circuit add up to no more; doubles lose less than the rounding allowed for
+UNIT = 2.0**60  # the multipliers of a circuit add up to no more; doubles lose less than the rounding allowed for
 
 
 @dataclass(eq=False)
@@ -43,10 +41,7 @@ class Shown:
 
 
 def recorded(
-    pairs: Sequence[Sequence[Pair]],
-    multipliers: Sequence[Sequence[int]],
-    shares: NDArray[np.float64],
-    least: Any,
+    pairs: Sequence[Sequence[Pair]], multipliers: Sequence[Sequence[int]], shares: NDArray[np.float64], least: Any
 ) -> Circuits:
     """Circuits for a proof.
 
@@ -75,9 +70,7 @@ def whole(multipliers: NDArray[np.float64]) -> list[int]:
     return [int(m) for m in (multipliers * (UNIT / multipliers.sum())).tolist()]
 
 
-def paired(
-    rows: Sequence[int], positive: Sequence[bool], shares: Sequence[float]
-) -> tuple[list[Pair], list[int]]:
+def paired(rows: Sequence[int], positive: Sequence[bool], shares: Sequence[float]) -> tuple[list[Pair], list[int]]:
     """Pairs with multipliers for the shares of some rows; positives and negatives have equally large shares in all."""
     parts = list(zip(rows, positive, [int(share * UNIT) for share in shares], strict=True))
     ahead, behind = ([[row, part] for row, one, part in parts if one is side] for side in (True, False))

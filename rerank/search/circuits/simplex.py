@@ -92,7 +92,9 @@ def _prices(n: int, lower: Any, upper: Any, basis: Any) -> None:
 
 
 @inner()
-def _entering(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any) -> int:
+def _entering(
+    rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any
+) -> int:
     """The column of least reduced cost; -1 if none is negative."""
     n, d = rows.shape
     price = basis.price
@@ -185,7 +187,9 @@ def widest(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper
 
 
 @kernel()
-def shares(rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any) -> float:
+def shares(
+    rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any
+) -> float:
     """The shares of the rows, small ones left out, and the largest ``w.y`` for them, in doubles.
 
     Every block has equally large shares of both classes again, and their sum is 1; ``inf`` where that is not possible.

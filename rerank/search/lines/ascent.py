@@ -74,9 +74,7 @@ class Ascent:
 
         rows, lists = part
         (basis, covariance), scratch, slopes = self._axes, part.scratch(), np.empty(rows.shape[0])
-        cost = rows.shape[0] * (
-            1.0 + 0.5 * lists.target.size / max(lists.begin.size - 1, 1) + 0.1 * rows.shape[1]
-        )
+        cost = rows.shape[0] * (1.0 + 0.5 * lists.target.size / max(lists.begin.size - 1, 1) + 0.1 * rows.shape[1])
         best: list[Any] = [np.inf, start]
 
         def downhill(x: Floats) -> tuple[float, Floats]:
@@ -94,9 +92,7 @@ class Ascent:
 
         bounds = None if self._free else self._bounds
         with suppress(StopIteration):
-            minimize(
-                downhill, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ITERATIONS}
-            )
+            minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ITERATIONS})
         return np.asarray(best[1])
 
     @property

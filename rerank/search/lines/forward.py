@@ -15,11 +15,7 @@ TRIED = 4
 
 
 def forward(
-    search: LineSearch,
-    limit: int,
-    price: Callable[[int], float],
-    among: Indices | None = None,
-    each: bool = True,
+    search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None, each: bool = True
 ) -> list[Point]:
     """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them.
 
@@ -32,9 +28,7 @@ def forward(
     found: list[Point] = []
     chosen, most = list(anchor), min(limit + len(anchor), d)
     while len(chosen) < most and not search.late:
-        step = max(
-            _trials(search, w, chosen, [j for j in among if j not in chosen]), key=lambda item: item[0]
-        )
+        step = max(_trials(search, w, chosen, [j for j in among if j not in chosen]), key=lambda item: item[0])
         chosen.append(step[2])
         value, w = search.climb(step[1], np.array(sorted(chosen)), rounds=8, patience=1)
         if each or len(chosen) == most:
@@ -46,9 +40,7 @@ def forward(
     return found
 
 
-def _trials(
-    search: LineSearch, w: Floats, chosen: list[int], others: list[int]
-) -> list[tuple[float, Floats, int]]:
+def _trials(search: LineSearch, w: Floats, chosen: list[int], others: list[int]) -> list[tuple[float, Floats, int]]:
     """The best weight for one more feature, for each of the others that look best at a glance."""
     along = {}
     for j in others:

@@ -149,9 +149,7 @@ class LineSearch:
         climb = self.begun(w, rounds, patience) if features is None else Climb(w, rounds, patience)
         return self.finish(climb, features)
 
-    def begun(
-        self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf
-    ) -> Climb:
+    def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
         return Climb(w, rounds, patience)
 
@@ -232,9 +230,7 @@ class LineSearch:
             return self.begun(w)
         point = self.domain.random_point(state.rng)
         if state.elite and state.rng.random() < 0.5:
-            shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * (
-                point - self.domain.unchanged
-            )
+            shaken = state.elite[state.rng.integers(len(state.elite))][1] + 0.3 * (point - self.domain.unchanged)
             point = self.domain.normal(shaken) if shaken.any() else point
         return self.begun(point)
 

@@ -50,9 +50,7 @@ class RowLines(LineSearch):
         """Evaluations of a row that a line costs, or one step of a smooth climb."""
         return 10.0 * self.tables.rows.shape[0]
 
-    def begun(
-        self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf
-    ) -> Climb:
+    def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
         rounds = min(rounds, FEW_ROUNDS) if self.quick and self.tables.rough else rounds
         widths = [x for x in WIDTHS[::-1] if x <= width] if self.tables.smooth else []
@@ -120,9 +118,7 @@ class RowLines(LineSearch):
         value = self._turned(w, *given[:3], self._part)
         return max(map(value, middles(*given[3:], GLANCED)))
 
-    def _given(
-        self, w: Floats, u: Floats, reach: float
-    ) -> tuple[Floats, Floats, Floats, float, float] | None:
+    def _given(self, w: Floats, u: Floats, reach: float) -> tuple[Floats, Floats, Floats, float, float] | None:
         """``u`` in the size of ``w``, the scores of both, and how far to go; None if no row moves in its list."""
         A, B = self._at(w)[0], self._scores(u)
         square = float(B @ B)
@@ -139,9 +135,7 @@ class RowLines(LineSearch):
 
         pieces = [(w, u, A, B, max(low, -1.0), min(high, 1.0))]
         pieces += [(u, w, B, A, max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)))] if high > 1.0 else []
-        pieces += (
-            [(-u, w, -B, A, max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
-        )
+        pieces += [(-u, w, -B, A, max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
         t, norming, before = self.tables, self.domain.norming(w).size, self._at(w)[1]
         best, out = -np.inf, w
         for point, along, at, by, first, last in pieces:
@@ -163,9 +157,7 @@ class RowLines(LineSearch):
         # In anchored problems the first weight stays 1, so points are w + tau u and not on the circle.
         return w if fine(angle) <= self._at(w)[1] else w + np.tan(angle) * u
 
-    def _turned(
-        self, w: Floats, u: Floats, A: Floats, B: Floats, part: Part | None = None
-    ) -> Callable[[float], float]:
+    def _turned(self, w: Floats, u: Floats, A: Floats, B: Floats, part: Part | None = None) -> Callable[[float], float]:
         """The value at an angle from ``w`` to ``u``, or about the value by a part of the rows."""
         if part is not None:
             A, B = A[part.rows], B[part.rows]

@@ -94,15 +94,7 @@ def _sort(instance: Any, kept: int, positives: int, c: Any, h: Any, scratch: Any
 
 @inner()
 def _between(
-    instance: Any,
-    i: int,
-    c: Any,
-    h: Any,
-    least: float,
-    most: float,
-    widest: float,
-    middles: Any,
-    scratch: Any,
+    instance: Any, i: int, c: Any, h: Any, least: float, most: float, widest: float, middles: Any, scratch: Any
 ) -> Any:
     """Where the rows begin and end that a relevant row has neither surely beaten nor surely lost to."""
     m, r = interval(instance.rows, scratch.kept[i], c, h)

@@ -122,11 +122,7 @@ def sampled(all_rows: Sample, most: int, rng: np.random.Generator) -> Sample:
     ends = np.concatenate([[0], np.cumsum(kept)])[lists.begin]
     shares = np.repeat(np.diff(ends) / np.maximum(sizes, 1), np.diff(lists.first_target))
     part = SmoothLists(
-        ends,
-        lists.gain[kept],
-        lists.first_target,
-        lists.target * shares,
-        lists.drop / np.maximum(shares, 1e-300),
+        ends, lists.gain[kept], lists.first_target, lists.target * shares, lists.drop / np.maximum(shares, 1e-300)
     )
     return Sample(rows[kept], part)
 

@@ -54,15 +54,11 @@ def sought(
         float(angles[i + 1]) if i < ANGLES - 1 else float(np.arctan(high)),
     )
     options = {"maxiter": FINER}
-    found: Any = minimize_scalar(
-        lambda angle: -value(angle), bounds=bounds, method="bounded", options=options
-    )
+    found: Any = minimize_scalar(lambda angle: -value(angle), bounds=bounds, method="bounded", options=options)
     return max((-float(found.fun), float(found.x)), (value(angles[i]), float(angles[i])))
 
 
-def earned(
-    ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, steps: tuple[int, int]
-) -> float:
+def earned(ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, steps: tuple[int, int]) -> float:
     """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost.
 
     Each positive stands for ``steps[0]`` of them, and each negative for ``steps[1]``.
@@ -87,9 +83,7 @@ def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
     for q in range(t.begin.size - 1):
         mine, level = scores[t.begin[q] : t.begin[q + 1]], t.level[t.begin[q] : t.begin[q + 1]]
         for u in range(t.first_unit[q], t.first_unit[q + 1]):
-            positives = int(
-                np.searchsorted(-level, -(u - t.first_unit[q]))
-            )  # of this threshold; levels descend
+            positives = int(np.searchsorted(-level, -(u - t.first_unit[q])))  # of this threshold; levels descend
             total += earned(mine[:positives], mine[positives:], margin, *_paid(t, u), (1, 1))
     return total
 

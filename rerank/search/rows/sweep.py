@@ -80,11 +80,7 @@ def line_steps(A: Any, B: Any, lists: Any, low: float, high: float, margin: Any,
                 for half in range(2):
                     pieces[top + half, 0] = centre if half == 0 else a
                     pieces[top + half, 1] = z if half == 0 else centre
-                    pieces[top + half, 2], pieces[top + half, 3], pieces[top + half, 4] = (
-                        start,
-                        count,
-                        turn + 1,
-                    )
+                    pieces[top + half, 2], pieces[top + half, 3], pieces[top + half, 4] = start, count, turn + 1
                 top += 2
                 continue
             if pairs > 4.0 * few:

@@ -95,9 +95,7 @@ class RowTables:
     @cached_property
     def ideal(self) -> float:
         """Value of all positives on top."""
-        lists = zip(
-            self.coef_start[:-1], self.hit_start[:-1], np.minimum(self.places, self.n_positive), strict=True
-        )
+        lists = zip(self.coef_start[:-1], self.hit_start[:-1], np.minimum(self.places, self.n_positive), strict=True)
         if self.hits.size:
             return float(sum((self.coef[p : p + n] * self.hits[q : q + n]).sum() for p, q, n in lists))
         return float(sum(self.coef[p : p + n].sum() for p, _, n in lists))
@@ -188,9 +186,7 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
         begin=begin,
         level=np.concatenate([level[o] for level, o in zip(levels, orders, strict=True)]).astype(np.int32),
         first_unit=first_unit.astype(np.int32),
-        entries=np.concatenate([np.empty(0), *(np.arange(begin[q], begin[q + 1]) for q in home)]).astype(
-            np.int32
-        ),
+        entries=np.concatenate([np.empty(0), *(np.arange(begin[q], begin[q + 1]) for q in home)]).astype(np.int32),
         n_positive=np.array([unit.positive.size for unit in units], np.int32),
         n_rows=np.diff(begin)[home].astype(np.int32),
         coef_start=starts(places),

@@ -121,15 +121,7 @@ def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> f
 
 @inner()
 def worth(
-    instance: Any,
-    u: int,
-    gone: int,
-    ahead: Any,
-    behind: Any,
-    positives: int,
-    n: int,
-    margin: float,
-    scratch: Any,
+    instance: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, scratch: Any
 ) -> float:
     """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``.
 

@@ -28,10 +28,7 @@ Boxes = NodeBatch | None  # open boxes of a support; None for all of it
 FIRST = 8  # supports of a job of the first round at most; no more than twice as many from round to round
 WORK = 1e8  # evaluations of a pair by one job, some hundredths of a second
 ENOUGH = 400  # supports left open, or half of all: more than one round explores; they may give a better value
-LONG, FEWEST = (
-    100_000,
-    4,
-)  # pairs from where setting a support up takes as long as many boxes, and supports of a job
+LONG, FEWEST = 100_000, 4  # pairs from where setting a support up takes as long as many boxes, and supports of a job
 
 
 @dataclass(eq=False)
@@ -55,9 +52,7 @@ class Waiting:
     prices: Floats
     signed: NDArray[np.bool_]
     screens: Callable[[], Screens | None] | None
-    _open: list[tuple[float, int, Boxes]] = field(
-        default_factory=list
-    )  # a heap: price minus bound, support, boxes
+    _open: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap: price minus bound, support, boxes
     _next: int = 0
     _part: int = 0  # supports of a job; 0 until the first
     _made: Screens | None = None
@@ -138,9 +133,7 @@ class Waiting:
                 s, batch = self._next + int(i), batches[i]
                 most = min(float(bounds[i]), ideal) + self.tables.slack
                 if batch is not None:
-                    batch = replace(
-                        batch, support=s, bounds=np.minimum(batch.bounds, ideal) + self.tables.slack
-                    )
+                    batch = replace(batch, support=s, bounds=np.minimum(batch.bounds, ideal) + self.tables.slack)
                 heapq.heappush(self._open, (float(self.prices[s]) - most, s, batch))
             self._next += bounds.size
             boxes += needed

@@ -29,10 +29,7 @@ from rerank.search.supports.screening_rows import (
 )
 
 FIXED = 15  # level of the side that the face fixes
-BITS, LEVEL = (
-    4,
-    15,
-)  # a side is its level in the last bits, and its number from the lower end in sides of its size
+BITS, LEVEL = 4, 15  # a side is its level in the last bits, and its number from the lower end in sides of its size
 CALL = 2**14  # places of a call
 MOST_LEFT = 500  # boxes of a support; beyond, its box search begins with whole faces
 

@@ -63,9 +63,7 @@ class Screens(NamedTuple):
         return max(coarse, 1.0 if self.groups is None else ROW * self.groups.rows.size)
 
 
-def screens_of(
-    problem: Problem, t: Tables | RowTables, domain: Domain, size: int, workers: int
-) -> Screens | None:
+def screens_of(problem: Problem, t: Tables | RowTables, domain: Domain, size: int, workers: int) -> Screens | None:
     """What supports of up to ``size`` features are screened with; None where nothing serves."""
     from rerank.search.supports.groups import groups_of
 
