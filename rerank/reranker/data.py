@@ -108,7 +108,7 @@ class Data:
         return split(
             self.gains, self.qid, gain="linear", query_weight=self.list_weight,
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
-        )  # fmt: skip
+        )
 
     def best(self, statistic: RankStatistic) -> float:
         """The same of the best order of each list."""
@@ -177,7 +177,7 @@ def data_of(
         return checked(
             replace(rows, columns=columns, there=given.there), given.y, given.qid, given.sample_weight,
             given.query_weight, gain, options["pos_label"], ideal_gains, given.groups,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ class Given:
         return cls(
             there.of(table), there.of(y, "y"), own, there.of(sample_weight), there.of(query_weight, "query_weight"),
             there.of(groups, "groups"), there,
-        )  # fmt: skip
+        )
 
     @contextmanager
     def counted(self) -> Iterator[None]:

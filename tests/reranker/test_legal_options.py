@@ -88,16 +88,35 @@ def test_sources_of_random_numbers(made, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        {"time_limit": Fraction(5)}, {"time_limit": Decimal(5)}, {"time_limit": np.int64(5)}, {"time_limit": np.inf},
-        {"time_limit": None}, {"radius": Decimal("0.1")}, {"radius": Fraction(1, 10)}, {"radius": np.float64(0.1)},
-        {"radius": 0.1, "margin": Decimal("0.25")}, {"radius": 0.1, "margin": Fraction(1, 4)}, {"C": Decimal("0.01")},
-        {"C": Fraction(1, 100)}, {"epsilon": Decimal("0.25")}, {"epsilon": Fraction(1, 4)}, {"n_jobs": np.int64(1)},
-        {"max_features": np.int64(2)}, {"n_candidates": np.int64(20)}, {"thinning": Fraction(4, 5)},
-        {"thinning": Decimal("0.5")}, {"window": Decimal(2)}, {"window": Fraction(2)}, {"list_length": np.int64(99)},
-        {"features": np.array([0, 2])}, {"features": (0, 2)}, {"features": range(2)}, {"positive": np.array([1, 0, 1])},
+        {"time_limit": Fraction(5)},
+        {"time_limit": Decimal(5)},
+        {"time_limit": np.int64(5)},
+        {"time_limit": np.inf},
+        {"time_limit": None},
+        {"radius": Decimal("0.1")},
+        {"radius": Fraction(1, 10)},
+        {"radius": np.float64(0.1)},
+        {"radius": 0.1, "margin": Decimal("0.25")},
+        {"radius": 0.1, "margin": Fraction(1, 4)},
+        {"C": Decimal("0.01")},
+        {"C": Fraction(1, 100)},
+        {"epsilon": Decimal("0.25")},
+        {"epsilon": Fraction(1, 4)},
+        {"n_jobs": np.int64(1)},
+        {"max_features": np.int64(2)},
+        {"n_candidates": np.int64(20)},
+        {"thinning": Fraction(4, 5)},
+        {"thinning": Decimal("0.5")},
+        {"window": Decimal(2)},
+        {"window": Fraction(2)},
+        {"list_length": np.int64(99)},
+        {"features": np.array([0, 2])},
+        {"features": (0, 2)},
+        {"features": range(2)},
+        {"positive": np.array([1, 0, 1])},
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_numbers_of_every_type_are_fitted_and_saved(options, tmp_path):
     X, y = table()
     est = Reranker("dcg@5", **QUICK | options).fit(X, y)

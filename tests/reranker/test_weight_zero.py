@@ -184,8 +184,14 @@ def test_a_model_and_its_proof_verify_with_the_whole_table(lists):
     report = verify(document(est.state_), whole, proof=est.result_.proof)
     assert report.holds, [check for check in report.checks if not check.holds]
     there = weight > 0
-    some = Table(X[there], y[there].astype(float), None if words is None else words[there], None, names,
-                 sample_weight=weight[there])  # fmt: skip
+    some = Table(
+        X[there],
+        y[there].astype(float),
+        None if words is None else words[there],
+        None,
+        names,
+        sample_weight=weight[there],
+    )
     assert verify(document(est.state_), some, proof=est.result_.proof).holds
     all_rows = Table(X, y.astype(float), words, None, names)
     with pytest.raises(InputError, match="out-of-fold scores of"):
@@ -195,11 +201,18 @@ def test_a_model_and_its_proof_verify_with_the_whole_table(lists):
 @pytest.mark.parametrize(
     "scorer",
     [
-        CostSensitiveLogistic(), CostSensitiveSVM(), ExponentialPush(), InfinitePush(), PNormPush(), RankSVM(),
-        RoBiRank(max_iter=20), TopPush(), TopPush(threshold="quantile", k=0.5),
+        CostSensitiveLogistic(),
+        CostSensitiveSVM(),
+        ExponentialPush(),
+        InfinitePush(),
+        PNormPush(),
+        RankSVM(),
+        RoBiRank(max_iter=20),
+        TopPush(),
+        TopPush(threshold="quantile", k=0.5),
     ],
     ids=repr,
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scorers(scorer):
     X, y, qid, weight = table(lists=True)

@@ -33,7 +33,7 @@ class Split:
 def splits_of(
     X: Floats, relevant: ArrayLike, units: NDArray[Any] | None, cv: Any, n_repeats: int | None, random_state: Any,
     unit: str = "list", there: Present | None = None,
-) -> list[Split]:  # fmt: skip
+) -> list[Split]:
     """Folds of whole lists or groups, or of rows where there are none.
 
     Parameters
