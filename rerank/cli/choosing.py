@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cli.common import refuse_idle
+from rerank.cli.common import refuse_idle, some_of
 from rerank.cli.pictures import course_of
 from rerank.errors import InputError
 from rerank.reranker.estimator import Reranker
@@ -98,14 +97,16 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
         Statistic, gain and seed.
     """
     from rerank.ranks import evaluate
+    from rerank.reranker.data import units_of
     from rerank.reranker.selection.folds import splits_of
     from rerank.reranker.selection.judge import of_whole_list
     from rerank.statistics import parse
 
     assert table.y is not None
     relevant = table.y > table.y.min()
-    split = splits_of(table.X, relevant, table.qid, max(2, round(1 / share)), 1, est.random_state)[0]
-    train, test = (_some(table, rows) for rows in (split.train, split.test))
+    units = table.qid if table.groups is None else units_of(table.qid, table.groups)
+    split = splits_of(table.X, relevant, units, max(2, round(1 / share)), 1, est.random_state)[0]
+    train, test = (some_of(table, rows) for rows in (split.train, split.test))
     part, statistic, unit, where = fitted(train), parse(est.stat), 1.0, ""
     if table.qid is None:
         statistic, unit = of_whole_list(statistic, len(table), len(test))
@@ -121,9 +122,3 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     before = "" if first is None else f"{told(first):.6g} by the first stage, "
     told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
     return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."
-
-
-def _some(table: Table, rows: NDArray[np.intp]) -> Table:
-    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight")}
-    some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
-    return replace(table, X=table.X[rows], **some)

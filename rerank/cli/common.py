@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -20,6 +21,9 @@ from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rerank.io import Table
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.result import Result
@@ -42,6 +46,13 @@ Label = Annotated[
 Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.", show_default=False)]
 Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.", show_default=False)]
 Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.", show_default=False)]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="CSV: column of what rows belong together, such as a person; folds keep it whole.",
+        show_default=False,
+    ),
+]
 Positive = Annotated[
     str | None,
     typer.Option(help="CSV: the label of the rows to find, where labels are words.", show_default=False),
@@ -194,8 +205,9 @@ def working(what: str) -> Iterator[None]:
 def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
     positive: str | None = None, features: str | None = None, delimiter: str | None = None, need_label: bool = False,
+    groups: str | None = None,
 ) -> Table:  # fmt: skip
-    """The table of a file; notes of its reader go to standard error.
+    """The table of a file, without rows of weight 0; notes of its reader go to standard error.
 
     Raises
     ------
@@ -207,13 +219,38 @@ def read_data(
     columns = None if features is None else [name.strip() for name in features.split(",") if name.strip()]
     table = read_table(
         path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=columns,
-        delimiter=separator(delimiter),
+        delimiter=separator(delimiter), groups=groups,
     )  # fmt: skip
     for note in table.notes:
         say(note)
+    table = there(table)
     if need_label and table.y is None:
         raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
     return table
+
+
+def there(table: Table) -> Table:
+    """The rows with a weight above 0, named as in the file: by their ids, or by their numbers in the whole table."""
+    import numpy as np
+
+    from rerank.ranks.present import present
+
+    mask = present(len(table), table.sample_weight).mask
+    if mask is None:
+        return table
+    ids = (
+        table.ids
+        if table.ids is not None
+        else np.array([str(row) for row in range(len(table))], dtype=object)
+    )
+    return some_of(replace(table, ids=ids), np.flatnonzero(mask))
+
+
+def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
+    """Some rows of a table."""
+    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups")}
+    some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
+    return replace(table, X=table.X[rows], **some)
 
 
 def read_for(
@@ -223,7 +260,8 @@ def read_for(
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
     """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
 
-    Labels are read where they are needed or, with ``take_label``, where the file has them.
+    Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
+    out where labels are needed.
     """
     from rerank.io import read_table
     from rerank.io.reader import column_names
@@ -255,7 +293,7 @@ def read_for(
         say(note)
     if need_label and table.y is None:
         raise InputError(f"{data} was read without labels; name the column that holds them with --label.")
-    return doc, table
+    return doc, there(table) if need_label else table
 
 
 def refuse_idle(given: Mapping[str, object], why: str) -> None:

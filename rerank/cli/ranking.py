@@ -166,7 +166,7 @@ def score(
             parse(est.stat), table.y, scores, table.qid, gain=est.gain,
             sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
         )  # fmt: skip
-    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain)
+    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
     name = parse(est.stat).name
     if as_json:
         answer(

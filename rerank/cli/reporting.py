@@ -20,6 +20,7 @@ from rerank.cli.common import (
     answer,
     read_for,
     say,
+    there,
     with_ideal,
     working,
 )
@@ -64,6 +65,7 @@ def report(
         model, data, label=label, qid=qid, id=id, weight=weight, positive=positive_label, delimiter=delimiter,
         take_label=True,
     )  # fmt: skip
+    table = there(table)
     est = restored(state_of(doc, where=str(model)))
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
         found, checked = ranked(est, table), _checked(doc, table, str(model))

@@ -139,8 +139,8 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarr
     return values
 
 
-def check_qid(qid: Any, n: int) -> np.ndarray:
-    """Return the list ids as one array of shape (n,), one id a row, in any order; any hashable will do.
+def check_qid(qid: Any, n: int, name: str = "qid") -> np.ndarray:
+    """Return ids of lists, or of groups, as one array of shape (n,), one a row, in any order; any hashable will do.
 
     Raises
     ------
@@ -149,19 +149,21 @@ def check_qid(qid: Any, n: int) -> np.ndarray:
     """
     ids = np.asarray(qid)
     if ids.ndim != 1:
-        raise InputError(f"qid has {ids.ndim} dimension(s), but one id a row is needed; pass shape ({n},).")
+        raise InputError(
+            f"{name} has {ids.ndim} dimension(s), but one id a row is needed; pass shape ({n},)."
+        )
     if ids.shape[0] != n:
         advice = "pass one id a row"
         if ids.dtype.kind in "iu" and ids.shape[0] < n and int(ids.sum()) == n:
             advice = "these look like group sizes; pass np.repeat(np.arange(len(sizes)), sizes)"
-        raise InputError(f"qid has {ids.shape[0]} entries for {n} rows; {advice}.")
+        raise InputError(f"{name} has {ids.shape[0]} entries for {n} rows; {advice}.")
     missing: list[int] = []
     if ids.dtype.kind == "f":
         missing = np.flatnonzero(~np.isfinite(ids)).tolist()
     elif ids.dtype.kind == "O":
         missing = [row for row, q in enumerate(ids) if q is None or q != q]
     if missing:
-        raise InputError(f"qid is missing (None, NaN or inf) in row {missing[0]}; give every row an id.")
+        raise InputError(f"{name} is missing (None, NaN or inf) in row {missing[0]}; give every row an id.")
     return ids
 
 

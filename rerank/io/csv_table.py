@@ -36,6 +36,7 @@ def read_csv(
     qid: str | None = None,
     id: str | None = None,
     weight: str | None = None,
+    groups: str | None = None,
     features: Sequence[str] | None = None,
     positive: str | None = None,
     delimiter: str = ",",
@@ -47,8 +48,8 @@ def read_csv(
     path : path
         UTF-8; ``.gz`` is read through gzip. Grades of relevant documents that are no rows are read from
         ``<path>.ideal.json`` if it exists (:mod:`rerank.io.ideal`).
-    label, qid, id, weight : str, optional
-        Columns of the label (0/1, -1/1 or grades), the list, the row's name and its weight.
+    label, qid, id, weight, groups : str, optional
+        Columns of the label (0/1, -1/1 or grades), the list, the row's name, its weight, and what rows belong together.
     features : sequence of str, optional
         Columns of the features. By default all others that hold numbers, or True and False (1 and 0); those
         that hold text in every row are left out and named in `Table.notes`, and so is a saved index: columns
@@ -67,7 +68,7 @@ def read_csv(
     """
     rows = csv_rows(path, delimiter)
     names = read_header(path, rows, delimiter)
-    place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight})
+    place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups})
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path} has a header but no rows; pass a file with data.")
@@ -100,7 +101,7 @@ class _Columns:
         self.delimiter, self.notes = delimiter, list[str]()
         self.path, self.names, self.chosen, self.text, self.positive = path, names, chosen, text, positive
         self.place = place
-        worded = {"qid", "id"} if positive is None else {"qid", "id", "label"}
+        worded = {"qid", "id", "groups"} | ({"label"} if positive is not None else set())
         self.words: dict[str, list[str]] = {role: [] for role in place if role in worded}
         self.known: dict[str, str] = {}
         self.rest = [role for role in ("label", "weight") if role in place and role not in worded]
@@ -173,6 +174,7 @@ class _Columns:
             feature_names=tuple(self.names[c] for c in self.chosen),
             sample_weight=_copy(rest.get("weight")),
             notes=tuple(self.notes),
+            groups=self._words("groups"),
         )
 
     def _words(self, role: str) -> Words | None:

@@ -245,6 +245,8 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
         For a column without numbers, or an entry that is missing or infinite.
     """
     names, chosen = names_of(X), [int(j) for j in which]
+    if not chosen:
+        return np.empty((X.shape[0], 0))
     if isinstance(X, np.ndarray):
         every = chosen == list(range(X.shape[1]))
         return check_matrix(X) if every else check_matrix(X[:, chosen], [names[j] for j in chosen])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,7 +39,11 @@ def real(name: str, value: Any, least: float, end: float = math.inf, positive: b
     InputError
         It is not a number from ``least`` (above 0 if ``positive``) to below ``end``.
     """
-    found = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
+    found = (
+        float(value)
+        if isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
+        else np.nan
+    )
     if not least <= found < end or (positive and found <= 0):
         limits = "above 0" if positive else f"at least {least:g}"
         limits += f" and below {end:g}" if end < math.inf else ""
@@ -47,7 +52,7 @@ def real(name: str, value: Any, least: float, end: float = math.inf, positive: b
 
 
 def seed(random_state: Any) -> int:
-    """A seed: 0 for None, a whole number itself, else one number that the ``RandomState`` draws."""
+    """A seed: 0 for None, a whole number itself, else one number that the ``RandomState`` or ``Generator`` draws."""
     if random_state is None or isinstance(random_state, Integral):
         return whole("random_state", random_state or 0, 0, 2**31 - 1)
     return drawn_seed(random_state)
@@ -71,7 +76,7 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> str:
 def drawn_seed(random_state: Any) -> int:
     """A seed from 0 to 2^31 - 2, drawn from a ``random_state`` in the sense of scikit-learn.
 
-    That is a ``RandomState``, a whole number as its seed, or None for NumPy's global one.
+    That is a ``RandomState``, a whole number as its seed, or None for NumPy's global one; or a ``Generator``.
 
     Raises
     ------
@@ -86,18 +91,45 @@ def drawn_seed(random_state: Any) -> int:
         try:
             state = np.random.RandomState(int(state))
         except ValueError:
-            raise _no_seed(random_state, "a numpy.random.RandomState") from None
+            raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
+    if isinstance(state, np.random.Generator):
+        return int(state.integers(2**31 - 1))
     if state is not np.random and not isinstance(state, np.random.RandomState):
-        raise _no_seed(random_state, "a numpy.random.RandomState")
+        raise _no_seed(random_state, "a RandomState or a Generator of numpy.random")
     return int(state.randint(2**31 - 1))
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """The generator that ``numpy.random.default_rng`` makes; `InputError` where it makes none."""
+    """The generator that ``numpy.random.default_rng`` makes, of a number that a ``RandomState`` draws, too.
+
+    Raises
+    ------
+    InputError
+        Where it makes none.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = drawn_seed(random_state)
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        raise _no_seed(random_state, "a numpy.random.Generator") from None
+        raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
+
+
+def legacy(random_state: Any) -> np.random.RandomState:
+    """A ``RandomState``: the one given, one of a whole number, or one of a seed drawn from a ``Generator`` or globally.
+
+    Raises
+    ------
+    InputError
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    try:
+        return np.random.RandomState(
+            int(random_state) if isinstance(random_state, Integral) else drawn_seed(random_state)
+        )
+    except ValueError:
+        raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
 
 
 def source(random_state: Any) -> np.random.Generator | np.random.RandomState:

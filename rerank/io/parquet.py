@@ -36,6 +36,7 @@ def read_parquet(
     qid: str | None = None,
     id: str | None = None,
     weight: str | None = None,
+    groups: str | None = None,
     features: Sequence[str] | None = None,
     positive: str | None = None,
 ) -> Table:
@@ -56,7 +57,8 @@ def read_parquet(
         schema = opened.schema_arrow
         names = list(schema.names)
         distinct(path, names)
-        place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight})
+        roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
+        place = roles_of(path, names, roles)
         chosen, others, index = _features(path, schema, features, place)
         rows = opened.metadata.num_rows
         # A text takes about as much memory as eight numbers.
@@ -152,7 +154,7 @@ class _Reader:
         self.blocks.append(block)
         for role, column in self.place.items():
             values = batch.column(self.names[column])
-            worded = role in ("qid", "id") or (role == "label" and self.positive is not None)
+            worded = role in ("qid", "id", "groups") or (role == "label" and self.positive is not None)
             self.roles[role].append(self._words(values, column) if worded else self._numbers(values, column))
         self.rows += batch.num_rows
 
@@ -206,6 +208,7 @@ class _Reader:
             feature_names=tuple(self.names[j] for j in self.chosen),
             sample_weight=self._amounts("weight"),
             notes=tuple(self.notes),
+            groups=self._column("groups"),
         )
 
     def _column(self, role: str) -> Words | None:

@@ -32,6 +32,8 @@ class Table:
     sample_weight : float64 (n,) or None
     ideal_gains : mapping from list id to grades, or None
         Relevant documents of a list that no run retrieved: they count in the ideal and are no rows.
+    groups : object array of str (n,) or None
+        What rows belong together, such as a person: never split between folds.
     notes : tuple of str
         Sentences on what the reader decided (columns left out, documents added), for the user to see.
     """
@@ -44,6 +46,7 @@ class Table:
     sample_weight: Floats | None = None
     ideal_gains: Mapping[str, tuple[float, ...]] | None = None
     notes: tuple[str, ...] = ()
+    groups: Words | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

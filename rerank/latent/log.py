@@ -179,7 +179,7 @@ def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) 
     fractions : tuple of float
         Share of each part but the last, which has the rest. For each user the sums of the first shares are rounded to
         whole records.
-    random_state : int or None
+    random_state : int, RandomState, Generator or None
 
     Returns
     -------

@@ -82,7 +82,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         ``random_state`` the seed is that of the folder.
     checkpoint_every : int, default 1
         Epochs between checkpoints.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
     verbose : int, default 0
         1 writes a line to standard error at each evaluation.
 

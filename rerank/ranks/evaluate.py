@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 
 from rerank.io.options import one_of
 from rerank.ranks.evaluator import Evaluator, Ties
-from rerank.ranks.lists import Empty, split
+from rerank.ranks.lists import Empty, rows_by_list, split
+from rerank.ranks.present import present
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, gain_of
 from rerank.statistics import parse
 
@@ -70,9 +71,10 @@ def evaluate(
     gain : {"exponential", "linear"}
         Gain of grade g: ``2^g - 1`` or g; a binary statistic, such as "ap", counts 1 for every grade above 0.
     sample_weight : array (n,), optional
-        Multiplies the gain of a row; 0 or 1 for "ap", "rr" and "success@N".
+        Multiplies the gain of a row, which for an irrelevant row is 0 anyhow. A row of weight 0 is not there: it takes
+        no place. 0 or 1 for "ap", "rr" and "success@N".
     query_weight : mapping or array (n,), optional
-        Weight of a list in the mean.
+        Weight of a list in the mean; a list of weight 0 is not there.
     ideal_gains : mapping of list name to grades, optional
         Relevant items of a list that are no rows, because nothing retrieved them. They count in what a value is divided
         by (nDCG, AUC, AP, recall) and nowhere else; a list whose relevant items were all missed counts 0.
@@ -90,14 +92,17 @@ def evaluate(
     """
     one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
     statistic = parse(stat)
+    kind = gain_of(statistic, gain, sample_weight)
+    there = present(np.size(y), sample_weight, query_weight, qid)
+    scores = there.of(scores, "scores")
     found = Evaluator(
         statistic,
         split(
-            y,
-            qid,
-            gain=gain_of(statistic, gain, sample_weight),
-            sample_weight=sample_weight,
-            query_weight=query_weight,
+            there.of(y),
+            there.of(qid, "qid"),
+            gain=kind,
+            sample_weight=there.of(sample_weight),
+            query_weight=there.of(query_weight),
             ideal_gains=ideal_gains,
         ),
     )
@@ -117,15 +122,24 @@ def list_values(
     sample_weight: ArrayLike | None = None,
     ideal_gains: IdealGains = None,
 ) -> Floats:
-    """Value of each list, float64 (lists,), in the order of their names; NaN for one that has none.
+    """Value of each list, float64 (lists,), in the order of their names; NaN for one that has none, or no row.
 
     The parameters are those of :func:`evaluate`, which takes the mean of these values.
     """
     one_of("ties", ties, ("pessimistic", "optimistic", "average"))
     statistic = parse(stat)
     kind = gain_of(statistic, gain, sample_weight)
-    lists = split(y, qid, gain=kind, sample_weight=sample_weight, ideal_gains=ideal_gains)
-    return np.array(Evaluator(statistic, lists).values(scores, ties), dtype=np.float64)
+    there = present(np.size(y), sample_weight)
+    lists = split(
+        there.of(y),
+        there.of(qid, "qid"),
+        gain=kind,
+        sample_weight=there.of(sample_weight),
+        ideal_gains=ideal_gains,
+    )
+    values = Evaluator(statistic, lists).values(there.of(scores, "scores"), ties)
+    found = dict(zip((one.name for one in lists), values))
+    return np.array([found.get(name) for name, _ in rows_by_list(qid, np.size(y))], dtype=np.float64)
 
 
 def count_empty(
@@ -136,8 +150,9 @@ def count_empty(
     gain: Gain = "exponential",
     sample_weight: ArrayLike | None = None,
 ) -> int:
-    """How many lists have no value: no relevant item, or for AUC no pair to order."""
+    """How many lists have no value: no relevant item, or for AUC no pair to order; of lists that have a row."""
     statistic = parse(stat)
     kind = gain_of(statistic, gain, sample_weight)
-    lists = split(y, qid, gain=kind, sample_weight=sample_weight)
+    there = present(np.size(y), sample_weight)
+    lists = split(there.of(y), there.of(qid, "qid"), gain=kind, sample_weight=there.of(sample_weight))
     return sum(not scale > 0 for _, scale in Evaluator(statistic, lists).shown)

@@ -107,10 +107,16 @@ def split(
     if weighted.size == 0:
         raise InputError("There are no rows; give at least one item.")
     parts = list(rows_by_list(qid, weighted.size))
-    missed = missed_gains(ideal_gains, [name for name, _ in parts], gain)
+    names = [name for name, _ in parts]
+    codes = np.empty(weighted.size, dtype=np.intp)
+    for number, (_, rows) in enumerate(parts):
+        codes[rows] = number
+    weights = np.ones(len(parts)) if query_weight is None else weights_of_lists(query_weight, names, codes)
     return [
-        OneList(name, rows, weighted[rows], _weight_of(name, rows, query_weight, weighted.size), own)
-        for (name, rows), own in zip(parts, missed, strict=True)
+        OneList(name, rows, weighted[rows], float(weight), own)
+        for (name, rows), weight, own in zip(
+            parts, weights, missed_gains(ideal_gains, names, gain), strict=True
+        )
     ]
 
 
@@ -164,20 +170,42 @@ def mean_over_lists(
     return math.fsum(total) / math.fsum(weight)
 
 
-def _weight_of(name: Any, rows: Indices, weights: Any, n: int) -> float:
-    if weights is None:
-        return 1.0
-    if isinstance(weights, Mapping):
-        mine = np.array([weights.get(name, 1.0)], dtype=np.float64)
+def weights_of_lists(query_weight: Any, names: Sequence[Any], codes: Indices) -> Floats:
+    """Weight of each list, float64 (lists,).
+
+    Parameters
+    ----------
+    query_weight : mapping of list name to weight, or array (n,)
+        A list that a mapping does not name has weight 1. An array repeats the weight on every row of the list.
+    names : sequence
+        Names of the lists.
+    codes : intp array (n,)
+        Place of each row's list among them.
+
+    Raises
+    ------
+    InputError
+        Unless each list has one finite weight that is not negative, and some list a positive one.
+    """
+    if isinstance(query_weight, Mapping):
+        every = np.array([query_weight.get(name, 1.0) for name in names], dtype=np.float64)[codes]
     else:
-        every = np.asarray(weights, dtype=np.float64)
-        if every.shape != (n,):
-            raise InputError(
-                f"There are {n} rows and query_weight has shape {every.shape}; give one per row."
-            )
-        mine = every[rows]
-    if not (np.isfinite(mine[0]) and mine[0] >= 0 and np.all(mine == mine[0])):
+        every = np.asarray(query_weight, dtype=np.float64)
+    if every.shape != codes.shape:
         raise InputError(
-            f"The weight of list {name!r} must be one finite number >= 0; found {np.unique(mine)}."
+            f"query_weight has shape {every.shape} for {codes.size} rows; give one weight a row or a mapping."
         )
-    return float(mine[0])
+    weights = np.empty(len(names))
+    weights[codes] = every
+    bad = ~np.isfinite(every) | (every < 0) | (every != weights[codes])
+    if bad.any():
+        number = codes[np.argmax(bad)]
+        raise InputError(
+            f"The weight of list {names[number]!r} must be one finite number >= 0; found "
+            f"{np.unique(every[codes == number])[:3].tolist()}."
+        )
+    if not np.any(weights > 0):
+        raise InputError(
+            "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
+        )
+    return weights

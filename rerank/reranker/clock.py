@@ -6,6 +6,10 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
+from numbers import Real
+
+import numpy as np
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, working_time
@@ -26,7 +30,8 @@ class Clock:
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
-        if time_limit is not None and not time_limit >= 0:
+        number = isinstance(time_limit, Real | Decimal) and not isinstance(time_limit, bool | np.bool_)
+        if time_limit is not None and not (number and time_limit >= 0):
             raise InputError(
                 f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more."
             )

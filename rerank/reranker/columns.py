@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from rerank.io.frames import (
     some_rows,
     without,
 )
+from rerank.ranks.present import Present
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -38,10 +39,13 @@ class Rows:
     ----------
     given : array, sparse matrix or data frame (n, d)
     columns : Columns
+    there : Present
+        Which rows of the user's table they are: all, or those with a weight.
     """
 
     given: Any
     columns: Columns
+    there: Present = field(default_factory=Present)
     _made: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     @property
@@ -88,7 +92,9 @@ class Columns:
     transformer : object or None
         Fitted.
     lists : str
-        Name of the column that held the list ids, or ``""``; it is no input, and tables may still have it.
+        Name of the column that held the list ids, or ``""``.
+    aside : tuple of str
+        Names of the columns that held list ids and groups; they are no inputs, and tables may still have them.
     index : tuple of str
         Columns of the table that were left out as a saved index; the same holds for them.
     """
@@ -101,12 +107,13 @@ class Columns:
     left_out: tuple[str, ...] = ()
     transformer: Any = None
     lists: str = ""
+    aside: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
 
     def rows(self, X: Any) -> Rows:
-        """The rows of a table with these columns; one that held the lists or is a saved index may stand beside them."""
+        """The rows of a table with these columns; lists, groups and a saved index may stand beside them."""
         table = held(X)
-        beside = {self.lists} if self.lists else set()
+        beside = {self.lists, *self.aside} - {""}
         if self.frame or (is_frame(table) and len(names_of(table)) > len(self.inputs)):
             beside |= {*self.index, *index_of(table)} - set(self.inputs)
         return Rows(as_table(without(table, *beside)), self)
@@ -118,13 +125,13 @@ def all_columns(names: tuple[str, ...], chosen: Indices | None = None) -> Column
     return Columns(names, False, names, every if chosen is None else chosen, every)
 
 
-def lists_of(X: Any, qid: Any) -> Any:
-    """List ids of the rows: ``qid`` itself, or the column of that name."""
+def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
+    """List ids of the rows: ``qid`` itself, or the column of that name; or ids of groups, as ``what`` says."""
     if not isinstance(qid, str):
         return qid
     if not is_frame(X):
         raise InputError(
-            f"qid is {qid!r}, and X has no names of columns; give a data frame, or an array of ids."
+            f"{what} is {qid!r}, and X has no names of columns; give a data frame, or an array of ids."
         )
     values = column(X, place_of(X, qid))
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
@@ -203,6 +210,10 @@ def _numeric(table: Any) -> tuple[Indices, tuple[str, ...]]:
 
 def _chosen(table: Any, features: Any) -> Indices:
     """The columns meant by names, numbers or a mask, ascending."""
+    if not isinstance(features, Iterable):
+        raise InputError(
+            f"features is {features!r}; give names or numbers of columns of X, a mask, a callable, or a transformer."
+        )
     wanted: list[Any] = [features] if isinstance(features, str) else list(features)
     d = table.shape[1]
     if len(wanted) == d and all(isinstance(one, bool | np.bool_) for one in wanted):
@@ -235,7 +246,9 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
     numeric, _ = _numeric(table)
     every = np.arange(made.shape[1], dtype=np.intp)
     return Rows(
-        table, Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted), {"table": made}
+        table,
+        Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted),
+        _made={"table": made},
     )
 
 

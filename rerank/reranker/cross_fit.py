@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors.compiling import working_time
+from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage
@@ -35,15 +37,21 @@ class Staged:
         Out-of-fold if ``folds`` is not 0.
     folds : int
     notes : tuple of str
+    stopped : bool
+        Whether the time was over before all folds were scored. The scores are then those of rows it has seen, and
+        nothing may be corrected by them.
     """
 
     stage: FirstStage
     scores: Floats
     folds: int = 0
     notes: tuple[str, ...] = ()
+    stopped: bool = False
 
 
-def staged(data: Data, settings: Settings, sample_weight: Floats | None) -> Staged | None:
+def staged(
+    data: Data, settings: Settings, sample_weight: Floats | None, clock: Clock | None = None
+) -> Staged | None:
     """The first stage of a fit, cross-fitted if the settings say so; None if every row is a candidate.
 
     Parameters
@@ -51,12 +59,15 @@ def staged(data: Data, settings: Settings, sample_weight: Floats | None) -> Stag
     data : Data
     settings : Settings
     sample_weight : float64 array (n,) or None
+    clock : Clock, optional
+        No fold is begun that would not end in time.
     """
     if settings.first_stage is None:
         if settings.radius is None:
             return None
         prior = "equal" if isinstance(settings.prior, str) and settings.prior == "auto" else settings.prior
         return Staged(*linear_stage(prior, data.rows))
+    began = working_time()
     given = (data.rows, data.y, data.qid, sample_weight, settings.seed)
     found = fit_first_stage(settings.first_stage, *given)
     assert found is not None
@@ -66,8 +77,34 @@ def staged(data: Data, settings: Settings, sample_weight: Floats | None) -> Stag
         return Staged(stage, scores, notes=(taken_at_its_word(stage),) if anchored else ())
     folds = folds_of(data, settings)
     if folds < 2:
-        return Staged(stage, scores)
-    return _cross_fitted(data, settings, stage, sample_weight, folds)
+        return Staged(stage, scores, notes=() if asked_folds(settings) < 2 else (_undivided(data),))
+    fold, held_out = fold_of(data, folds, settings.seed), np.empty(data.y.size)
+    for k in range(folds):
+        taken = working_time() - began
+        if clock is not None and clock.remaining < taken:
+            note = (
+                f"Out-of-fold scores of the first stage {stage.name} were not ready in time ({k} of {folds} folds), so "
+                "it is kept as it is, and its numbers here are of rows that it has seen; raise time_limit."
+            )
+            return Staged(stage, scores, notes=(note,), stopped=True)
+        began = working_time()
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        held_out[test] = held_out_scores(
+            settings.first_stage, data, train, test, sample_weight, settings.seed
+        )
+    if stage.log_odds:
+        return Staged(stage, held_out, folds)
+    scores, stage, notes = on_one_scale(held_out, fold, stage)
+    return Staged(stage, scores, folds, notes)
+
+
+def _undivided(data: Data) -> str:
+    """A sentence on relevant rows that no folds divide."""
+    what = "list" if data.groups is None else "group" if data.qid is None else "list or group"
+    where = "There is one relevant row" if data.units is None else f"All relevant rows are in one {what}"
+    return (
+        f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
+    )
 
 
 def taken_at_its_word(stage: FirstStage) -> str:
@@ -76,10 +113,12 @@ def taken_at_its_word(stage: FirstStage) -> str:
 
 
 def folds_of(data: Data, settings: Settings) -> int:
-    """How many parts: as many as asked for, and no more than there are relevant rows, or lists with one; 0 for none."""
+    """How many parts: as many as asked for, and no more than relevant rows, or lists or groups with one; 0 for none."""
     asked = asked_folds(settings)
     marked = data.y > data.y.min()
-    there = int(marked.sum()) if data.qid is None else np.unique(data.qid[marked]).size
+    there = int(marked.sum()) if data.units is None else np.unique(data.units[marked]).size
+    if data.fold is not None:
+        asked, there = asked and int(data.fold.max()) + 1, data.y.size
     folds = min(int(asked), there)
     return folds if folds > 1 else 0
 
@@ -92,26 +131,14 @@ def asked_folds(settings: Settings) -> int:
     return settings.cross_fit
 
 
-def _cross_fitted(
-    data: Data, settings: Settings, stage: FirstStage, sample_weight: Floats | None, folds: int
-) -> Staged:
-    fold = fold_of(data, folds, settings.seed)
-    scores = np.empty(data.y.size)
-    for k in range(folds):
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        scores[test] = held_out_scores(settings.first_stage, data, train, test, sample_weight, settings.seed)
-    if stage.log_odds:
-        return Staged(stage, scores, folds)
-    scores, stage, notes = on_one_scale(scores, fold, stage)
-    return Staged(stage, scores, folds, notes)
-
-
 def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
-    """A fold for each row: lists stay whole, and those with something relevant are spread evenly."""
+    """A fold for each row: lists and groups stay whole, and those with something relevant are spread evenly."""
     from rerank.reranker.selection.folds import splits_of
 
+    if data.fold is not None:
+        return data.fold
     fold = np.empty(data.y.size, dtype=np.intp)
-    for k, split in enumerate(splits_of(data.X, data.y > data.y.min(), data.qid, folds, 1, seed)):
+    for k, split in enumerate(splits_of(data.X, data.y > data.y.min(), data.units, folds, 1, seed)):
         fold[split.test] = k
     return fold
 

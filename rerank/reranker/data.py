@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,10 +16,11 @@ from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.io.arrays import check_qid, check_weights, held
-from rerank.io.frames import without
+from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.ranks.evaluator import Evaluator
-from rerank.ranks.lists import OneList, number_lists, rows_by_list, split
+from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
+from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Rows, columns_of, lists_of
 from rerank.reranker.leaks import leaks
@@ -55,6 +57,10 @@ class Data:
         How two labels were mapped to 0 and 1; None if labels are grades.
     notes : tuple of str
         Sentences on columns that tell the label.
+    groups : intp array (n,) or None
+        Number of the group, such as a person, of each row.
+    fold : intp array (n,) or None
+        Fold of each row for out-of-fold scores, where a splitter says it.
     """
 
     rows: Rows
@@ -67,6 +73,13 @@ class Data:
     ideal_gains: IdealGains = None
     labels: TwoLabels | None = None
     notes: tuple[str, ...] = ()
+    groups: Indices | None = None
+    fold: Indices | None = None
+
+    @cached_property
+    def units(self) -> Indices | None:
+        """What folds keep whole: the number of each row's list or group, or of both together; None for rows alone."""
+        return self.qid if self.groups is None else units_of(self.qid, self.groups)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -99,7 +112,7 @@ class Data:
         return split(
             self.gains, self.qid, gain="linear", query_weight=self.list_weight,
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
-        )  # fmt: skip
+        )
 
     def best(self, statistic: RankStatistic) -> float:
         """The same of the best order of each list."""
@@ -110,15 +123,33 @@ class Data:
         return self.missed[number] if self.missed else np.empty(0)
 
 
+def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
+    """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups.
+
+    A group that is in several lists makes one unit of them.
+    """
+    people = number_lists(groups)[1]
+    if qid is None:
+        return people
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    lists = number_lists(qid)[1]
+    n_lists = int(lists.max()) + 1
+    size = n_lists + int(people.max()) + 1
+    shared = coo_array((np.ones(lists.size), (lists, n_lists + people)), (size, size))
+    return connected_components(shared, directed=False)[1].astype(np.intp)[lists]
+
+
 def data_of(
     X: Any, y: ArrayLike, qid: Any, sample_weight: ArrayLike | None, query_weight: Weights, ideal_gains: IdealGains,
-    options: Mapping[str, Any], estimator: Any, names: tuple[str, ...] = (),
+    options: Mapping[str, Any], estimator: Any, names: tuple[str, ...] = (), groups: Any = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
-    """Training data as a user gives them, checked; and the weights of the rows.
+    """Training data as a user gives them, checked; and the weights of the rows. Rows of weight 0 are not there.
 
     Parameters
     ----------
-    X, y, qid, sample_weight, query_weight, ideal_gains
+    X, y, qid, sample_weight, query_weight, ideal_gains, groups
         As in :meth:`rerank.Reranker.fit`.
     options : mapping
         Parameters of the reranker.
@@ -128,25 +159,31 @@ def data_of(
         Names of the columns, where X has none.
     """
     X, y = held(X), held(y)
-    ids, stage = lists_of(X, qid), options["first_stage"]
+    ids, people, stage = lists_of(X, qid), lists_of(X, groups, "groups"), options["first_stage"]
     used = {stage} if isinstance(stage, str) else {*map(str, getattr(stage, "feature_names_in_", ()))}
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
-    rows = columns_of(without(X, qid) if isinstance(qid, str) else X, y, options["features"], used)
-    validate_data(estimator, rows.given, y, reset=True, skip_check_array=True)
-    frame = hasattr(estimator, "feature_names_in_")
-    columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "")
-    if names and not frame:
-        columns = replace(columns, inputs=names, names=names)
-    if qid is not None and options["list_length"] is not None:
-        raise InputError(
-            f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
-        )
     gain = gain_of(options["stat"], options["gain"], sample_weight)
-    data, weights = checked(
-        replace(rows, columns=columns), y, ids, sample_weight, query_weight, gain, options["pos_label"], ideal_gains
-    )
+    for name in (qid, groups):
+        X = without(X, name) if isinstance(name, str) else X
+    given = Given.of(X, y, ids, sample_weight, query_weight, people)
+    with given.counted():
+        rows = columns_of(given.X, given.y, options["features"], used)
+        validate_data(estimator, rows.given, given.y, reset=True, skip_check_array=True)
+        frame = hasattr(estimator, "feature_names_in_")
+        aside = tuple(name for name in (qid, groups) if isinstance(name, str))
+        columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "", aside=aside)
+        if names and not frame:
+            columns = replace(columns, inputs=names, names=names)
+        if qid is not None and options["list_length"] is not None:
+            raise InputError(
+                f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
+            )
+        data, weights = checked(
+            replace(rows, columns=columns, there=given.there), given.y, given.qid, given.sample_weight,
+            given.query_weight, gain, options["pos_label"], ideal_gains, given.groups,
+        )
     every = stage is not None or columns.transformer is not None  # a first stage learns from every column
     which = range(len(columns.inputs)) if every else columns.chosen
     notes = leaks(data.rows.given, columns.inputs, which, data.y)
@@ -155,9 +192,48 @@ def data_of(
     return replace(data, notes=tuple(notes)), weights
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a user gives for each row, of the rows that are there; ``there`` says which of the table those are."""
+
+    X: Any
+    y: Any
+    qid: Any
+    sample_weight: Any
+    query_weight: Weights
+    groups: Any
+    there: Present
+
+    @classmethod
+    def of(
+        cls, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, groups: Any = None
+    ) -> Given:
+        """The rows with a weight, of a table with all rows; the lists are one id a row."""
+        table = as_table(X)
+        there = present(table.shape[0], sample_weight, query_weight, qid)
+        own = there.of(qid, "qid")
+        if there.mask is not None and isinstance(query_weight, Mapping):
+            gone = set(np.asarray(qid).tolist()) - set(own.tolist())
+            query_weight = {name: weight for name, weight in query_weight.items() if name not in gone}
+        return cls(
+            there.of(table), there.of(y, "y"), own, there.of(sample_weight), there.of(query_weight, "query_weight"),
+            there.of(groups, "groups"), there,
+        )
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Say of rows that a message names that those of weight 0 are not counted."""
+        try:
+            yield
+        except InputError as error:
+            if self.there.mask is None or "row " not in str(error):
+                raise
+            raise type(error)(f"{error} (Rows are counted from 0 without those of weight 0.)") from error
+
+
 def checked(
     rows: Rows, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
-    gain: Gain, pos_label: Any = None, ideal_gains: IdealGains = None,
+    gain: Gain, pos_label: Any = None, ideal_gains: IdealGains = None, groups: ArrayLike | None = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
     """Training data, checked for consistent numbers of rows, lists and weights; and the weights of the rows.
 
@@ -177,7 +253,8 @@ def checked(
     missed = tuple(missed_gains(ideal_gains, names, gain)) if ideal_gains else ()
     by_number = numbered(ideal_gains, names)
     table = rows.reranked(rows.columns.chosen)
-    return Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels), weights
+    people = None if groups is None else number_lists(check_qid(groups, n, "groups"))[1]
+    return Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels, people), weights
 
 
 def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
@@ -208,29 +285,11 @@ def gains_and_weights(
         raise InputError(
             "query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows."
         )
-    if isinstance(query_weight, Mapping):
-        unknown = [name for name in query_weight if name not in set(names)]
-        if unknown:
-            raise InputError(
-                f"query_weight names the list {unknown[0]!r}, which is not in qid; remove it or correct its id."
-            )
-        by_list = np.array([float(query_weight.get(name, 1.0)) for name in names])
-        weights = by_list[qid]
-    else:
-        weights = np.asarray(query_weight, dtype=np.float64)
-    if weights.shape != y.shape:
+    unknown = (
+        [name for name in query_weight if name not in set(names)] if isinstance(query_weight, Mapping) else []
+    )
+    if unknown:
         raise InputError(
-            f"query_weight has shape {weights.shape} for {y.size} rows; give one weight a row or a mapping."
+            f"query_weight names the list {unknown[0]!r}, which is not in qid; remove it or correct its id."
         )
-    for number, rows in rows_by_list(qid, y.size):
-        own = weights[rows]
-        if not np.isfinite(own).all() or own[0] < 0 or np.any(own != own[0]):
-            raise InputError(
-                f"The weight of list {names[number]!r} must be one finite number >= 0; found "
-                f"{np.unique(own)[:3].tolist()}."
-            )
-    if not np.any(weights > 0):
-        raise InputError(
-            "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
-        )
-    return gains, weights
+    return gains, weights_of_lists(query_weight, names, qid)[qid]

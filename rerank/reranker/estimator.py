@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from rerank.errors.stops import enough_memory
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Weights, data_of
+from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.explain import ExplainMixin
 from rerank.reranker.fit import fit
 from rerank.reranker.parts.mixin import PartsMixin
@@ -53,11 +53,13 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     presolve : bool
         Run the search first; with False the solver gets the plain program.
     time_limit : float or None
-        Seconds for ``fit``, compiling not counted. A first stage that is not of this package runs to its end.
+        Seconds for ``fit``, compiling not counted. A fit of a first stage that is not of this package runs to its end.
+        Where its folds do not end in time, it is kept as it is.
     node_limit : int or None
         Boxes of the search, and nodes of a solver, after which each stops. 0 is for good weights soon, without a proof.
     epsilon : float or "auto"
-        Margin by which a relevant row has to beat another, in units of the scaled score.
+        Margin by which a relevant row has to beat another, in units of the scaled score. "auto" and 0 are the smallest
+        that solver and certificate support, 1e-4 or a little more.
     C : float
         Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
@@ -76,7 +78,8 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
     margin : float or None
-        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``.
+        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``. 0 is the smallest
+        margin, as "auto" is.
     window : float or None
         Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
     list_length : int or None
@@ -93,8 +96,9 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         File for the state of the search, from which the same fit goes on.
     n_jobs : int or None
         Cores of the search and threads of HiGHS; None for 1, -1 for all.
-    random_state : int, RandomState or None
-        None is 0. Two fits give the same result, unless ``time_limit`` ends them.
+    random_state : int, RandomState, Generator or None
+        None is 0. Two fits give the same result, unless ``time_limit`` ends them. What is no number draws one in each
+        fit, and this number is what a file keeps.
     verbose : int
         1 for a live line (what is proved so far, boxes) in a terminal or notebook, 2 for lines and the solver's log.
 
@@ -118,6 +122,9 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         False if the first stage is kept as it is.
     state_ : FittedState
     """
+
+    # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
+    __metadata_request__fit = {"groups": True}
 
     def __init__(
         self,
@@ -180,7 +187,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None, ideal_gains: IdealGains = None,
+        query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
     ) -> Self:  # fmt: skip
         """Fit first stage and reranking.
 
@@ -194,13 +201,19 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         qid : array-like (n,) or str, optional
             List of each row, in any order, or the column of X that holds it; one list without it.
         sample_weight : array-like (n,), optional
-            Multiplies the gain of a row; 0 or 1 for "ap", "rr" and "success@N".
+            A row of weight 0 is not there: the fit is that of the table without it. Other weights multiply the gain of
+            a row, so that those of irrelevant rows count in the first stage alone. 0 or 1 for "ap", "rr" and
+            "success@N".
         query_weight : mapping from list id to weight, or array-like (n,), optional
-            Weight of each list in the mean over lists.
+            Weight of each list in the mean over lists; a list of weight 0 is not there.
         ideal_gains : mapping from list id to grades, optional
             Grades of relevant items of a list that are not among its rows, because they were not retrieved. They count
             in what nDCG, AUC, AP and recall are divided by, and are never candidates. A list whose relevant items were
             all missed counts 0. Without ``qid`` the id of the only list is 0.
+        groups : array-like (n,) or str, optional
+            Group of each row, such as a person or a machine, or the column of X that holds it. Rows of a group are
+            never in two folds of the first stage's out-of-fold scores. With ``qid`` lists stay whole, too, so that a
+            group in several lists keeps these together.
 
         Raises
         ------
@@ -208,17 +221,19 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         CertificateError
             If a solver's claim fails the exact recomputation.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups)
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (),
+        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None,
     ) -> Self:  # fmt: skip
-        """Fit columns with these ``names``, unless X has names of its own."""
+        """Fit columns with these ``names``, unless X has names of its own; ``fold`` is as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
-            data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, options, self, names)
+            given = (X, y, qid, sample_weight, query_weight, ideal_gains)
+            data, weights = data_of(*given, options, self, names, groups)
+            data = replace(data, fold=fold)
             fitted = fit(data, check(options, data.X.shape[1]), options, clock, weights)
             named = data.rows.columns.frame or bool(names)
             return self._adopt(replace(fitted, named=named))
@@ -248,4 +263,4 @@ def restored(state: FittedState) -> Reranker:
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
     given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return est._fit_named(*given, table.feature_names)
+    return est._fit_named(*given, table.feature_names, table.groups)

@@ -185,7 +185,7 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
         stage = FirstStage(f"column {first_stage}", None, coef, frozen=True)
         return stage, stage.scores(rows)
     if isinstance(first_stage, np.ndarray | list | tuple) or type(first_stage).__name__ == "Series":
-        scores = np.asarray(first_stage, dtype=np.float64)
+        scores = np.asarray(rows.there.of(first_stage, "first_stage"), dtype=np.float64)
         if scores.shape != (rows.n,) or not np.isfinite(scores).all():
             raise InputError(
                 f"first_stage is an array of shape {scores.shape}; give one finite score for each of the {rows.n} rows."

@@ -90,6 +90,7 @@ class Fit:
             n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
             seconds=self.clock.report(),
             first_stage_statistic=self.quoted_before, folds=0 if self.staged is None else self.staged.folds,
+            grouped=self.data.groups is not None,
             left_out=self.data.rows.columns.left_out, theorem=theorem_of(problem),
         )  # fmt: skip
 
@@ -131,7 +132,7 @@ def fit(
     """
     with clock.phase("first_stage"):
         with limited(clock.share(FIRST_STAGE_SHARE)):
-            found = staged(data, settings, sample_weight) if given is None else given
+            found = staged(data, settings, sample_weight, clock) if given is None else given
         whole = found is None or settings.first_stage is None
         n_candidates = None if whole else settings.candidates(data.longest_list)
         settings = replace(settings, n_candidates=n_candidates)
@@ -156,7 +157,11 @@ def concluded(this: Fit) -> FittedState:
         this = this.but(training=replace(training, problem=problem))
     this = this.but(notes=(*this.notes, *notes_on_near_rows(problem)))
     start = start_weights(problem, this.data, training, this.stage)
-    if settings.solver == "none":
+    if this.staged is not None and this.staged.stopped:
+        start = (
+            problem.unchanged if problem.anchored else None
+        )  # nothing is corrected by scores of rows that were seen
+    if settings.solver == "none" or (this.staged is not None and this.staged.stopped):
         return _compared(this, problem, _unsolved(problem, start))
     return _compared(this, problem, solve(problem, settings, clock, start))
 

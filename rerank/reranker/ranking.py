@@ -16,7 +16,7 @@ from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.columns import Rows, lists_of
-from rerank.reranker.data import Weights, gains_and_weights, numbered
+from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -101,26 +101,30 @@ class RankingMixin(GradedTags):
     ) -> float:
         """The statistic ``stat`` of the ranking, equal scores against the relevant rows.
 
-        Lists without a gain are skipped. ``ideal_gains`` as in ``fit``.
+        Lists without a gain are skipped. Weights and ``ideal_gains`` as in ``fit``: a row or a list of weight 0 is not
+        there.
         """
         X = held(X)
         rows = self._rows(X, qid)
-        grades = labels_of(y, rows.n, self.state_.labels)
-        names: tuple[Any, ...] = (0,)
-        lists, weights = None, query_weight
-        if qid is not None:
-            names, lists = number_lists(check_qid(lists_of(X, qid), rows.n))
-            _, weights = gains_and_weights(grades, self.gain, None, query_weight, names, lists)
-        return evaluate(
-            parse(self.stat),
-            grades,
-            self.state_.list_scores(rows, lists),
-            lists,
-            gain=self.gain,
-            sample_weight=sample_weight,
-            query_weight=weights,
-            ideal_gains=numbered(ideal_gains, names),
-        )
+        given = Given.of(rows.given, y, lists_of(X, qid), sample_weight, query_weight)
+        rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
+        with given.counted():
+            grades = labels_of(given.y, rows.n, self.state_.labels)
+            names: tuple[Any, ...] = (0,)
+            lists, weights = None, given.query_weight
+            if qid is not None:
+                names, lists = number_lists(check_qid(given.qid, rows.n))
+                _, weights = gains_and_weights(grades, self.gain, None, weights, names, lists)
+            return evaluate(
+                parse(self.stat),
+                grades,
+                self.state_.list_scores(rows, lists),
+                lists,
+                gain=self.gain,
+                sample_weight=given.sample_weight,
+                query_weight=weights,
+                ideal_gains=numbered(ideal_gains, names),
+            )
 
     def _rows(self, X: Any, qid: Any = None) -> Rows:
         check_is_fitted(self, "result_")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class Solution:
         """``bound - value``: no value exceeds that of the weights by more."""
         return max(0.0, self.bound - self.value)
 
-    def noting(self, *notes: str) -> Solution:
+    def noting(self, *notes: str) -> Self:
         """The same with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 
@@ -150,6 +150,8 @@ class Result(Solution):
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
     folds : int
         Parts of the training rows for out-of-fold scores; 0 where the first stage's scores are its own.
+    grouped : bool
+        Whether rows belonged to groups, which are never in two folds.
     left_out : tuple of str
         Columns that are not reranked because they hold no numbers or miss some.
     evidence : Evidence or None
@@ -173,6 +175,7 @@ class Result(Solution):
     solver: str | None = None
     theorem: str = ""
     folds: int = 0
+    grouped: bool = False
     left_out: tuple[str, ...] = ()
     evidence: Evidence | None = None
 

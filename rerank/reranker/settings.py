@@ -120,14 +120,14 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
             raise InputError(f"epsilon is {epsilon!r}; it must be 'auto' or a positive number.")
         epsilon = None
     else:
-        epsilon = real("epsilon", epsilon, 0.0, positive=True)
+        epsilon = real("epsilon", epsilon, 0.0) or None  # 0 asks for no margin, and gets the smallest
     if (margin := options.get("margin")) is not None:
         if radius is None:
             raise InputError(
                 f"margin is {margin!r} in deviations of the prior, and without a radius there is no prior; give a "
                 "radius, or use epsilon."
             )
-        epsilon = real("margin", margin, 0.0, positive=True)
+        epsilon = real("margin", margin, 0.0) or None
     return Settings(
         quoted=quoted,
         statistic=statistic,
@@ -228,7 +228,7 @@ def _count(name: str, value: Any, least: int = 1) -> int | None:
 def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:
     if isinstance(positive, bool | np.bool_):
         return np.full(n_features, int(positive), dtype=np.int8)
-    if isinstance(positive, Sequence | np.ndarray) and not isinstance(positive, str):
+    if (isinstance(positive, Sequence) and not isinstance(positive, str)) or hasattr(positive, "__array__"):
         signs = np.asarray(positive)
         if signs.shape == (n_features,) and np.isin(signs, (-1, 0, 1)).all():
             return signs.astype(np.int8)

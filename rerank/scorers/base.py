@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from rerank.errors import InputError
 from rerank.errors.compiling import watch
 from rerank.errors.stops import current, protected
 from rerank.io.options import real, whole
+from rerank.ranks.present import present
 from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
 
 LARGEST = 2.0**400
@@ -101,7 +102,7 @@ class LinearRanker(BaseEstimator):
         qid : array (n,), optional
             List of each row, in any order; one list without it.
         sample_weight : array (n,), optional
-            Weight of each row, >= 0.
+            Weight of each row, >= 0; a row of weight 0 is not there.
 
         Raises
         ------
@@ -165,15 +166,20 @@ class LinearRanker(BaseEstimator):
         return self.decision_function(X)
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> RankingData:
-        """Check parameters and data."""
+        """Check parameters and data; rows of weight 0 are not there."""
         self._check_parameters()
+        among = "" if sample_weight is None else " in the rows with a weight above 0"
+        if sample_weight is not None:
+            there = present(_num_samples(X), sample_weight)
+            X, y, sample_weight = there.of(X, "X"), there.of(y, "y"), there.of(sample_weight)
+            qid = there.of(qid, "qid")
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
         )
         y = np.asarray(y, dtype=np.float64)
         if y.min() == y.max():
             raise InputError(
-                f"y holds 1 class only ({y.min():g}); a ranker needs rows with at least two different labels."
+                f"y holds 1 class only ({y.min():g}){among}; a ranker needs rows with at least two different labels."
             )
         values = X.data if issparse(X) else X
         if not -LARGEST <= values.min(initial=0.0) <= values.max(initial=0.0) <= LARGEST:

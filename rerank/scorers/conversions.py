@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rerank.io.options import real
+from rerank.ranks.present import present
 from rerank.scorers.data import RankingData, groups_of, weights_of
 from rerank.scorers.ranksvm.pairs import by_utility, list_weights
 
@@ -32,6 +33,8 @@ def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:
     float
     """
     y = np.asarray(y, dtype=np.float64)
+    there = present(y.size, sample_weight)
+    y, qid, sample_weight = (there.of(values, "qid") for values in (y, qid, sample_weight))
     data = RankingData(None, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
     return float(list_weights(data, by_utility(data)).sum())
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import check_weights
 from rerank.ranks.lists import number_lists
 
 Floats = NDArray[np.float64]
@@ -102,22 +103,11 @@ def groups_of(qid: Any, n: int) -> Ints:
 
 
 def weights_of(sample_weight: Any, n: int) -> Floats:
-    """Weights of the rows.
+    """Weights of the rows, 1 where none are given.
 
     Raises
     ------
     InputError
         If they are not ``n`` finite numbers >= 0 of which one is positive.
     """
-    if sample_weight is None:
-        return np.ones(n)
-    given = np.asarray(sample_weight, dtype=np.float64)
-    if given.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {given.shape}; it must hold one number for each of the {n} rows."
-        )
-    if not np.isfinite(given).all() or (given < 0).any() or not (given > 0).any():
-        raise InputError(
-            "sample_weight holds a negative, NaN or infinite number or only zeros; give weights >= 0."
-        )
-    return given
+    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)

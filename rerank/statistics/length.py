@@ -13,6 +13,8 @@ Both averages fall with the place, so they are again rank statistics.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -120,4 +122,6 @@ def fitted_statistic(
     if list_length is not None:
         averaged = InLists(found, list_length)
         found = found if statistic.counts_pairs else averaged  # AUC is the same in lists of every length
+    if isinstance(thinning, Fraction | Decimal):
+        thinning = float(thinning)
     return found if thinning is None else Thinned(found, thinning)

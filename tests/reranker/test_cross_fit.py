@@ -121,8 +121,7 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
         assert not prior.held.any()
         assert prior.staged.scores.any() == (k == 2)  # with two folds no row is left for a model without both
     assert sum(calls) == 2 * k + (2 * k * (k - 1) // 2 if k > 2 else 0)
-    for rows_seen in SEEN[: 2 * k]:
-        assert any(np.array_equal(rows_seen, split.train) for split in splits)
+    assert sum(any(np.array_equal(rows_seen, split.train) for split in splits) for rows_seen in SEEN) == 2 * k
 
 
 def test_cross_validation_keeps_a_first_stage_that_cannot_be_improved():

@@ -113,7 +113,7 @@ def test_folds_with_nothing_to_judge_by_are_left_out_aloud_and_refused_when_ther
         ({"cv": 1}, "at least 2 folds"),
         ({"cv": True}, "at least 2 folds"),
         ({"cv": 50}, "relevant rows that count"),
-        ({"cv": 9, "qid": np.arange(60) // 10}, "6 lists with a relevant row"),
+        ({"cv": 9, "units": np.arange(60) // 10}, "6 lists with a relevant row"),
         ({"cv": "abc"}, "cv is a str that gives no folds"),
         ({"cv": 2.5}, "cv is a float that gives no folds"),
         ({"cv": GroupKFold(3)}, "cv is a GroupKFold that gives no folds"),
@@ -130,6 +130,6 @@ def test_folds_with_nothing_to_judge_by_are_left_out_aloud_and_refused_when_ther
 )
 def test_what_gives_no_folds_is_refused(change, message):
     X, relevant = rows()
-    options = {"qid": None, "cv": 3, "n_repeats": 1, "random_state": None, **change}
+    options = {"units": None, "cv": 3, "n_repeats": 1, "random_state": None, **change}
     with pytest.raises(InputError, match=message):
         splits_of(X, relevant, **options)

@@ -104,7 +104,10 @@ def test_weights_of_rows():
             RerankerCV(Reranker(stat)).fit(X, y, qid, sample_weight=weights)
         kept = (np.arange(y.size) % 3 > 0).astype(float)
         some = fitted(stat, X, y, qid, sample_weight=kept, first_stage=None)
-        assert some.result_.value == fitted(stat, X, y * kept, qid, first_stage=None).result_.value
+        there = kept > 0  # the other rows take no place
+        assert (
+            some.result_.value == fitted(stat, X[there], y[there], qid[there], first_stage=None).result_.value
+        )
     heavy = np.where(np.arange(y.size) % 2, 3.0, 1.0)
     est = fitted("recall@3", X, y, qid, sample_weight=heavy, first_stage=None)
     assert est.result_.statistic == pytest.approx(

@@ -53,6 +53,13 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
+def fold_of(splitter, X, y, qid):
+    fold = np.empty(y.size, dtype=int)
+    for number, (_, test) in enumerate(splitter.split(X, y, qid)):
+        fold[test] = number
+    return fold
+
+
 @pytest.mark.parametrize(
     "stage",
     [LogisticRegression(), "logistic", make_pipeline(StandardScaler(), LogisticRegression())],
@@ -62,6 +69,7 @@ def test_held_out_scores_are_those_of_plain_fits(stage):
     X, y, qid = outliers()
     base = clone(FAST).set_params(first_stage=stage)
     found = RerankerCV(base, grid=SMALL, cv=GroupKFold(3)).fit(X, y, qid).cv_results_
+    dealt = fold_of(GroupKFold(3), X, y, qid)  # the first stage's scores to learn from are by the other folds
     for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
         plain = make_pipeline(StandardScaler(), LogisticRegression()) if stage == "logistic" else clone(stage)
         plain.fit(X[train], y[train])
@@ -69,7 +77,9 @@ def test_held_out_scores_are_those_of_plain_fits(stage):
         expected = evaluate("auc", y[test], alone, qid[test])
         assert found["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
         for number, params in enumerate(found["params"]):
-            est = clone(base).set_params(**params).fit(X[train], y[train], qid=qid[train])
+            est = (
+                clone(base).set_params(**params).fit(X[train], y[train], qid=qid[train], groups=dealt[train])
+            )
             expected = evaluate("auc", y[test], est.list_scores(X[test], qid[test]), qid[test])
             assert found["scores"][number, fold] == pytest.approx(expected, abs=1e-12)
     np.testing.assert_allclose(found["mean_score"], found["scores"].mean(axis=1))
@@ -90,8 +100,9 @@ def test_the_search_starts_in_a_fold_where_it_starts_in_a_plain_fit(stage, monke
     RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3)).fit(X, y, qid)
     in_folds = starts[:3]  # the fourth is the fit on all rows
     starts.clear()
+    dealt = fold_of(GroupKFold(3), X, y, qid)
     for train, _ in GroupKFold(3).split(X, y, qid):
-        clone(base).set_params(epsilon=0.1).fit(X[train], y[train], qid=qid[train])
+        clone(base).set_params(epsilon=0.1).fit(X[train], y[train], qid=qid[train], groups=dealt[train])
     assert len(in_folds) == len(starts) == 3
     for found, expected in zip(in_folds, starts):
         np.testing.assert_array_equal(found, expected)

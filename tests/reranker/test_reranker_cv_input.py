@@ -23,9 +23,17 @@ def test_weights_count_in_judging_as_they_do_in_learning(stat):
     base = clone(FAST).set_params(stat=stat)
     est = RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3), safeguard=-np.inf)
     est.fit(X, y, qid, sample_weight=rows, query_weight=by_list)
-    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
+    there = np.flatnonzero((rows > 0) & (heavy > 0))
+    splits = [
+        tuple(there[side] for side in pair) for pair in GroupKFold(3).split(X[there], y[there], qid[there])
+    ]
+    dealt = np.empty(y.size, dtype=int)
+    for fold, (_, test) in enumerate(splits):
+        dealt[test] = fold
+    for fold, (train, test) in enumerate(splits):
         one = clone(base).set_params(epsilon=0.1)
-        one.fit(X[train], y[train], qid[train], sample_weight=rows[train], query_weight=heavy[train])
+        own = {"sample_weight": rows[train], "query_weight": heavy[train], "groups": dealt[train]}
+        one.fit(X[train], y[train], qid[train], **own)
         weights = {"sample_weight": rows[test], "query_weight": heavy[test]}
         expected = evaluate(stat, y[test], one.list_scores(X[test], qid[test]), qid[test], **weights)
         assert est.cv_results_["scores"][0, fold] == pytest.approx(expected, abs=1e-12)
@@ -85,7 +93,7 @@ def test_a_fold_that_cannot_be_used_is_named():
     X, y = noise()
     early, late = np.arange(30), np.arange(30, 60)
     weights = np.where(np.arange(60) < 30, 1.0, 0.0)
-    with pytest.raises(InputError, match="training rows of fold 1 of 1: sample_weight is 0 in every row"):
+    with pytest.raises(InputError, match="Fold 1 of cv has no training row with a weight above 0"):
         RerankerCV(FAST, grid={}, cv=[(late, early)]).fit(X, y, sample_weight=weights)
     one_class = [(late, early), (np.arange(0, 18, 2), late)]
     with pytest.raises(InputError, match="training rows of fold 2 of 2: y holds one class only"):

@@ -215,9 +215,9 @@ def test_one_iteration_is_announced_with_advice_or_was_enough(ranker):
     ("change", "message"),
     [
         ({"qid": [0, 1]}, "qid has shape"),
-        ({"sample_weight": [1.0]}, "sample_weight has shape"),
+        ({"sample_weight": [1.0]}, "sample_weight has 1 entries"),
         ({"sample_weight": np.full(90, -1.0)}, "sample_weight holds"),
-        ({"sample_weight": np.zeros(90)}, "sample_weight holds"),
+        ({"sample_weight": np.zeros(90)}, "sample_weight is 0 in every row"),
         ({"y": np.ones(90)}, "1 class"),
     ],
 )

@@ -143,5 +143,5 @@ def test_a_power_below_1_is_refused(p):
 def test_no_pair_is_refused():
     with pytest.raises(InputError, match="no pair to learn from"):
         ExponentialPush().fit(np.eye(4), [0, 0, 1, 1], qid=[0, 0, 1, 1])
-    with pytest.raises(InputError, match="no pair to learn from"):
+    with pytest.raises(InputError, match="1 class only .0. in the rows with a weight above 0"):
         ExponentialPush().fit(np.eye(4), [0, 0, 1, 1], sample_weight=[1, 1, 0, 0])

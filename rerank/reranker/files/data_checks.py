@@ -103,7 +103,10 @@ class DataChecks:
         """How many parts the training rows were cut into for the first stage's scores."""
         settings, stated, checks = self.found.state.settings, self.result.folds, self.checks
         wanted = 0 if self.doc.prior_scores is None else folds_of(self.found.data, settings)
-        checks.compare("folds of the first stage", stated, wanted, stated == wanted, "result.folds")
+        # Groups, which no table holds, may leave fewer of them.
+        holds = stated == wanted or (self.result.grouped and 2 <= stated < wanted)
+        checks.compare("folds of the first stage", stated, wanted, holds, "result.folds")
+        checks.given("that rows of a group were kept in one fold is taken as given", "result.grouped")
         if wanted:
             checks.given(
                 "out-of-fold scores are taken as given; what follows from them was recomputed", "prior_scores"
@@ -116,13 +119,17 @@ class DataChecks:
         """The digest of the problem, and the options that it determines."""
         doc, checks = self.doc, self.checks
         named = self.result.status != "nothing_to_find"
-        fitted = ("statistic", "coefficients", "settings.thinning", "settings.window", "settings.list_length")
+        fitted: tuple[str, ...] = ("statistic", "coefficients", "settings.thinning", "settings.window")
+        if self.quoted.counts_pairs:
+            checks.given("the statistic is the same in lists of every length", "settings.list_length")
+        else:
+            fitted = (*fitted, "settings.list_length")
         statistic = fitted if named else ()
         checks.given("nothing can be found, whatever the statistic", *fitted)
         options = ("epsilon", "C", "signs", *statistic)
         margin, radius = (doc.settings.get(name) for name in ("margin", "radius"))
-        same = margin is None or margin == doc.epsilon
-        checks.compare("margin", margin, doc.epsilon if margin is not None else None, same, "settings.margin")
+        same = not margin or margin == doc.epsilon  # 0 is the smallest margin, as None is
+        checks.compare("margin", margin, doc.epsilon if margin else margin, same, "settings.margin")
         if radius is None or (problem is not None and problem.anchored):
             options = (*options, "settings.radius")  # the limits of the weights are part of the digest
         checks.given("the first stage's scores are equal, so that nothing depends on it", "settings.radius")
@@ -157,7 +164,7 @@ class DataChecks:
             checks.determined("max_features")  # by the digest
         checks.given("there are not more columns than that, so it limits nothing", "max_features")
         other: Gain = "linear" if doc.gain == "exponential" else "exponential"
-        weight = self.table.sample_weight
+        weight = self.found.weights
         labels = self.found.data.y
         if other == "linear" or labels.max() <= 1000:
             same = weighted_gains(labels, gain_of(self.statistic, other), weight)

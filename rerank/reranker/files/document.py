@@ -184,7 +184,8 @@ def columns_of(doc: ModelDocument) -> Columns:
     """The columns of a document's table, all of them numbers."""
     lists, frame = doc.settings.get("qid_column"), doc.settings.get("named_features", True)
     columns = all_columns(doc.feature_names, doc.reranked)
-    return replace(columns, frame=frame, lists=lists if isinstance(lists, str) else "")
+    lists = lists if isinstance(lists, str) else ""
+    return replace(columns, frame=frame, lists=lists, aside=(lists,) if lists else ())
 
 
 def result_of(doc: ModelDocument) -> Result:

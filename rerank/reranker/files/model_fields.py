@@ -7,6 +7,8 @@ mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -148,9 +150,9 @@ def _flat_out(value: Any) -> Any:
         return None if value is None else bool(value)
     if isinstance(value, (int, np.integer)):
         return _integer(value)
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, (float, np.floating, Fraction, Decimal)):
         # A bound may be infinite if nothing is known. NaN is refused.
-        return {"hex": str(float(value)) if np.isinf(value) else _hex(value)}
+        return {"hex": str(float(value)) if np.isinf(float(value)) else _hex(value)}
     return _text(value)
 
 

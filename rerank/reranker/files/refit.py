@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.anchored import anchor_of
-from rerank.reranker.data import Data, Weights, checked
+from rerank.reranker.data import Data, Given, Weights, checked
 from rerank.reranker.files.document import columns_of, signs_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.state import FittedState
@@ -25,12 +25,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """A model's state and training data, with the problem that follows from them and the first stage's scores."""
+    """A model's state and training data, with the problem that follows, the first stage's scores and rows' weights."""
 
     state: FittedState
     data: Data
     training: Training
     scores: Floats | None
+    weights: Floats | None
 
 
 def refit(
@@ -70,10 +71,11 @@ def refit(
     # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
-    rows = state.columns.rows(table.X)
     gain = gain_of(statistic_of(doc), state.settings.gain, table.sample_weight)
-    data, _ = checked(
-        rows, table.y, table.qid, table.sample_weight, query_weight, gain,
+    given = Given.of(table.X, table.y, table.qid, table.sample_weight, query_weight)
+    rows = state.columns.rows(given.X)
+    data, weights = checked(
+        rows, given.y, given.qid, given.sample_weight, given.query_weight, gain,
         pos_label=positive, ideal_gains=table.ideal_gains,
     )  # fmt: skip
     scores = doc.prior_scores if doc.prior_scores is not None else state.first(rows)
@@ -87,7 +89,7 @@ def refit(
         anchor_of(data.rows.columns, state.settings, state.first_stage),
         epsilon=doc.epsilon, C=doc.C, max_features=doc.max_features, signs=signs_of(doc),
     )  # fmt: skip
-    return Refit(state, data, training, scores)
+    return Refit(state, data, training, scores, weights)
 
 
 def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from rerank.errors.telling import say
+from rerank.io.options import legacy
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
@@ -122,7 +122,7 @@ def chosen_by_folds(
     def judge(ranked: Sequence[Sequence[Ranked]]) -> Judged:
         against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
                    for split, row in zip(splits, ranked)]  # fmt: skip
-        return judged(first, splits, against, statistic, statistic)
+        return judged(first, splits, against, statistic, statistic, len(against[0]))
 
     folds = _Folds(tables, splits, settings, clock, n_jobs, verbose)
     own = {name: [option for option in options if option.normaliser == name] for name in tables}
@@ -215,7 +215,7 @@ def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool
     telling = np.unique(qid[split.train[relevant[split.train]]])
     if telling.size <= MANY_QUERIES:
         return split
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = legacy(0 if random_state is None else random_state)
     kept = rng.choice(telling, MANY_QUERIES, replace=False)
     return replace(split, train=split.train[np.isin(qid[split.train], kept)])
 

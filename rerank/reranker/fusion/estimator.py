@@ -69,7 +69,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         Record the search on all queries, for ``save_audit``.
     n_jobs : int or None
         Folds at a time, and cores of the search.
-    random_state : int or None
+    random_state : int, RandomState, Generator or None
     verbose : int
         1 for progress on standard error.
 

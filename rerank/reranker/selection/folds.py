@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 
 from rerank.errors import InputError
+from rerank.io.options import legacy
 from rerank.ranks.lists import number_lists
+from rerank.ranks.present import Present
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,9 +31,10 @@ class Split:
 
 
 def splits_of(
-    X: Floats, relevant: ArrayLike, qid: NDArray[Any] | None, cv: Any, n_repeats: int | None, random_state: Any
+    X: Floats, relevant: ArrayLike, units: NDArray[Any] | None, cv: Any, n_repeats: int | None, random_state: Any,
+    unit: str = "list", there: Present | None = None,
 ) -> list[Split]:
-    """Folds of whole lists, or of rows where there are no lists.
+    """Folds of whole lists or groups, or of rows where there are none.
 
     Parameters
     ----------
@@ -39,14 +42,18 @@ def splits_of(
         Shown to a splitter.
     relevant : bool array (n,)
         Rows that are relevant; a list without one has no value. A splitter gets them as its ``y``.
-    qid : array (n,) or None
-        List of each row; a splitter gets it as its ``groups``.
+    units : array (n,) or None
+        What is kept whole, the list or group of each row; a splitter gets it as its ``groups``.
     cv : int, splitter, iterable or None
         None is 5.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For a number of folds; None is 0.
+    unit : str
+        What a unit is called.
+    there : Present, optional
+        Which rows of the user's table these are; pairs of training and test rows are numbers in that table.
 
     Raises
     ------
@@ -60,8 +67,8 @@ def splits_of(
     if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
         raise InputError(f"n_repeats is {n_repeats!r}; it must be a whole number, at least 1.")
     marked = np.asarray(relevant, dtype=bool)
-    unit = "row" if qid is None else "list"
-    groups = np.arange(marked.size) if qid is None else number_lists(qid)[1]
+    unit = "row" if units is None else unit
+    groups = np.arange(marked.size) if units is None else number_lists(units)[1]
     if dealt:
         folds = 5 if cv is None else int(cv)
         return _dealt(groups, marked, unit, folds, int(n_repeats), random_state)
@@ -74,8 +81,9 @@ def splits_of(
         with warnings.catch_warnings():
             # Whether lists are whole is checked below, for splitters that do not look at groups as well.
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
-            pairs = list(check_cv(cv).split(X, marked, qid))
-        splits = [Split(_rows(train, marked.size), _rows(test, marked.size)) for train, test in pairs]
+            pairs = list(check_cv(cv).split(X, marked, units))
+        whole = None if there is None or hasattr(cv, "split") else there.mask
+        splits = [Split(*(_rows(side, marked.size, whole) for side in pair)) for pair in map(tuple, pairs)]
     except (TypeError, ValueError) as error:
         raise InputError(
             f"cv is a {type(cv).__name__} that gives no folds ({error}); give a number, a splitter of scikit-learn, or "
@@ -94,16 +102,11 @@ def _dealt(
     telling[groups[relevant]] = True
     there = int(telling.sum())
     if there < folds:
-        what = "relevant rows" if unit == "row" else "lists with a relevant row"
+        what = "relevant rows" if unit == "row" else f"{unit}s with a relevant row"
         raise InputError(
             f"cv is {folds}, but there are {there} {what} that count; lower cv or give more data."
         )
-    try:
-        rng = check_random_state(0 if random_state is None else random_state)
-    except ValueError as error:
-        raise InputError(
-            f"random_state is {random_state!r} ({error}); give None, a number of at least 0 or a RandomState."
-        ) from None
+    rng = legacy(0 if random_state is None else random_state)
     made: list[Split] = []
     for repeat in range(n_repeats):
         order = np.lexsort((rng.permutation(telling.size), ~telling))
@@ -114,8 +117,21 @@ def _dealt(
     return made
 
 
-def _rows(part: Any, n: int) -> Indices:
-    """Row numbers of one side of a split, which may be a mask."""
+def fold_of_each(splits: Sequence[Split], n: int) -> Indices | None:
+    """The one fold in which each of ``n`` rows is held out, if all others are then learned from; None if not so."""
+    fold = np.full(n, -1, dtype=np.intp)
+    for k, split in enumerate(splits):
+        if (fold[split.test] >= 0).any() or split.test.size + split.train.size != n:
+            return None
+        fold[split.test] = k
+    return fold if len(splits) > 1 and (fold >= 0).all() else None
+
+
+def _rows(part: Any, n: int, mask: NDArray[np.bool_] | None = None) -> Indices:
+    """Row numbers of one side of a split, which may be a mask; among those of a ``mask``, if they are of its table."""
+    if mask is not None:
+        rows = _rows(part, mask.size)
+        return (np.cumsum(mask) - 1)[rows[mask[rows]]].astype(np.intp)
     rows = np.asarray(part)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
@@ -129,6 +145,10 @@ def _rows(part: Any, n: int) -> Indices:
 def _judged(splits: list[Split], groups: Indices, relevant: NDArray[np.bool_], unit: str) -> list[Split]:
     """The splits of a splitter whose held-out rows have a value."""
     for number, split in enumerate(splits, start=1):
+        if not split.train.size:
+            raise InputError(
+                f"Fold {number} of cv has no training row with a weight above 0; give others, or weights."
+            )
         shared = np.isin(groups[split.test], groups[split.train])
         if shared.any():
             raise InputError(

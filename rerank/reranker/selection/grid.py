@@ -146,6 +146,8 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
     safeguard : float
         Number of standard errors; ``inf`` and ``-inf`` decide for the first stage and for reranking.
     """
+    if not judged.alone.size:  # no fold was tried
+        return Choice(0, True, math.nan)
     scores, alone = judged.scores.mean(axis=1), float(judged.alone.mean())
     if math.isnan(alone) or safeguard == -math.inf:
         best = int(np.argmax(judged.means))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.errors.compiling import working_time
 from rerank.errors.telling import say
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
@@ -78,7 +79,8 @@ def held_out(
     Returns
     -------
     list of lists
-        After an interrupt it ends with the last complete fold.
+        After an interrupt it ends with the last complete fold. Folds whose first stages were not fitted in time are
+        left out, with the whole repeat that they belong to.
 
     Raises
     ------
@@ -98,18 +100,25 @@ def held_out(
     workers = joblib.effective_n_jobs(n_jobs)
 
     def call(jobs: list[Any]) -> list[Any]:
-        if workers == 1:
-            return [function(*given) for function, given in jobs]
-        return list(
-            joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(function)(*given) for function, given in jobs)
-        )
+        found: list[Any] = []
+        longest = 0.0
+        while len(found) < len(jobs) and clock.remaining >= longest:
+            began, some = working_time(), jobs[len(found) : len(found) + workers]
+            if workers == 1:
+                found += [function(*given) for function, given in some]
+            else:
+                parallel = joblib.Parallel(n_jobs=n_jobs)
+                found += parallel(joblib.delayed(function)(*given) for function, given in some)
+            longest = max(longest, working_time() - began)
+        return found
 
     shared: dict[tuple[bool, bool], list[Prior | None]] = {}
     for one in settings:
         if _kind(one) not in shared:
             shared[_kind(one)] = priors(data, one, sample_weight, splits, parts, call)
     jobs = []
-    for number, (split, part) in enumerate(zip(splits, parts)):
+    ready = min(map(len, shared.values()))
+    for number, (split, part) in enumerate(zip(splits[:ready], parts)):
         given = [shared[_kind(one)][number] for one in settings]
         held = rows_of(data, split.test)
         jobs.append((part, held, given))

@@ -60,7 +60,7 @@ def judge_of(statistic: RankStatistic, lists: bool) -> RankStatistic:
 
 def judged(
     data: Data, splits: Sequence[Split], ranked: Sequence[Sequence[Ranked]], statistic: RankStatistic,
-    judge: RankStatistic,
+    judge: RankStatistic, n_options: int,
 ) -> Judged:  # fmt: skip
     """Held-out statistics of every option.
 
@@ -73,8 +73,12 @@ def judged(
     ranked : sequence of sequences of Ranked
         By fold and option.
     statistic, judge : RankStatistic
+    n_options : int
     """
-    done, n_options = list(zip(splits, ranked)), len(ranked[0])
+    done = list(zip(splits, ranked))
+    if not done:
+        unknown = np.full(n_options, math.nan)
+        return Judged(np.empty((n_options, 0)), np.empty(0), unknown[:, None], unknown, unknown)
     held = [rows_of(data, split.test) for split, _ in done]
     folds = len(done)
     scores, alone = np.empty((n_options, folds)), np.full(folds, math.nan)

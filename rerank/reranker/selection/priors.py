@@ -19,12 +19,15 @@ from rerank.errors import InputError
 from rerank.reranker.cross_fit import Staged, on_one_scale, staged
 from rerank.reranker.data import Data, checked
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
-from rerank.reranker.selection.folds import Indices, Split
+from rerank.reranker.selection.folds import Indices, Split, fold_of_each
 from rerank.reranker.settings import Settings
 
 Floats = NDArray[np.float64]
 Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
-"""Calls functions with their arguments, in this process or in others, and returns the results in order."""
+"""Calls functions with their arguments, in this process or in others, and returns the results in order.
+
+They are fewer than the functions if the time is over.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,7 @@ def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, n
             data.rows.some(rows), data.y[rows], None if data.qid is None else data.qid[rows],
             None if sample_weight is None else sample_weight[rows],
             None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=ideal,
+            groups=None if data.groups is None else data.groups[rows],
         )  # fmt: skip
     return Part(learn, weights, name)
 
@@ -78,7 +82,7 @@ def priors(
     data: Data, settings: Settings, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part],
     call: Call,
 ) -> list[Prior | None]:  # fmt: skip
-    """The prior of each fold; None where there is no first stage.
+    """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
 
     Parameters
     ----------
@@ -101,16 +105,23 @@ def priors(
             for split in splits
         ]
     given = [(settings, part, data.rows.some(split.test)) for split, part in zip(splits, parts)]
-    if settings.cross_fit and any(split.repeat < 0 for split in splits):
+    if settings.cross_fit and splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None:
         return call([(_fit_folded, one) for one in given])
-    singles = call([(_fit_one, one) for one in given])
     if not settings.cross_fit:
-        return [Prior(Staged(stage, scores), held) for stage, scores, held in singles]
+        return [
+            Prior(Staged(stage, scores), held)
+            for stage, scores, held in call([(_fit_one, one) for one in given])
+        ]
     found: list[Prior | None] = []
     for repeat in sorted({split.repeat for split in splits}):
         own = [number for number, split in enumerate(splits) if split.repeat == repeat]
-        tests, stages = [splits[i].test for i in own], [singles[i][0] for i in own]
-        found += _by_pairs(data, settings, sample_weight, tests, stages, call)
+        singles = call([(_fit_one, given[i]) for i in own])
+        if len(singles) < len(own):
+            break
+        tests, stages = [splits[i].test for i in own], [one[0] for one in singles]
+        found += (by_pairs := _by_pairs(data, settings, sample_weight, tests, stages, call))
+        if not by_pairs:
+            break
     return found
 
 
@@ -150,7 +161,7 @@ def _by_pairs(
     data: Data, settings: Settings, sample_weight: Floats | None, tests: list[Indices], stages: list[FirstStage],
     call: Call,
 ) -> list[Prior]:  # fmt: skip
-    """The priors of one repeat, from models without two of its folds."""
+    """The priors of one repeat, from models without two of its folds; none of them if the time is over."""
     from rerank.reranker.cross_fit import held_out_scores
 
     fold = np.empty(data.y.size, dtype=np.intp)
@@ -163,7 +174,10 @@ def _by_pairs(
         train, test = np.flatnonzero(~both), np.flatnonzero(both)
         given = (settings.first_stage, data, train, test, sample_weight, settings.seed)
         jobs.append((held_out_scores, given))
-    by_pair = dict(zip(pairs, call(jobs))) if len(tests) > 2 else {}
+    scored = call(jobs) if len(tests) > 2 else []
+    if len(tests) > 2 and len(scored) < len(jobs):
+        return []
+    by_pair = dict(zip(pairs, scored))
     found = []
     for a, stage in enumerate(stages):
         every = np.full(data.y.size, np.nan)

@@ -16,18 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
-from rerank.io.arrays import check_qid, held
+from rerank.io.arrays import held
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
+from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.explain import ExplainMixin
-from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.folds import fold_of_each, splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
 from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
 from rerank.reranker.selection.judge import Judged, judge_of, judged
-from rerank.reranker.selection.told import ToldMixin
+from rerank.reranker.selection.told import UNTRIED, ToldMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
 from rerank.statistics import fitted_statistic, parse
@@ -51,9 +52,11 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         margin of .1 and, for a statistic of N places, a window of 2; for AUC of one list a radius of .1 with
         corrections of 3 columns, and radii of .3 and 1 with corrections of all.
     cv : int, splitter, iterable or None
-        Number of folds; None is 5. The folds are whole lists if ``fit`` gets ``qid``, else rows, with the relevant ones
-        spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows; both have to keep lists
-        whole. A splitter gets ``qid`` as its groups, and whether a row is relevant as its ``y``.
+        Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
+        rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
+        both have to keep lists and groups whole. A splitter gets ``groups``, or else ``qid``, as its groups, and
+        whether a row is relevant as its ``y``. Its folds also serve for the first stage's out-of-fold scores of the
+        last fit, where they hold out every row once.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
     rule : None or {"mean", "best", "strict"}
@@ -66,11 +69,12 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     safeguard : float, default 1.0
         For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by any rule.
     time_limit : float or None
-        Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. First stages of
-        others run to their end.
+        Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. A fit of a first
+        stage of others runs to its end; the next one is begun only if it would end in time. If no fold is tried, the
+        first stage is kept.
     n_jobs : int or None
         Folds at a time, by joblib, so that any of its backends serves (Ray, Dask).
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seed of the folds; None is 0, so that two fits give the same result.
     verbose : int, default 0
         1 writes a line with its seconds to standard error for each fold, unless ``n_jobs`` has several at a time.
@@ -103,6 +107,9 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     (1/J + n_test/n_train) times the variance of the leads of J folds.
     """
 
+    # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
+    __metadata_request__fit = {"groups": True}
+
     def __init__(
         self,
         reranker: Reranker | None = None,
@@ -132,14 +139,15 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None, ideal_gains: IdealGains = None,
+        query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
     ) -> RerankerCV:  # fmt: skip
         """Choose by held-out rows, then fit on all.
 
         Parameters
         ----------
-        X, y, qid, sample_weight, query_weight, ideal_gains
-            As in :meth:`Reranker.fit`. Weights count in the fits and on held-out rows.
+        X, y, qid, sample_weight, query_weight, ideal_gains, groups
+            As in :meth:`Reranker.fit`. Weights count in the fits and on held-out rows. Groups are whole in every fold,
+            also in those by which the first stage scores training rows.
 
         Raises
         ------
@@ -147,11 +155,11 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
             For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold on whose
             rows no model can be fitted or evaluated.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups)
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (),
+        names: tuple[str, ...] = (), groups: Any = None,
     ) -> RerankerCV:  # fmt: skip
         """Columns get these ``names``, unless X has names of its own."""
         clock, X = Clock(self.time_limit), held(X)
@@ -159,7 +167,8 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
         given = base.get_params(deep=False)
-        data, weights = data_of(X, y, qid, sample_weight, query_weight, ideal_gains, given, clone(base), names)
+        rows = (X, y, qid, sample_weight, query_weight, ideal_gains)
+        data, weights = data_of(*rows, given, clone(base), names, groups)
         lists = data.qid is not None
         candidates = candidates_of(self.grid, base, data.X.shape[1], lists)
         for options in candidates:
@@ -169,15 +178,29 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         rule, safeguard = check_rule(self.rule, self.safeguard, statistic, lists)
         judge = judge_of(statistic, lists) if self.judge is None else parse(self.judge)
         judge = fitted_statistic(judge, None, base.list_length, None)
-        ids = None if qid is None else check_qid(lists_of(X, qid), data.y.size)
-        splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
+        ids = lists_of(X, qid) if groups is None else lists_of(X, groups, "groups")
+        units = (
+            data.units
+            if ids is None or (lists and groups is not None)
+            else data.rows.there.of(np.asarray(ids))
+        )
+        unit = "list" if groups is None else "group" if qid is None else "joined list"
+        dealing = (self.cv, self.n_repeats, self.random_state, unit, data.rows.there)
+        splits = splits_of(data.X, judged_by(data), units, *dealing)
+        fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
+        data = data if fold is None else replace(data, fold=fold)
         with enough_memory():
             ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
-        found = judged(data, splits, ranked, statistic, judge)
+        found = judged(data, splits, ranked, statistic, judge, len(candidates))
         choice = choose(found, radii(candidates, base), rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
+        if fold is not None and asked_folds(check(best.get_params(deep=False), data.X.shape[1])):
+            best.set_params(cross_fit=len(splits))
         best.set_params(time_limit=clock.least(best.time_limit, 1))
-        best._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, names)
+        best._fit_named(*rows, names, groups, fold)
+        best._adopt(
+            self._noted(best.state_, fold is None and splits[0].repeat < 0 and groups is None, bool(ranked))
+        )
         if choice.first_stage_kept:
             alone = first_stage_kept(best.state_)
             best = restored(alone.with_classes(data.rows, data.y, alone.scores))
@@ -185,9 +208,22 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         self.judge_, self.rule_ = judge, rule
         self._publish(best, candidates, choice, found)
         # What held-out rows said goes with the result, and so into the model file.
-        best._adopt(replace(best.state_, result=replace(best.result_, evidence=self._evidence())))
+        if ranked:
+            best._adopt(replace(best.state_, result=replace(best.result_, evidence=self._evidence())))
         self.result_ = best.result_
         return self
+
+    def _noted(self, state: FittedState, divided: bool, tried: bool) -> FittedState:
+        """The state with notes on folds of its own beside those of a splitter, and on a choice without time."""
+        notes = []
+        if divided and state.result.folds and not state.result.grouped:
+            notes.append(
+                "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
+                f"{state.result.folds} folds of its own; give groups, if rows belong together."
+            )
+        if not tried:
+            notes.append(UNTRIED)
+        return replace(state, result=state.result.noting(*notes))
 
     def _publish(self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged) -> None:
         self.best_estimator_ = best
@@ -198,7 +234,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         self.cv_results_: dict[str, NDArray[Any]] = {
             "params": np.array(candidates, dtype=object),
             "scores": found.scores,
-            "mean_score": found.scores.mean(axis=1),
+            "mean_score": found.scores.mean(axis=1) if found.alone.size else found.means,
             "first_stage": found.alone,
             "leads": found.leads,
             "mean_lead": found.leads.mean(axis=1),
@@ -246,4 +282,4 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
     """Choose on a table read from a file, whose columns have names."""
     given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return search._fit_named(*given, table.feature_names)
+    return search._fit_named(*given, table.feature_names, table.groups)

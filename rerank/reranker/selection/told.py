@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.io.shown import ShownMixin
@@ -15,6 +16,13 @@ from rerank.statistics import RankStatistic, parse
 
 if TYPE_CHECKING:
     from rerank.reranker.estimator import Reranker
+
+
+UNTRIED = (
+    "The first stage's scores of the folds were not ready in time, so no option was tried and the first stage is kept; "
+    "raise time_limit."
+)
+"""What is said of a choice without a fold."""
 
 
 def option_names(found: Mapping[str, Any]) -> list[str]:
@@ -38,7 +46,10 @@ def evidence(found: Mapping[str, Any], judge: str, statistic: str, chosen: int |
     **rest
         Further attributes of ``Evidence``: the rule, or what had to be led.
     """
-    means, alone = found["mean_score"].tolist(), float(found["first_stage"].mean())
+    means, alone = (
+        found["mean_score"].tolist(),
+        float(np.mean(found["first_stage"] if found["first_stage"].size else np.nan)),
+    )
     leads, errors = ([None if math.isnan(one) else one for one in found[f"{of}"].tolist()]
                      for of in ("mean_lead", "lead_error"))  # fmt: skip
     return Evidence(
@@ -61,12 +72,15 @@ class ToldMixin(ShownMixin):
     def report(self) -> str:
         """Lead, error and statistic of every option, and what was chosen."""
         check_is_fitted(self, "best_estimator_")
-        return self._evidence().report()
+        return self._evidence().report() if self.cv_results_["first_stage"].size else UNTRIED
 
     def _shown(self) -> tuple[str, str] | None:
         if not hasattr(self, "best_estimator_"):
             return None
-        result, found = self.best_estimator_.result_, self._evidence()
+        result = self.best_estimator_.result_
+        if not self.cv_results_["first_stage"].size:  # a note of the result says it
+            return text_of(result), html_of(result)
+        found = self._evidence()
         return f"{found.report()}\n\n{text_of(result)}", found.html() + html_of(result)
 
     def _evidence(self) -> Evidence:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from rerank.io.options import one_of, whole
+from rerank.io.options import legacy, one_of, whole
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.linalg.lbfgs import Loss, minimise
@@ -38,7 +37,7 @@ class RoBiRank(LinearRanker):
         Largest entry of the gradient, relative to that at zero.
     max_iter : int, default 1000
         Iterations of L-BFGS from each start.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Of the starts beyond the first.
     warm_start : bool, default False
 
@@ -92,7 +91,7 @@ class RoBiRank(LinearRanker):
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         loss = loss_of(gain_lists(data, self.gains), data.y.size)
         d = data.X.shape[1]
-        rng = check_random_state(self.random_state)
+        rng = legacy(self.random_state)
         starts: list[Floats | None] = [None if start is None else start.coef]
         starts += [rng.standard_normal(d) for _ in range(self.n_init - 1)]
         found = [

@@ -1,0 +1,91 @@
+"""``--weight`` and ``--groups`` of the command line: rows of weight 0 are not there, and folds keep groups whole."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rerank.io import Table, read_table, write_csv
+from tests.cli.test_cli import fit, folder, noisy, run  # noqa: F401
+
+NAMES = ("age", "size", "year")
+
+
+def write(name, X, y, weight=None, groups=None):
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"hit": y}
+    columns |= {} if weight is None else {"w": weight}
+    columns |= {} if groups is None else {"person": groups}
+    rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values()))]
+    with open(name, "w") as file:
+        file.write("\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = noisy(0)
+    weight = (np.arange(y.size) % 4 > 0).astype(int)
+    X[weight == 0] *= 50
+    write("whole.csv", X, y, weight)
+    write("some.csv", X[weight > 0], y[weight > 0], weight[weight > 0])
+    return np.flatnonzero(weight)
+
+
+@pytest.mark.parametrize("extra", [(), ("--holdout", 0.4), ("--cv", 2)])
+def test_fit_and_score_of_a_table_with_weights_of_0(tables, extra):
+    found = {}
+    for name in ("whole", "some"):
+        done = fit(
+            "--weight", "w", "--json", "--model", f"{name}.json", *extra, data=f"{name}.csv", code=None
+        )
+        found[name] = json.loads(done.stdout)
+        found[name]["score"] = run("score", f"{name}.json", "whole.csv", "--weight", "w", "--json").stdout
+        found[name]["checks"] = run("verify", f"{name}.json", "whole.csv", code=None).exit_code
+        del found[name]["model"], found[name]["seconds"]
+    assert found["whole"] == found["some"] and found["whole"]["checks"] in (0, 3)
+
+
+def test_a_report_names_rows_as_the_file_counts_them(tables):
+    fit("--weight", "w", data="whole.csv", code=None)
+    run("report", "m.json", "whole.csv")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert f"of {tables.size} rows" in page and "of 50 rows" not in page
+    ranked = json.loads(run("rank", "m.json", "whole.csv", "--json", "--top", 0).stdout)["rows"]
+    assert len(ranked) == 50  # rows to rank are all there
+    first = next(row["id"] for row in ranked if int(row["id"]) in tables)
+    assert f">{first}<" in page
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_groups(tmp_path, monkeypatch, format):
+    monkeypatch.chdir(tmp_path)
+    X, y = noisy(0)
+    people = np.array([f"p{row // 5}" for row in range(y.size)])
+    write("data.csv", X, y, groups=people)
+    data = "data.csv"
+    if format == "parquet":
+        csv, parquet = (pytest.importorskip(f"pyarrow.{module}") for module in ("csv", "parquet"))
+        data = "data.parquet"
+        parquet.write_table(csv.read_csv("data.csv"), data)
+    assert read_table(data, label="hit", groups="person").groups.tolist() == people.tolist()
+    body = json.loads(fit("--groups", "person", "--radius", 0.1, "--json", data=data, code=None).stdout)
+    assert body["grouped"] and body["folds"] == 5
+    assert run("verify", "m.json", data, "--label", "hit", code=None).exit_code in (0, 3)
+    run("rank", "m.json", data)
+    done = fit("--groups", "person", "--cv", 2, "--holdout", 0.4, data=data, code=None)
+    assert "Held out 25 rows" in done.stdout or "Held out 20 rows" in done.stdout
+    done = fit("--groups", "persons", data=data, code=2)
+    assert "no column 'persons'; nearest: 'person'" in done.stderr
+
+
+def test_groups_need_a_table_with_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("data.svm", "w") as file:
+        file.write("1 qid:1 1:1\n0 qid:1 1:0\n")
+    done = fit("--groups", "person", data="data.svm", label=None, code=2)
+    assert "data.svm is svmlight, which has no groups column by name" in done.stderr
+    X, y = noisy(0)
+    write_csv("zeros.csv", Table(X, y, None, None, NAMES, np.zeros(y.size)), label="hit")
+    done = fit("--weight", "weight", data="zeros.csv", code=2)
+    assert "sample_weight is 0 in every row" in done.stderr

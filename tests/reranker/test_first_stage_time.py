@@ -1,0 +1,103 @@
+"""First stages of others and the clock: no fit is begun that would not end in time, and what is kept says so."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from rerank import Reranker, RerankerCV, load
+from rerank.io import Table
+from rerank.reranker.files.document import document
+from rerank.reranker.files.verify import verify
+
+FITS = []
+
+
+class Slow(BaseEstimator):
+    """A first stage that memorises its rows, and takes its time."""
+
+    def __init__(self, seconds=0.15):
+        self.seconds = seconds
+
+    def fit(self, X, y):
+        FITS.append(len(y))
+        time.sleep(self.seconds)
+        self.known_ = {tuple(row): float(label) for row, label in zip(np.asarray(X).tolist(), y)}
+        return self
+
+    def predict(self, X):
+        return np.array([self.known_.get(tuple(row), 0.0) + 0.01 * row[0] for row in np.asarray(X).tolist()])
+
+
+def table(lists=False):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    return X, (rng.random(60) < 0.4).astype(int), (np.arange(60) // 6 if lists else None)
+
+
+@pytest.mark.parametrize("radius", [None, 0.1])
+@pytest.mark.parametrize("lists", [False, True])
+def test_a_fit_stops_between_folds_and_keeps_the_first_stage(radius, lists, tmp_path):
+    X, y, qid = table(lists)
+    FITS.clear()
+    est = Reranker("dcg@5", first_stage=Slow(), radius=radius, time_limit=0.2, solver="search").fit(X, y, qid)
+    assert 1 <= len(FITS) <= 2
+    result = est.result_
+    assert not est.reranks_ and result.folds == 0 and est.state_.prior_scores is None
+    (note,) = (note for note in result.notes if "were not ready in time" in note)
+    assert f"({len(FITS) - 1} of 5 folds), so it is kept as it is" in note and "raise time_limit" in note
+    np.testing.assert_array_equal(
+        est.rank(X, qid),
+        Reranker("dcg@5", first_stage=est.first_stage_).fit(X, y, qid).rank(X, qid)
+        if radius is None and not lists
+        else est.rank(X, qid),
+    )
+    est.save(tmp_path / "m.json")
+    loaded = load(tmp_path / "m.json", first_stage=est.first_stage_)
+    np.testing.assert_array_equal(loaded.rank(X, qid), est.rank(X, qid))
+    names = ("x0", "x1", "x2")
+    words = None if qid is None else qid.astype(str).astype(object)
+    whole = Table(X, y.astype(float), words, None, names)
+    report = verify(document(est.state_), whole, first_stage=est.first_stage_)
+    assert report.holds, [check for check in report.checks if not check.holds]
+    FITS.clear()
+    more = clone(est).set_params(time_limit=30, node_limit=0).fit(X, y, qid)  # the advice
+    assert len(FITS) == 6 and more.result_.folds == 5
+    assert not any("in time" in note for note in more.result_.notes)
+
+
+def test_a_choice_stops_between_folds_and_keeps_the_first_stage(tmp_path):
+    X, y, _ = table()
+    FITS.clear()
+    began = time.perf_counter()
+    est = RerankerCV(Reranker("dcg@5", first_stage=Slow(), solver="search"), time_limit=0.4).fit(X, y)
+    assert len(FITS) <= 4 and time.perf_counter() - began < 10
+    assert est.first_stage_kept_ and est.chosen_ is None and not est.best_estimator_.reranks_
+    assert np.isnan(est.best_score_) and est.cv_results_["scores"].shape[1] == 0
+    assert any("no option was tried" in note and "raise time_limit" in note for note in est.result_.notes)
+    assert est.result_.evidence is None
+    assert "no option was tried" in est.report() and "no option was tried" in est._repr_html_()
+    est.save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json", first_stage=est.first_stage_).result_.evidence is None
+    FITS.clear()
+    more = RerankerCV(
+        Reranker("dcg@5", first_stage=Slow(0.01), solver="search"),
+        time_limit=60,
+        cv=3,
+        n_repeats=1,
+        grid={"radius": [0.1]},
+    )
+    more.fit(X, y)  # the advice
+    assert len(FITS) == 3 + 3 + 6 and np.isfinite(more.best_score_)
+
+
+def test_a_repeat_that_is_not_ready_is_left_out():
+    X, y, _ = table()
+    FITS.clear()
+    base = Reranker("dcg@5", first_stage=Slow(0.1), solver="search", radius=0.1, node_limit=0)
+    est = RerankerCV(base, grid={}, cv=3, n_repeats=8, time_limit=2.0).fit(X, y)
+    used = est.cv_results_["scores"].shape[1]
+    assert used in (3, 6, 9, 12, 15) and len(FITS) < 8 * 6
+    whole = RerankerCV(base, grid={}, cv=3, n_repeats=8).fit(X, y)
+    np.testing.assert_array_equal(est.cv_results_["first_stage"], whole.cv_results_["first_stage"][:used])

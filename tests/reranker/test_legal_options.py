@@ -1,0 +1,161 @@
+"""Options that are legal and were refused, or ended in an error of another package."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rerank import Reranker, RerankerCV, load
+from rerank.errors import InputError
+from rerank.fusion import ScoreFusion
+from rerank.io import Table
+from rerank.latent import LatentRoBiRank
+from rerank.latent.log import split_log
+from rerank.reranker.files.document import document
+from rerank.reranker.files.verify import verify
+from rerank.scorers import RoBiRank
+
+QUICK = {"solver": "search", "time_limit": 20, "node_limit": 50}
+
+
+def table(n=60):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    return X, (X[:, 0] + rng.normal(size=n) > 0.7).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore:No order of the shortlist")
+@pytest.mark.parametrize("solver", ["search", "highs", "none"])
+@pytest.mark.parametrize("radius", [None, 0.1])
+def test_columns_that_are_all_constant_leave_nothing_to_reorder(solver, radius, tmp_path):
+    X, y = np.ones((20, 2)), np.arange(20) % 3 // 2
+    est = Reranker("auc", first_stage=None, solver=solver, radius=radius).fit(X, y)
+    assert est.result_.status == "nothing_to_reorder" and not est.coef_.any()
+    assert est.score(X, y) == 0.0 and est.rank(X).tolist() == list(range(1, 21))
+    assert np.unique(est.decision_function(X)).size == 1
+    est.save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").rank(X).tolist() == list(range(1, 21))
+    assert verify(document(est.state_), Table(X, y.astype(float), None, None, ("x0", "x1"))).holds
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, np.float64(0), Fraction(0), Decimal(0)])
+def test_no_margin_is_the_smallest_one(zero, tmp_path):
+    X, y = table()
+    for options, usual in (({"epsilon": zero}, {}), ({"margin": zero, "radius": 0.1}, {"radius": 0.1})):
+        est = Reranker("dcg@5", **QUICK | options).fit(X, y)
+        plain = Reranker("dcg@5", **QUICK | usual).fit(X, y)
+        assert est.result_.epsilon == plain.result_.epsilon <= 1e-4
+        np.testing.assert_array_equal(est.coef_, plain.coef_)
+        est.save(tmp_path / "m.json")
+        load(tmp_path / "m.json")
+        assert verify(document(est.state_), Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))).holds
+
+
+def sources():
+    return np.random.default_rng(3), np.random.RandomState(3)
+
+
+@pytest.mark.parametrize("made", [0, 1], ids=["Generator", "RandomState"])
+def test_sources_of_random_numbers(made, tmp_path):
+    X, y = table()
+    est = Reranker("auc", first_stage="robirank", random_state=sources()[made], **QUICK)
+    once, again = clone(est).fit(X, y), clone(est).fit(X, y)
+    assert type(once.get_params()["random_state"]) is type(sources()[made])
+    np.testing.assert_array_equal(once.coef_, again.coef_)
+    once.save(tmp_path / "m.json")
+    kept = load(tmp_path / "m.json").random_state
+    assert type(kept) is int
+    np.testing.assert_array_equal(clone(est).set_params(random_state=kept).fit(X, y).coef_, once.coef_)
+    names = ("x0", "x1", "x2")
+    assert verify(document(once.state_), Table(X, y.astype(float), None, None, names)).holds
+    base = Reranker("auc", random_state=sources()[made], **QUICK)
+    search = RerankerCV(base, grid={"radius": [0.1]}, cv=2, n_repeats=1, random_state=sources()[made])
+    first, second = clone(search).fit(X, y), clone(search).fit(X, y)
+    np.testing.assert_array_equal(first.cv_results_["scores"], second.cv_results_["scores"])
+    robirank = RoBiRank(n_init=2, max_iter=5, tol=0.5, random_state=sources()[made])
+    np.testing.assert_array_equal(clone(robirank).fit(X, y).coef_, clone(robirank).fit(X, y).coef_)
+    log = (np.random.default_rng(0).random((30, 20)) < 0.3).astype(int)
+    from scipy.sparse import csr_array
+
+    parts = [split_log(csr_array(log), (0.5, 0.5), random_state=sources()[made]) for _ in range(2)]
+    assert (parts[0][0] != parts[1][0]).nnz == 0
+    assert clone(LatentRoBiRank(random_state=sources()[made])).get_params()["random_state"] is not None
+    assert clone(ScoreFusion(random_state=sources()[made])).get_params()["random_state"] is not None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"time_limit": Fraction(5)},
+        {"time_limit": Decimal(5)},
+        {"time_limit": np.int64(5)},
+        {"time_limit": np.inf},
+        {"time_limit": None},
+        {"radius": Decimal("0.1")},
+        {"radius": Fraction(1, 10)},
+        {"radius": np.float64(0.1)},
+        {"radius": 0.1, "margin": Decimal("0.25")},
+        {"radius": 0.1, "margin": Fraction(1, 4)},
+        {"C": Decimal("0.01")},
+        {"C": Fraction(1, 100)},
+        {"epsilon": Decimal("0.25")},
+        {"epsilon": Fraction(1, 4)},
+        {"n_jobs": np.int64(1)},
+        {"max_features": np.int64(2)},
+        {"n_candidates": np.int64(20)},
+        {"thinning": Fraction(4, 5)},
+        {"thinning": Decimal("0.5")},
+        {"window": Decimal(2)},
+        {"window": Fraction(2)},
+        {"list_length": np.int64(99)},
+        {"features": np.array([0, 2])},
+        {"features": (0, 2)},
+        {"features": range(2)},
+        {"positive": np.array([1, 0, 1])},
+    ],
+    ids=repr,
+)
+def test_numbers_of_every_type_are_fitted_and_saved(options, tmp_path):
+    X, y = table()
+    est = Reranker("dcg@5", **QUICK | options).fit(X, y)
+    plain = {
+        name: float(value) if isinstance(value, Fraction | Decimal) else value
+        for name, value in options.items()
+    }
+    np.testing.assert_array_equal(est.coef_, Reranker("dcg@5", **QUICK | plain).fit(X, y).coef_)
+    est.save(tmp_path / "m.json")
+    read = load(tmp_path / "m.json")
+    np.testing.assert_array_equal(read.coef_, est.coef_)
+    assert verify(document(est.state_), Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))).holds
+
+
+def test_signs_and_columns_as_pandas_has_them():
+    pd = pytest.importorskip("pandas")
+    X, y = table()
+    est = Reranker("auc", positive=pd.Series([1, 0, 1]), **QUICK).fit(X, y)
+    np.testing.assert_array_equal(est.coef_, Reranker("auc", positive=[1, 0, 1], **QUICK).fit(X, y).coef_)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for features in (frame.columns[:2], np.array(["a", "b"]), pd.Series(["a", "b"])):
+        assert set(Reranker("auc", first_stage=None, features=features, **QUICK).fit(frame, y).features_) <= {
+            "a",
+            "b",
+        }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_limit": "x"}, "time_limit is 'x'; it must be None or a number of seconds"),
+        ({"time_limit": np.nan}, "time_limit is nan"),
+        ({"features": slice(0, 2)}, "features is slice.*give names or numbers"),
+        ({"features": 2}, "features is 2; give names or numbers"),
+        ({"random_state": "x"}, "random_state is 'x'; give a whole number.*RandomState or a Generator"),
+        ({"margin": -0.1, "radius": 0.1}, "margin is -0.1; it must be a number, at least 0"),
+    ],
+)
+def test_what_is_not_legal_is_refused_in_a_sentence(options, message):
+    X, y = table()
+    with pytest.raises(InputError, match=message):
+        Reranker("auc", **QUICK | options).fit(X, y)
