@@ -141,10 +141,16 @@ def original_names(program: Program) -> dict[str, str]:
     return dict(zip(portable(program.columns, "x"), program.columns, strict=True))
 
 
-def solution_text(program: Program, x: ArrayLike, status: str = "Unknown") -> str:
-    """A point as a HiGHS solution file (style 0), every digit kept."""
+def solution_text(
+    program: Program, x: ArrayLike, status: str = "Unknown", objective: float | None = None
+) -> str:
+    """A point as a HiGHS solution file (style 0), every digit kept.
+
+    ``objective`` is that of the program's file: by default of the one that :func:`formulations.mps.write` makes, which
+    minimises the negated cost and has no constant.
+    """
     point = np.asarray(x, dtype=np.float64)
-    objective = float(-(program.cost @ point))
+    objective = float(-(program.cost @ point)) if objective is None else objective
     rows = program.matrix @ point
     lines = ["Model status", status, "", "# Primal solution values", "Feasible", f"Objective {objective!r}"]
     for title, names, values in (("Columns", program.columns, point), ("Rows", program.rows, rows)):

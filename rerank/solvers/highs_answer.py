@@ -77,7 +77,11 @@ class Ended:
     def contradiction(self) -> str | None:
         """A sentence if the claim cannot be true of this program and the points at hand."""
         claim, best, final = STATUSES[self.status][1], self.listener.best, self.final
-        program, cutoff = described(self.listener.program), self.options.cutoff
+        program, cutoff, own = (
+            described(self.listener.program),
+            self.options.cutoff,
+            self.listener.program.own,
+        )
         if claim == "unsure" and cutoff is None:
             return f"HiGHS cannot tell whether {program} is infeasible or unbounded."
         if claim == "unbounded":
@@ -90,7 +94,7 @@ class Ended:
         # With a cut-off too no point may be above the bound, which is then the cut-off or more.
         bound = self._bound()
         if best is not None and best.objective > bound + _slack(best):
-            return f"HiGHS's bound {bound:.9g} is below a point at hand, {best.objective:.9g}."
+            return f"HiGHS's bound is {own(bound):.9g}, and a better point is at hand, with {own(best.objective):.9g}."
         return None
 
     def refuse(self, why: str) -> Outcome:

@@ -224,7 +224,7 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
 def checked(stated: Stated, outcome: Outcome, w: Floats) -> Outcome:
     """The outcome, refused where it denies weights that were verified and are feasible in the program."""
     x, _ = stated.point(w)
-    return outcome if x is None else beside(outcome, Point.of(stated.program, x))
+    return outcome if x is None else beside(outcome, Point.of(stated.program, x), stated.program)
 
 
 def with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
