@@ -33,11 +33,14 @@ class Solution:
         The solver's own words; empty where its file has none.
     dialect : str
         ``highs``, ``cbc``, ``scip``, ``glpk`` or ``gurobi``.
+    objective : float, optional
+        As the file states it, in the sense and unit of the program's file; None where it states none.
     """
 
     values: dict[str, float]
     status: str
     dialect: str
+    objective: float | None = None
 
 
 class NoPointError(FileFormatError):
@@ -93,7 +96,7 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
         raise NoPointError(f"{source}, line {error.line}: {shortened(str(error))}.", error.status) from None
     except UnreadableError as error:
         raise FileFormatError(f"{source}, line {error.line}: {shortened(str(error))} ({found.solver}).") from None
-    return Solution(_by_column(raw, program, source), raw.status, found.solver)
+    return Solution(_by_column(raw, program, source), raw.status, found.solver, raw.objective)
 
 
 def _lines(content: bytes, program: Program, source: str) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rerank.errors import SolverError
 from rerank.solvers.external import SOLUTION, START, Claim, Solver
+from rerank.solvers.highs_answer import endless
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop
 from rerank.solvers.running import run_command
 
@@ -75,7 +76,9 @@ def by_command(
     if claim.stop is Stop.error and values is None:
         last = [line.strip() for line in ran.log.splitlines() if line.strip()][-3:]
         words = " / ".join(last)[:300] or "none"
-        raise SolverError(f"{solver.name} failed with exit code {ran.code}; its last words: {words}.")
+        how = f"was killed by signal {-ran.code}" if ran.code < 0 else f"failed with exit code {ran.code}"
+        how = how if ran.code else "ended without an answer"
+        raise SolverError(f"{solver.name} {how}; its last words: {words}.")
     return Answer(claim, values, solver.version_in(ran.log), ran.log, text if values is not None else "")
 
 
@@ -114,6 +117,11 @@ def verified(
         solver=title,
         version=answer.version,
     )
+    if claim.unbounded or claim.unsure:
+        # Of an integer program solvers mean the relaxation, unless they hold a point.
+        pointed = answer.values is not None or known is not None
+        sure = pointed or (claim.unbounded and not program.integer.any())
+        raise SolverError(endless(outcome.who, program, sure))
     if claim.infeasible:
         outcome = replace(
             outcome, bound=-math.inf, message=f"{outcome.who} says that the program has no feasible point."
@@ -154,7 +162,7 @@ def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> 
         objective=objective,
         bound=max(bound, objective),
         violation=point.violation,
-        message="",
+        message=f"{who} ended in a state that is unknown here; its point is kept." if claim.stop is Stop.error else "",
     )
 
 

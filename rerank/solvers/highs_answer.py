@@ -83,9 +83,9 @@ class Ended:
             self.listener.program.own,
         )
         if claim == "unsure" and cutoff is None:
-            return f"HiGHS cannot tell whether {program} is infeasible or unbounded."
+            return endless("HiGHS", self.listener.program, sure=False)
         if claim == "unbounded":
-            return f"HiGHS calls {program} unbounded; bound its columns."
+            return endless("HiGHS", self.listener.program, sure=True)
         if claim == "infeasible" and best is not None and cutoff is None:
             return f"HiGHS calls {program} infeasible, but a feasible point is at hand."
         if claim == "optimal" and final is not None and cutoff is None:
@@ -168,6 +168,16 @@ def described(program: Program) -> str:
     """Name and size of a program, for a sentence."""
     size = f"{len(program.rows)} rows, {program.cost.size} columns, {program.matrix.nnz} non-zeros"
     return f"the program {program.name!r} ({size})"
+
+
+def endless(who: str, program: Program, sure: bool) -> str:
+    """The sentence of a solver that finds no best objective, and is ``sure`` that there are points."""
+    if sure:
+        return f"{who} calls {described(program)} unbounded; bound its columns."
+    return (
+        f"{who} cannot tell whether {described(program)} is infeasible or unbounded; bound its columns and solve it "
+        "again to see which."
+    )
 
 
 def _slack(point: Point) -> float:
