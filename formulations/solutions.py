@@ -42,6 +42,11 @@ class Solution:
     dialect: str
     objective: float | None = None
 
+    @property
+    def optimal(self) -> bool:
+        """Whether the file calls the point optimal, in the words of its solver."""
+        return self.status.lower().startswith(("optimal", "integer optimal")) or self.status in ("o", "f f")
+
 
 class NoPointError(FileFormatError):
     """The solution file can be read and holds no feasible point; ``status`` is why, in the solver's words."""

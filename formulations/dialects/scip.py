@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from formulations.dialects.raw import Dialect, Lines, PointlessError, Raw, UnreadableError, after, stated, store
+from formulations.dialects.raw import (
+    Dialect,
+    Lines,
+    PointlessError,
+    Raw,
+    UnreadableError,
+    after,
+    stated,
+    store,
+)
 
 
 def _is_scip(lines: Lines) -> bool:

@@ -114,7 +114,7 @@ def test_an_exported_program_is_told_in_the_statistic_and_may_be_imported(tmp_pa
 def test_unbounded_is_said_and_bounds_help_as_advised(tmp_path, name, solver):
     path = tmp_path / "open.mps"
     path.write_text(UNBOUNDED[name])
-    with pytest.raises(SolverError, match=r"unbounded[;].*bound its columns|infeasible or unbounded; bound its columns"):
+    with pytest.raises(SolverError, match=r"unbounded; bound its columns"):
         gateway.solve_file(path, solver, time_limit=20)
     said = solve(path, "--solver", solver).stderr
     assert "unbounded" in said and "no feasible point" not in said and "exit code" not in said
