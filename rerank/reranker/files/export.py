@@ -168,8 +168,9 @@ def _inside(
     j = None if box is None else outside(w, box)
     if box is not None and j is not None:
         raise InputError(
-            f"The weights of {name} leave the box of their program once their largest size is 1, as a model keeps them: "
-            f"w[{j}] = {w[j]:.6g} lies outside [{box[0][j]:g}, {box[1][j]:g}]; give a box that fixes a weight at 1 or -1."
+            f"The weights of {name} leave the box of their program once their largest size is 1, as models keep it: "
+            f"w[{j}] = {w[j]:.6g} lies outside [{box[0][j]:g}, {box[1][j]:g}]; give a box that fixes a weight at 1 "
+            "or -1."
         )
     return w if box is None else np.clip(w, *box)
 
