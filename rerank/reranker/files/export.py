@@ -105,7 +105,7 @@ def imported(
             raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
-        if seconds_to_state(problem, stated["formulation"]) <= MOST_SECONDS:
+        if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
             if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):

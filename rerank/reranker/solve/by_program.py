@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.circuit_rows import with_circuits
-from rerank.reranker.solve.program import Stated, chosen_formulation, estimated_size, state
+from rerank.reranker.solve.program import Stated, chosen_formulation, counted_pairs, estimated_size, state
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
 from rerank.solvers.answers import beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
@@ -37,21 +37,25 @@ CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 CLAIM_SECONDS = 0.5
 """Seconds for polishing a solver's weights if it left no time; without polishing its claim may not hold."""
 
-ESTIMATED_A_SECOND = 6_000
-"""Relevant rows, once for each grade they reach, for which a program's size is estimated in a second."""
+A_RELEVANT_ROW, A_PAIR, A_DIFFERENCE = 1.7e-4, 4e-6, 2e-8
+"""Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair, which
+a program's size is estimated from."""
 
 NONZEROS_A_SECOND = 60_000
 """Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
 
 
-def seconds_to_state(problem: Problem, formulation: str, left: float = math.inf) -> float:
+def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
     """Seconds to build a program and pass it to the solver; infinite for one that is refused.
 
-    Infinite also if to estimate them would take more than a tenth of the seconds that are ``left``.
+    Infinite also if to look at its pairs would take more than half of the seconds that are ``allowed``; to build it
+    takes several times as long, unless the limits of the weights decide nearly all of them.
     """
     from formulations.errors import ModelTooLarge
 
-    if sum(unit.positive.size for unit in problem.units) > 0.1 * left * ESTIMATED_A_SECOND:
+    reached = sum(unit.positive.size for unit in problem.units)
+    pairs = counted_pairs(problem, formulation) * (A_PAIR + A_DIFFERENCE * problem.n_features)
+    if A_RELEVANT_ROW * reached + pairs > 0.5 * allowed:
         return math.inf
     try:
         return estimated_size(problem, formulation) / NONZEROS_A_SECOND
@@ -65,7 +69,7 @@ def confirm(
     """Solve the chosen program and compare its answer with that of the search."""
     name = settings.formulation
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
-    if seconds_to_state(problem, name, clock.remaining) > budget / 2:
+    if seconds_to_state(problem, name, budget / 2) > budget / 2:
         return solution.noting(
             f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out."
         )

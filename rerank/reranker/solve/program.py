@@ -206,6 +206,16 @@ def _check_choices(choices: dict[str, Any], given: dict[str, Any]) -> None:
             )
 
 
+def counted_pairs(problem: Problem, formulation: str) -> int:
+    """Pairs of rows that the builder of a program looks at, counted without forming them."""
+    if formulation == "pairwise":
+        return int(sum(u.positive.size * u.negative.size for u in problem.units))
+    lists = [problem.lists[number] for number in {u.list_index for u in problem.units}]
+    if formulation == "resolved_rank":
+        return sum(item.rows.size**2 for item in lists)
+    return sum(int(np.count_nonzero(item.gains > 0)) * item.rows.size for item in lists)
+
+
 def estimated_size(problem: Problem, formulation: str) -> int:
     """Upper bound on the non-zeros of the program's matrix, known without building it."""
     module, ranked, options = _arguments(problem, formulation)
