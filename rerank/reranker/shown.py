@@ -88,7 +88,10 @@ def numbers_of(result: Result) -> list[tuple[str, str, str]]:
     if result.first_stage_statistic is not None:
         rows.insert(0, ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"))
     if result.program_value is not None:
-        reported = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
+        reported = (
+            f"{fitted}in the unit of the value, what {result.solver} reports for the {result.formulation} program, "
+            f"bound {number(result.program_bound)}"
+        )
         rows.append(("program", number(result.program_value), reported))
     return rows
 

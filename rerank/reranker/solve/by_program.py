@@ -22,7 +22,7 @@ from rerank.reranker.settings import Settings
 from rerank.reranker.solve.circuit_rows import with_circuits
 from rerank.reranker.solve.program import Stated, chosen_formulation, counted_pairs, estimated_size, state
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
-from rerank.solvers.answers import beside
+from rerank.solvers.answers import AGREE, beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ CLAIM_SECONDS = 0.5
 """Seconds for polishing a solver's weights if it left no time; without polishing its claim may not hold."""
 
 A_RELEVANT_ROW, A_PAIR, A_DIFFERENCE = 1.7e-4, 4e-6, 2e-8
-"""Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair, which
-a program's size is estimated from."""
+"""Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair: a
+program's size is estimated from them."""
 
 NONZEROS_A_SECOND = 60_000
 """Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
@@ -71,7 +71,8 @@ def confirm(
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if seconds_to_state(problem, name, budget / 2) > budget / 2:
         return solution.noting(
-            f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out."
+            f"The proof stands by itself: a second opinion of the {name} program takes more than {budget:.1f} s, and "
+            "none was asked for."
         )
     with clock.phase("build"):
         stated = state(problem, name, box=found.box)
@@ -101,12 +102,26 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
             f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solution.bound:.12g} of the "
             "search; please report this."
         )
-    name = f"{outcome.solver} on the {stated.formulation} program"
+    name, claim = f"{outcome.solver} on the {stated.formulation} program", _claimed(stated, outcome)
+    if claim is None:
+        return solution
+    apart = AGREE * max(1.0, abs(solution.value), abs(claim))
+    if claim > solution.value + apart:
+        return solution.noting(
+            f"{name} claims {claim:.9g} for weights that are worth {other.value:.9g} when recomputed exactly: its rows "
+            "hold within its tolerance only, so it counts pairs that miss the margin. The proof is of exact numbers: "
+            f"no allowed weights are worth more than {solution.bound:.9g}."
+        )
+    if claim < solution.value - apart:
+        return solution.noting(
+            f"{name} has {claim:.9g}, less than the proved {solution.value:.9g}: it asks more than the problem, so it "
+            "confirms nothing."
+        )
     if outcome.holds == "optimal":
-        return solution.noting(f"{name} confirms {solution.program_value:.9g} as its optimum.")
+        return solution.noting(f"{name} confirms {solution.value:.9g} as its optimum.")
+    bounds = "has no bound" if solution.program_bound is None else f"bounds it by {solution.program_bound:.9g}"
     return solution.noting(
-        f"{name} holds {solution.program_value:.9g} and bounds it by {solution.program_bound or math.inf:.9g} in the "
-        "seconds it had, which does not contradict the proof."
+        f"{name} holds {claim:.9g} too and {bounds} in the seconds it had, which does not contradict the proof."
     )
 
 
