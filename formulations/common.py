@@ -89,11 +89,11 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
         )
     model = pyo.ConcreteModel(name)
     divisor, epsilon = float(big_m(layout.instance, layout.wins).max(initial=1.0)), layout.instance.options.epsilon
-    least = LEAST_MARGIN * divisor
+    least = LEAST_MARGIN * max(1.0, divisor - epsilon)
     # A margin of exactly the least one passes, whichever way it was rounded.
     if epsilon < least * (1 - 1e-9):
         warnings.warn(
-            f"The margin {epsilon:g} is so close to the tolerance of solvers that they may claim pairs which they do not "
+            f"The margin {epsilon:g} is so close to the tolerance of solvers that they may claim pairs that they do not "
             f"win; use at least {least:.3g}.",
             FormulationWarning,
             stacklevel=3,
