@@ -88,12 +88,15 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
             "rank fewer candidates, use linking='ordered' or the 'mixed' program, or raise max_nonzeros."
         )
     model = pyo.ConcreteModel(name)
-    divisor, epsilon = float(big_m(layout.instance, layout.wins).max(initial=1.0)), layout.instance.options.epsilon
+    divisor, epsilon = (
+        float(big_m(layout.instance, layout.wins).max(initial=1.0)),
+        layout.instance.options.epsilon,
+    )
     least = LEAST_MARGIN * max(1.0, divisor - epsilon)
     # A margin of exactly the least one passes, whichever way it was rounded.
     if epsilon < least * (1 - 1e-9):
         warnings.warn(
-            f"The margin {epsilon:g} is so close to the tolerance of solvers that they may claim pairs that they do not "
+            f"The margin {epsilon:g} is so close to the tolerance of solvers that they may claim pairs they do not "
             f"win; use at least {least:.3g}.",
             FormulationWarning,
             stacklevel=3,

@@ -88,11 +88,11 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         raise FormulationError(f"The row {row.name!r} holds a number that is not finite.")
     # What is earned in any case belongs to our objective, and to no other in its place.
     minimises = objective.sense == ObjectiveSense.minimize
-    ours = info is not None and not minimises and objective is getattr(model, "statistic", None)
+    ours = not minimises and objective is getattr(model, "statistic", None)
     return Program(
         name=str(model.name),
         cost=cost,
-        constant=constant + (info.constant if ours else 0.0),
+        constant=constant + (info.constant if info is not None and ours else 0.0),
         matrix=matrix,
         row_lower=np.where(kind <= 0, side, -np.inf),
         row_upper=np.where(kind >= 0, side, np.inf),

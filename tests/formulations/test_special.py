@@ -187,7 +187,8 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
 
 
 @pytest.mark.parametrize(
-    "option, value", [("max_nonzeros", 0), ("max_nonzeros", float("nan")), ("max_features", 1.5), ("max_features", 0)]
+    "option, value",
+    [("max_nonzeros", 0), ("max_nonzeros", float("nan")), ("max_features", 1.5), ("max_features", 0)],
 )
 def test_limits_that_make_no_sense_are_refused(option, value):
     from formulations import mixed

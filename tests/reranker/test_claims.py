@@ -112,7 +112,7 @@ def test_a_claim_of_a_file_that_cannot_be_restored_is_fitted_by_the_search_as_ad
     with pytest.raises(CertificateError, match="does not restore the claim; fit with solver='search'"):
         est.load_solution(tmp_path / "p.sol")
     again = Reranker("dcg@5", solver="search", **GRID).fit(*on_a_grid(11)).result_
-    assert again.status == "optimal" and again.gap == 0
+    assert again.status == "optimal" and again.gap < 1e-9
 
 
 def test_a_proof_without_a_second_opinion_reads_as_a_proof():
@@ -122,7 +122,9 @@ def test_a_proof_without_a_second_opinion_reads_as_a_proof():
     result = Reranker("auc", **options).fit(X, (X[:, 0] > 0.5).astype(int)).result_
     assert result.status == "optimal"
     (note,) = result.notes
-    assert note.startswith("The proof stands by itself") and "too large" not in note and "left out" not in note
+    assert (
+        note.startswith("The proof stands by itself") and "too large" not in note and "left out" not in note
+    )
 
 
 def test_the_numbers_of_a_program_have_a_unit():

@@ -159,7 +159,9 @@ def test_weights_that_scaling_takes_out_of_the_box_are_refused_and_the_advice_he
 def test_an_option_that_the_fit_sets_is_refused_with_its_name_there(name, own):
     est = fitted()
     for call in (est.build_model, lambda **given: est.export_mps("never.mps", **given)):
-        with pytest.raises(InputError, match=rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)"):
+        with pytest.raises(
+            InputError, match=rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)"
+        ):
             call(**{name: 0.01})
     assert own in est.get_params()
     with pytest.raises(InputError, match="'linkin' is no option of a program; did you mean 'linking'"):

@@ -62,7 +62,9 @@ def solve(*words):
     "stated, solver", [(s, x) for s in STATED for x in SOLVERS if x != "scip" or s in ("MIN", "MAX")]
 )
 @pytest.mark.parametrize("constant", [0.0, 10.0])
-def test_objective_bound_and_solution_file_are_in_the_sense_and_unit_of_the_file(tmp_path, stated, constant, solver):
+def test_objective_bound_and_solution_file_are_in_the_sense_and_unit_of_the_file(
+    tmp_path, stated, constant, solver
+):
     sense, optimum = STATED[stated]
     path = tmp_path / "own.mps"
     # The right side of the objective row is the constant with the sign turned.
@@ -102,7 +104,9 @@ def test_an_exported_program_is_told_in_the_statistic_and_may_be_imported(tmp_pa
     est.export_mps(tmp_path / "auc.mps")
     done = solve(tmp_path / "auc.mps", "--json")
     told = json.loads(done.stdout)
-    assert told["objective"] == pytest.approx(est.result_.value) and told["bound"] == pytest.approx(est.result_.value)
+    assert told["objective"] == pytest.approx(est.result_.value) and told["bound"] == pytest.approx(
+        est.result_.value
+    )
     said = solve(tmp_path / "auc.mps").stderr
     words = said[said.index("rerank import") :].split(" reads it")[0].split()[1:]
     done = CliRunner().invoke(app, [tmp_path / "new.json" if w == "NEW.json" else w for w in words])
@@ -155,7 +159,9 @@ def test_the_words_of_gurobi(ending, infeasible, unbounded, unsure):
 
 @pytest.mark.parametrize("word", ["Unbounded", "InfeasibleOrUnbounded"])
 def test_the_words_of_pulp_4(word):
-    report = SimpleNamespace(status=SimpleNamespace(name=word), best_bound=math.inf, has_solution=False, objective=None)
+    report = SimpleNamespace(
+        status=SimpleNamespace(name=word), best_bound=math.inf, has_solution=False, objective=None
+    )
     claim, _ = _claim_of_4(report)
     assert (claim.unbounded, claim.unsure) == (word == "Unbounded", word != "Unbounded")
 

@@ -119,7 +119,9 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
         )
     if outcome.holds == "optimal":
         return solution.noting(f"{name} confirms {solution.value:.9g} as its optimum.")
-    bounds = "has no bound" if solution.program_bound is None else f"bounds it by {solution.program_bound:.9g}"
+    bounds = (
+        "has no bound" if solution.program_bound is None else f"bounds it by {solution.program_bound:.9g}"
+    )
     return solution.noting(
         f"{name} holds {claim:.9g} too and {bounds} in the seconds it had, which does not contradict the proof."
     )

@@ -198,7 +198,9 @@ def _check_choices(choices: dict[str, Any], given: dict[str, Any]) -> None:
     for name in choices:
         if name in given:
             again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
-            raise InputError(f"{name} belongs to the fitted problem and is no option of a program; fit again {again}.")
+            raise InputError(
+                f"{name} belongs to the fitted problem and is no option of a program; fit again {again}."
+            )
         if name not in free:
             raise InputError(
                 f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
