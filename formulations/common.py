@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,15 @@ from pyomo.core.expr import LinearExpression, MonomialTermExpression
 
 from formulations.compile import short_name
 from formulations.data import Floats
-from formulations.errors import FormulationError, ModelTooLarge
+from formulations.errors import FormulationError, FormulationWarning, ModelTooLarge
 from formulations.options import Instance
 from formulations.wins import OPEN, WON, Layout, big_m, differences
 
 Term = tuple[float, Any]
 """A coefficient and a variable."""
+
+LEAST_MARGIN = 1e-5
+"""Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row."""
 
 SHORT = {
     "w": "w", "gamma": "g", "z": "z", "s": "s", "r": "r", "t": "t", "b": "b", "c": "c", "y": "y",
@@ -84,7 +88,19 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
             "rank fewer candidates, use linking='ordered' or the 'mixed' program, or raise max_nonzeros."
         )
     model = pyo.ConcreteModel(name)
-    divisor = float(big_m(layout.instance, layout.wins).max(initial=1.0))
+    divisor, epsilon = (
+        float(big_m(layout.instance, layout.wins).max(initial=1.0)),
+        layout.instance.options.epsilon,
+    )
+    least = LEAST_MARGIN * max(1.0, divisor - epsilon)
+    # A margin of exactly the least one passes, whichever way it was rounded.
+    if epsilon < least * (1 - 1e-9):
+        warnings.warn(
+            f"The margin {epsilon:g} is so close to the tolerance of solvers that they may claim pairs they do not "
+            f"win; use at least {least:.3g}.",
+            FormulationWarning,
+            stacklevel=3,
+        )
     model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
     return model
 

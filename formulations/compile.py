@@ -9,6 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.common.enums import ObjectiveSense
+from pyomo.common.errors import PyomoException
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
@@ -18,20 +19,36 @@ from formulations.program import LONGEST_NAME, Program
 __all__ = ["Program", "compile_model", "short_name"]
 
 
+PLAIN = frozenset({
+    pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Set, pyo.RangeSet, pyo.Param, pyo.Expression, pyo.Suffix,
+    pyo.BuildAction, pyo.BuildCheck, pyo.ExternalFunction,
+})  # fmt: skip
+"""Kinds of components that a linear program may hold; all but the first three say nothing to a solver."""
+
+
 def compile_model(model: pyo.ConcreteModel) -> Program:
     """Arrays of a linear model; columns in the order of declaration, rows likewise.
 
     Parameters
     ----------
     model : ConcreteModel
-        One active linear objective. Built by this package or extended by its user; components without a
-        short name in ``model.rerank_info.short`` are numbered (``x12``, ``c7``).
+        One active linear objective, and variables that are real, integer or binary. Built by this package or extended
+        by its user; components without a short name in ``model.rerank_info.short`` are numbered (``x12``, ``c7``).
+        References are other names of variables and make no columns. A fixed variable stays a column with its value as
+        both bounds; bounds of an integer variable are rounded to the whole numbers between them.
 
     Raises
     ------
     FormulationError
-        If the model has not exactly one active objective.
+        Naming what is no part of a linear program, or what has no number: another kind of component or domain, a
+        variable outside the active blocks of the model, a term that is not linear, an unset parameter.
     """
+    for component in model.component_objects(active=True):
+        if component.ctype not in PLAIN:
+            raise FormulationError(
+                f"{component.name!r} is a {component.ctype.__name__}, which no linear program holds; state it as "
+                "linear rows, or deactivate it."
+            )
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
         raise FormulationError(
@@ -39,33 +56,63 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         )
     info = getattr(model, "rerank_info", None)
     short: Mapping[str, str] = info.short if info is not None else {}
-    variables = [data for block in model.component_objects(pyo.Var, active=True) for data in block.values()]
-    form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
+    declared = (block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference())
+    variables = [data for block in declared for data in block.values()]
+    try:
+        form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
+    except (PyomoException, ValueError, TypeError) as error:
+        raise FormulationError(f"The model is no linear program: {_sentence(error)}.") from error
     # Fixed and unused variables are no columns of the standard form; here they keep their place, so that
     # every weight has a column in every program.
     position = {id(data): j for j, data in enumerate(variables)}
+    for data in form.columns:
+        if id(data) not in position:
+            raise FormulationError(
+                f"The variable {data.name!r} stands in the program, but on no active block of the model; add or "
+                "activate its block, or fix it."
+            )
     order = np.fromiter((position[id(data)] for data in form.columns), np.intp, len(form.columns))
     matrix = _spread(form.A, order, len(variables))
     cost = _spread(form.c, order, len(variables)).toarray().ravel()
     kind = np.fromiter((row.bound_type for row in form.rows), np.int8, len(form.rows))
     side = np.asarray(form.rhs, dtype=np.float64).reshape(kind.size)
-    bounds = np.array([_bounds(data) for data in variables], dtype=np.float64).reshape(-1, 2)
+    whole = np.fromiter(map(_whole, variables), np.bool_, len(variables))
+    bounds = np.array(list(map(_bounds, variables, whole)), dtype=np.float64).reshape(-1, 2)
     weights = getattr(model, "w", None)
-    chosen = [] if weights is None else [position[id(data)] for data in weights.values()]
+    objective, constant = objectives[0], float(form.c_offset[0])
+    if not (np.isfinite(cost).all() and np.isfinite(constant)):
+        raise FormulationError(f"The objective {objective.name!r} holds a number that is not finite.")
+    broken = np.flatnonzero(~np.isfinite(side) | ~np.isfinite(matrix.sum(axis=1)))
+    if broken.size:
+        row = form.rows[broken[0]].constraint
+        raise FormulationError(f"The row {row.name!r} holds a number that is not finite.")
+    # What is earned in any case belongs to our objective, and to no other in its place.
+    minimises = objective.sense == ObjectiveSense.minimize
+    ours = not minimises and objective is getattr(model, "statistic", None)
     return Program(
         name=str(model.name),
         cost=cost,
-        constant=float(form.c_offset[0]) + (info.constant if info is not None else 0.0),
+        constant=constant + (info.constant if info is not None and ours else 0.0),
         matrix=matrix,
         row_lower=np.where(kind <= 0, side, -np.inf),
         row_upper=np.where(kind >= 0, side, np.inf),
         lower=bounds[:, 0],
         upper=bounds[:, 1],
-        integer=np.fromiter((not data.is_continuous() for data in variables), np.bool_, len(variables)),
+        integer=whole,
         columns=_names(variables, short, "x"),
         rows=_names([row.constraint for row in form.rows], short, "c"),
-        weights=np.array(chosen, dtype=np.intp),
+        weights=np.array([position[id(data)] for data in _values(weights)], dtype=np.intp),
+        minimises=minimises,
     )
+
+
+def _values(weights: Any) -> Iterable[Any]:
+    return () if weights is None else weights.values()
+
+
+def _sentence(error: Exception) -> str:
+    """The first line of Pyomo's words."""
+    return " ".join(str(error).split())[:200].rstrip(".")
 
 
 def _spread(matrix: sparse.csc_array, order: NDArray[np.intp], n_columns: int) -> sparse.csr_array:
@@ -79,11 +126,43 @@ def _spread(matrix: sparse.csc_array, order: NDArray[np.intp], n_columns: int) -
     return spread
 
 
-def _bounds(data: Any) -> tuple[float, float]:
-    if data.fixed:
-        return data.value, data.value
-    low, high = data.bounds
-    return (-np.inf if low is None else low), (np.inf if high is None else high)
+def _whole(data: Any) -> bool:
+    """Whether a variable is integer.
+
+    Raises
+    ------
+    FormulationError
+        For a domain that is neither the reals nor the whole numbers between two ends.
+    """
+    if not (data.is_integer() or data.is_continuous()):
+        raise FormulationError(
+            f"The variable {data.name!r} has the domain {str(data.domain)!r}, which is neither an interval of reals "
+            "nor all whole numbers of one; state its values with binary variables."
+        )
+    return bool(data.is_integer())
+
+
+def _bounds(data: Any, whole: bool) -> tuple[float, float]:
+    """Lower and upper bound of a variable; its value where it is fixed."""
+    try:
+        low, high = data.bounds
+    except ValueError as error:
+        raise FormulationError(f"The variable {data.name!r} has no bounds: {_sentence(error)}.") from error
+    low, high = (-np.inf if low is None else low), (np.inf if high is None else high)
+    if whole:
+        low, high = np.ceil(low), np.floor(high)
+    if not low <= high:
+        raise FormulationError(f"The variable {data.name!r} has no value between its bounds {data.bounds}.")
+    if not data.fixed:
+        return low, high
+    value = np.nan if data.value is None else data.value
+    # Our pair rows hold inside the bounds only.
+    if not (low <= value <= high and (not whole or value == round(value))):
+        raise FormulationError(
+            f"The variable {data.name!r} is fixed at {data.value}, which its domain and bounds [{low:g}, {high:g}] do "
+            "not allow; unfix it or fix another value."
+        )
+    return value, value
 
 
 def _names(items: Iterable[Any], short: Mapping[str, str], letter: str) -> tuple[str, ...]:

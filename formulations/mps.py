@@ -82,9 +82,9 @@ def contents(
         "format": FORMAT,
         "schema": SCHEMA,
         "name": program.name,
-        "sense": "max",
+        "sense": "min" if program.minimises else "max",
         # The files' word for the constant.
-        "offset": program.constant,
+        "offset": program.own(program.constant),
         "sha256": hashlib.sha256(content).hexdigest(),
         "weights": [columns[j] for j in program.weights],
         "split_rows": {rows[i]: name for i, name in zip(np.flatnonzero(ranged), split, strict=True)},
@@ -166,9 +166,9 @@ def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(card.get(key), kind) or isinstance(card[key], bool):
             raise FileFormatError(f"{beside.name} has no valid entry {key!r}; export the model again.")
-    if card["sense"] != "max" or not -MOST_CONSTANT < card["offset"] < MOST_CONSTANT:
+    if card["sense"] not in ("max", "min") or not -MOST_CONSTANT < card["offset"] < MOST_CONSTANT:
         raise FileFormatError(
-            f"{beside.name} must say sense 'max' and a finite offset; export the model again."
+            f"{beside.name} must say sense 'max' or 'min' and a finite offset; export the model again."
         )
     return card
 
@@ -204,7 +204,8 @@ def _restored(program: Program, card: Mapping[str, Any]) -> Program:
     return replace(
         program,
         name=card["name"],
-        constant=float(card["offset"]),
+        constant=-float(card["offset"]) + 0.0 if card["sense"] == "min" else float(card["offset"]),
+        minimises=card["sense"] == "min",
         matrix=sparse.csr_array(program.matrix[np.flatnonzero(kept)]),
         row_lower=low[kept],
         row_upper=program.row_upper[kept],

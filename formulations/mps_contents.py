@@ -97,6 +97,7 @@ class Contents:
             columns=tuple(self.columns),
             rows=tuple(self.kinds),
             weights=np.empty(0, dtype=np.intp),
+            minimises=not self.maximise,
         )
 
     def _limits(self, name: str, column: Column) -> tuple[float, float]:

@@ -77,8 +77,10 @@ class Options:
             )
         if self.linking not in ("ordered", "paper"):
             raise FormulationError(f"linking is {self.linking!r}; choose 'ordered' or 'paper'.")
-        if self.max_features is not None and self.max_features < 1:
-            raise FormulationError(f"max_features is {self.max_features}; give at least 1 or None.")
+        if self.max_features is not None and not (self.max_features >= 1 and self.max_features % 1 == 0):
+            raise FormulationError(f"max_features is {self.max_features}; give a whole number, at least 1, or None.")
+        if not self.max_nonzeros >= 1:
+            raise FormulationError(f"max_nonzeros is {self.max_nonzeros}; give at least 1.")
 
     def limits(self, d: int) -> tuple[Floats, Floats]:
         """Lower and upper limits of ``w``: the box, cut to the signs."""

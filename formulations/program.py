@@ -35,6 +35,8 @@ class Program:
         Unique ASCII names of at most 16 characters, such as ``w0``, ``z3_7``.
     weights : intp array (d,)
         Columns of the weights ``w``, in feature order.
+    minimises : bool
+        Whether the file or model states the objective with the other sign, as something to minimise.
     """
 
     name: str
@@ -49,9 +51,14 @@ class Program:
     columns: tuple[str, ...]
     rows: tuple[str, ...]
     weights: NDArray[np.intp]
+    minimises: bool = False
+
+    def own(self, figure: float) -> float:
+        """An objective or bound in the sense of the file or model: with the other sign where that minimises."""
+        return -figure + 0.0 if self.minimises else figure
 
     def objective(self, x: ArrayLike) -> float:
-        """Objective of a point, constant included; feasibility is not checked."""
+        """Objective of a point, maximised, constant included; feasibility is not checked."""
         return float(self.cost @ np.asarray(x, dtype=np.float64) + self.constant)
 
     def violation(self, x: ArrayLike) -> float:

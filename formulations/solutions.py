@@ -33,11 +33,19 @@ class Solution:
         The solver's own words; empty where its file has none.
     dialect : str
         ``highs``, ``cbc``, ``scip``, ``glpk`` or ``gurobi``.
+    objective : float, optional
+        As the file states it, in the sense and unit of the program's file; None where it states none.
     """
 
     values: dict[str, float]
     status: str
     dialect: str
+    objective: float | None = None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the file calls the point optimal, in the words of its solver."""
+        return self.status.lower().startswith(("optimal", "integer optimal")) or self.status in ("o", "f f")
 
 
 class NoPointError(FileFormatError):
@@ -93,7 +101,7 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
         raise NoPointError(f"{source}, line {error.line}: {shortened(str(error))}.", error.status) from None
     except UnreadableError as error:
         raise FileFormatError(f"{source}, line {error.line}: {shortened(str(error))} ({found.solver}).") from None
-    return Solution(_by_column(raw, program, source), raw.status, found.solver)
+    return Solution(_by_column(raw, program, source), raw.status, found.solver, raw.objective)
 
 
 def _lines(content: bytes, program: Program, source: str) -> list[tuple[int, str]]:
@@ -141,10 +149,16 @@ def original_names(program: Program) -> dict[str, str]:
     return dict(zip(portable(program.columns, "x"), program.columns, strict=True))
 
 
-def solution_text(program: Program, x: ArrayLike, status: str = "Unknown") -> str:
-    """A point as a HiGHS solution file (style 0), every digit kept."""
+def solution_text(
+    program: Program, x: ArrayLike, status: str = "Unknown", objective: float | None = None
+) -> str:
+    """A point as a HiGHS solution file (style 0), every digit kept.
+
+    ``objective`` is that of the program's file: by default of the one that :func:`formulations.mps.write` makes, which
+    minimises the negated cost and has no constant.
+    """
     point = np.asarray(x, dtype=np.float64)
-    objective = float(-(program.cost @ point))
+    objective = float(-(program.cost @ point)) if objective is None else objective
     rows = program.matrix @ point
     lines = ["Model status", status, "", "# Primal solution values", "Feasible", f"Objective {objective!r}"]
     for title, names, values in (("Columns", program.columns, point), ("Rows", program.rows, rows)):

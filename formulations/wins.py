@@ -17,7 +17,8 @@ LOST, OPEN, WON = -1, 0, 1
 
 # A difference this close to the margin is left to the solver, whose own tolerance is far larger.
 ROUNDING = 1e-12
-CHUNK = 1 << 16
+CHUNK = 1 << 22
+"""Numbers of a table of differences that are held at a time."""
 
 ENTRIES_OF_A_FEATURE = 5
 """``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one."""
@@ -151,7 +152,7 @@ def wins_of(instance: Instance, pairs: Indices) -> Wins:
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     low, high = np.empty((2, len(pairs)))
     entries = np.empty(len(pairs), np.intp)
-    for part in _chunks(len(pairs)):
+    for part in _chunks(pairs, instance):
         difference = instance.X[pairs[part, 0]] - instance.X[pairs[part, 1]]
         ends = difference * instance.lower, difference * instance.upper
         low[part] = -_reach(-np.minimum(*ends), instance)
@@ -179,8 +180,9 @@ def _reach(most: Floats, instance: Instance) -> Floats:
     return most[:, forced].sum(axis=1) + best.sum(axis=1)
 
 
-def _chunks(count: int) -> Iterator[slice]:
-    return (slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK))
+def _chunks(pairs: Indices, instance: Instance) -> Iterator[slice]:
+    count, step = len(pairs), max(1, CHUNK // instance.X.shape[1])
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 def big_m(instance: Instance, wins: Wins) -> Floats:
@@ -215,6 +217,6 @@ def differences(instance: Instance, wins: Wins, w: Floats) -> Floats:
     """``w.(x_i - x_k)`` of every pair asked about."""
     parts = [
         (instance.X[wins.pairs[part, 0]] - instance.X[wins.pairs[part, 1]]) @ w
-        for part in _chunks(len(wins.pairs))
+        for part in _chunks(wins.pairs, instance)
     ]
     return np.concatenate([np.empty(0), *parts])

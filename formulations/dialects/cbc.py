@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from formulations.dialects.raw import Dialect, Lines, PointlessError, Raw, UnreadableError, store
+from formulations.dialects.raw import Dialect, Lines, PointlessError, Raw, UnreadableError, stated, store
 
 
 def _is_cbc(lines: Lines) -> bool:
@@ -25,7 +25,7 @@ def _cbc(lines: Lines) -> Raw:
         if len(words) != 4 or not words[0].isdigit():
             raise UnreadableError(number, "a column is an index, a name, a value and a reduced cost")
         store(named, number, words[1], words[2])
-    return Raw(status, named, omits_zeros=True)
+    return Raw(status, named, omits_zeros=True, objective=stated(lines[0][1].rsplit("objective value", 1)[1]))
 
 
 FORMS = (Dialect("cbc", _is_cbc, _cbc),)

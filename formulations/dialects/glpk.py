@@ -12,6 +12,7 @@ from formulations.dialects.raw import (
     UnreadableError,
     after,
     finite,
+    stated,
     store,
 )  # fmt: skip
 
@@ -42,7 +43,7 @@ def _glpk_raw(lines: Lines) -> Raw:
         listed.append(finite(number, words[place]))
     if len(listed) != count:
         raise UnreadableError(lines[-1][0], f"{count} columns are announced and {len(listed)} follow")
-    return Raw(statuses, listed=listed)
+    return Raw(statuses, listed=listed, objective=stated(lines[start][1].split()[-1]))
 
 
 def _is_glpk(lines: Lines) -> bool:
@@ -78,7 +79,8 @@ def _glpk(lines: Lines) -> Raw:
         if not rest:
             raise UnreadableError(number, f"the column {name!r} has no value")
         store(named, number, name, rest[0])
-    return Raw(status, named)
+    # "Objective:  name = value (MINimum)"
+    return Raw(status, named, objective=stated(after("Objective:", lines).rpartition("=")[2]))
 
 
 FORMS = (Dialect("glpk", _is_glpk_raw, _glpk_raw), Dialect("glpk", _is_glpk, _glpk))

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from formulations.dialects.raw import Dialect, Lines, PointlessError, Raw, UnreadableError, store
+from formulations.dialects.raw import (
+    Dialect,
+    Lines,
+    PointlessError,
+    Raw,
+    UnreadableError,
+    after,
+    stated,
+    store,
+)
 
 
 def _is_gurobi(lines: Lines) -> bool:
@@ -13,13 +22,13 @@ def _is_gurobi(lines: Lines) -> bool:
 def _gurobi(lines: Lines) -> Raw:
     """``name value`` lines below ``#`` comments; MIPLIB's form has an ``=obj=`` line and leaves zeros out."""
     named: dict[str, float] = {}
-    status, miplib = "", False
+    status, miplib, objective = "", False, stated(after("# Objective value =", lines))
     for number, line in lines:
         words = line.split()
         if line.startswith("#"):
             continue
         if words[0] in ("=obj=", "=infeas="):
-            miplib = True
+            miplib, objective = True, stated(" ".join(words[1:]))
             if words[0] == "=infeas=":
                 raise PointlessError(number, "the file", line.strip())
             continue
@@ -28,7 +37,7 @@ def _gurobi(lines: Lines) -> Raw:
         store(named, number, words[0], words[1])
     if not named and not miplib:
         raise PointlessError(lines[-1][0], "the file", "nothing")
-    return Raw(status, named, omits_zeros=miplib)
+    return Raw(status, named, omits_zeros=miplib, objective=objective)
 
 
 FORMS = (Dialect("gurobi", _is_gurobi, _gurobi),)

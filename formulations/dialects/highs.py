@@ -12,6 +12,7 @@ from formulations.dialects.raw import (
     UnreadableError,
     after,
     finite,
+    stated,
     store,
 )  # fmt: skip
 
@@ -43,7 +44,7 @@ def _highs(lines: Lines) -> Raw:
         if len(word) != (3 if sparse else 2) or word[0] == "#":
             raise UnreadableError(number, "a column is a name and a number")
         store(named, number, word[0], word[1])
-    return Raw(status, named, omits_zeros=sparse)
+    return Raw(status, named, omits_zeros=sparse, objective=stated(after("Objective ", lines)))
 
 
 def _is_highs_table(lines: Lines) -> bool:
@@ -60,7 +61,7 @@ def _highs_table(lines: Lines) -> Raw:
     named: dict[str, float] = {}
     for number, line in lines[2:]:
         if line.strip() == "Rows":
-            return Raw(status, named)
+            return Raw(status, named, objective=stated(after("Objective value:", lines)))
         figures = line[:primal].split()
         if len(figures) < 4:
             raise UnreadableError(number, "a column has an index, bounds and a value; HiGHS has none for it")

@@ -12,12 +12,13 @@ Lines = Sequence[tuple[int, str]]
 
 @dataclass
 class Raw:
-    """What one dialect says: values by name, or in the order of the columns."""
+    """What one dialect says: values by name, or in the order of the columns, and its objective if it states one."""
 
     status: str
     named: dict[str, float] | None = None
     listed: list[float] | None = None
     omits_zeros: bool = False
+    objective: float | None = None
 
 
 class UnreadableError(Exception):
@@ -39,6 +40,15 @@ class PointlessError(UnreadableError):
 def after(title: str, lines: Lines) -> str:
     """The rest of the first line that begins with a title; empty if there is none."""
     return next((line[len(title) :].strip() for _, line in lines if line.startswith(title)), "")
+
+
+def stated(text: str) -> float | None:
+    """The objective that begins a text; None where there is none."""
+    try:
+        value = float((text.split() or [""])[0])
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def finite(line: int, text: str) -> float:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from formulations.dialects.raw import Dialect, Lines, PointlessError, Raw, UnreadableError, store
+from formulations.dialects.raw import (
+    Dialect,
+    Lines,
+    PointlessError,
+    Raw,
+    UnreadableError,
+    after,
+    stated,
+    store,
+)
 
 
 def _is_scip(lines: Lines) -> bool:
@@ -23,7 +32,7 @@ def _scip(lines: Lines) -> Raw:
         if len(words) < 2 or not (len(words) == 2 or words[2].startswith("(obj:")):
             raise UnreadableError(number, "a column is a name, a value and (obj:cost)")
         store(named, number, words[0], words[1])
-    return Raw(status, named, omits_zeros=True)
+    return Raw(status, named, omits_zeros=True, objective=stated(after("objective value:", lines)))
 
 
 FORMS = (Dialect("scip", _is_scip, _scip),)

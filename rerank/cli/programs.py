@@ -110,7 +110,11 @@ def solve(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve a program file with an installed solver. Its solution is written, too."""
+    """Solve a program file with an installed solver. Its solution is written, too.
+
+    Objective and bound are the statistic, less the price of features, for a program of rerank export, and the file's
+    own objective, in its own sense, for any other.
+    """
     began = time.monotonic()
     from rerank.io.paths import check_outputs
     from rerank.solvers import finding, gateway
@@ -132,29 +136,44 @@ def solve(
         )  # fmt: skip
     if log is not None and not outcome.log:
         say(f"No log was written to {log}: {outcome.solver} gave none.")
+    statistic = _statistic_constant(program)
+    constant = statistic or 0.0
+    objective = None if outcome.objective is None else outcome.objective + constant
+    limit = outcome.bound + constant
     body = {
         "solver": outcome.solver, "version": outcome.version, "stop": str(outcome.stop), "holds": str(outcome.holds),
-        "objective": outcome.objective, "bound": outcome.bound, "seconds": outcome.seconds,
+        "objective": objective, "bound": limit, "seconds": outcome.seconds,
         "solution": None if outcome.x is None else str(target), "log": log and str(log), "message": outcome.message,
     }  # fmt: skip
     if as_json:
         answer(body)
     else:
-        bound = "no bound" if not math.isfinite(outcome.bound) else f"bound {outcome.bound:.9g} on its word"
-        held = "no solution" if outcome.objective is None else f"objective {outcome.objective:.9g}, {bound}"
+        bound = "no bound" if not math.isfinite(limit) else f"bound {limit:.9g} on its word"
+        held = "no solution" if objective is None else f"objective {objective:.9g}, {bound}"
         tell(
             f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s"
         )
         if body["solution"]:
-            say(
-                f"Solution written to {body['solution']}; rerank import {program} {body['solution']} --model "
-                "NEW.json reads it."
-            )
+            read = f"rerank import {program} {body['solution']} --model NEW.json reads it"
+            say(f"Solution written to {body['solution']}{'.' if statistic is None else f'; {read}.'}")
         if outcome.message:
             say(outcome.message)
     if outcome.x is None:
         raise typer.Exit(NO_SOLUTION)
     raise typer.Exit(PROVED if outcome.holds == "optimal" else FEASIBLE)
+
+
+def _statistic_constant(program: Path) -> float | None:
+    """What turns the objective of an exported program into the statistic; None for any other file."""
+    from formulations import mps
+
+    data = mps.read_sidecar(program).get("data") if mps.sidecar_path(program).exists() else None
+    if not isinstance(data, dict) or "model" not in data:
+        return None
+    try:
+        return float.fromhex(data["constant"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
 
 
 def take(

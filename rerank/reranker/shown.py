@@ -29,7 +29,7 @@ def number(value: float | None, digits: int = 6) -> str:
 
 def message_of(
     status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None,
-    bound_solver: str | None = None,
+    bound_solver: str | None = None, read: bool = False,
 ) -> str:  # fmt: skip
     """One or two sentences: what holds, and what to do about it.
 
@@ -43,9 +43,16 @@ def message_of(
         The smallest ``n_candidates`` with which an order of the shortlist can matter.
     bound_solver : str, optional
         Whose word the bound is, if it is a solver's.
+    read : bool
+        Whether the weights were read from a file, so that no more time helps.
     """
     name, who = statistic_name, bound_solver or "the solver"
     how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
+    more = (
+        "Fit again with solver='search' and more time_limit to prove more."
+        if read
+        else "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
+    )
     advice = (
         f"n_candidates must be at least {needed} for an order to matter."
         if needed is not None
@@ -58,7 +65,7 @@ def message_of(
         "the bound is not; presolve=True with more time_limit lets the search prove it.",
         "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: allowed weights with "
         f"a larger value may exist, larger by at most this gap{f', on the word of {who}' if bound_solver else ''}. "
-        "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
+        f"{more}",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",
         "already_ideal": "The first stage already puts the shortlist in the best possible order for "
@@ -81,7 +88,10 @@ def numbers_of(result: Result) -> list[tuple[str, str, str]]:
     if result.first_stage_statistic is not None:
         rows.insert(0, ("first stage", number(result.first_stage_statistic), f"{name} of the first stage's list"))
     if result.program_value is not None:
-        reported = f"{result.formulation} program as {result.solver} reports it, bound {number(result.program_bound)}"
+        reported = (
+            f"{fitted}in the unit of the value, what {result.solver} reports for the {result.formulation} program, "
+            f"bound {number(result.program_bound)}"
+        )
         rows.append(("program", number(result.program_value), reported))
     return rows
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rerank.errors import SolverError
 from rerank.solvers.external import SOLUTION, START, Claim, Solver
+from rerank.solvers.highs_answer import endless
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop
 from rerank.solvers.running import run_command
 
@@ -75,7 +76,9 @@ def by_command(
     if claim.stop is Stop.error and values is None:
         last = [line.strip() for line in ran.log.splitlines() if line.strip()][-3:]
         words = " / ".join(last)[:300] or "none"
-        raise SolverError(f"{solver.name} failed with exit code {ran.code}; its last words: {words}.")
+        how = f"was killed by signal {-ran.code}" if ran.code < 0 else f"failed with exit code {ran.code}"
+        how = how if ran.code else "ended without an answer"
+        raise SolverError(f"{solver.name} {how}; its last words: {words}.")
     return Answer(claim, values, solver.version_in(ran.log), ran.log, text if values is not None else "")
 
 
@@ -114,6 +117,11 @@ def verified(
         solver=title,
         version=answer.version,
     )
+    if claim.unbounded or claim.unsure:
+        # Of an integer program solvers mean the relaxation, unless they hold a point.
+        pointed = answer.values is not None or known is not None
+        sure = pointed or (claim.unbounded and not program.integer.any())
+        raise SolverError(endless(outcome.who, program, sure))
     if claim.infeasible:
         outcome = replace(
             outcome, bound=-math.inf, message=f"{outcome.who} says that the program has no feasible point."
@@ -124,7 +132,7 @@ def verified(
         raise SolverError(
             f"{outcome.who} says that it found the optimum and returns no point; its log may say why."
         )
-    return outcome if known is None else beside(outcome, known)
+    return (outcome if known is None else beside(outcome, known, program)).stated(program)
 
 
 def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> Outcome:
@@ -138,13 +146,15 @@ def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> 
         )
     if claim.objective is not None and abs(program.constant - claim.objective - objective) > allowed:
         raise SolverError(
-            f"{who} claims the objective {program.constant - claim.objective:.9g} for a point whose objective is "
-            f"{objective:.9g}: it solved another problem than the file states."
+            f"{who} claims the objective {program.own(program.constant - claim.objective):.9g} for a point whose "
+            f"objective is {program.own(objective):.9g}: it solved another problem than the file states."
         )
     if claim.optimal and claim.bound is None:
         bound = objective
     if bound < objective - allowed:
-        raise SolverError(f"{who} gives the bound {bound:.9g} and a point above it, with {objective:.9g}.")
+        raise SolverError(
+            f"{who} gives the bound {program.own(bound):.9g} and a better point, with {program.own(objective):.9g}."
+        )
     return replace(
         outcome,
         holds=Holds.optimal if claim.optimal and bound - objective <= closed else Holds.feasible,
@@ -152,18 +162,20 @@ def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> 
         objective=objective,
         bound=max(bound, objective),
         violation=point.violation,
-        message="",
+        message=f"{who} ended in a state that is unknown here; its point is kept." if claim.stop is Stop.error else "",
     )
 
 
-def beside(outcome: Outcome, known: Point) -> Outcome:
+def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
     """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
 
     Parameters
     ----------
     outcome : Outcome
+        Of the program maximised.
     known : Point
         Of the same program, and feasible in it.
+    program : Program
     """
     claimed = outcome.bound
     if outcome.objective is None or known.objective > outcome.objective:
@@ -174,15 +186,13 @@ def beside(outcome: Outcome, known: Point) -> Outcome:
         )  # fmt: skip
     if known.objective <= claimed + _allowed(known):
         return outcome
-    said = (
-        f"says that no point of the program has more than {claimed:.9g}"
-        if math.isfinite(claimed)
-        else "says that the program has no feasible point"
-    )
+    said, than = "says that the program has no feasible point", "less" if program.minimises else "more"
+    if math.isfinite(claimed):
+        said = f"says that no point of the program has {than} than {program.own(claimed):.9g}"
     return replace(
         outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf,
-        message=f"{outcome.who} {said}, but one with {known.objective:.9g} is known: its claim is refused, and no "
-        "bound is taken from it.",
+        message=f"{outcome.who} {said}, but one with {program.own(known.objective):.9g} is known: its claim is "
+        "refused, and no bound is taken from it.",
     )  # fmt: skip
 
 

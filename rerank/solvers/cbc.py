@@ -29,6 +29,8 @@ def _claim(ran: Ran, solution: str) -> Claim:
         return Claim(Stop.finished, optimal=True, objective=objective, nodes=nodes)
     if "infeasible" in status.lower():
         return Claim(Stop.finished, infeasible=True, nodes=nodes)
+    if status.startswith("Unbounded") or "Problem is unbounded" in ran.log:
+        return Claim(Stop.finished, unbounded=True, nodes=nodes)
     bound = last_number(r"Lower bound:\s+(\S+)", ran.log)
     if status.startswith("Stopped on time"):
         return Claim(Stop.time_limit, bound=bound, nodes=nodes)

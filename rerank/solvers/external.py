@@ -30,6 +30,8 @@ class Claim:
     stop : Stop
     optimal, infeasible : bool
         Whether it says that its point is optimal, or that there is none.
+    unbounded, unsure : bool
+        Whether it says that no objective is the best, or that this is so or there is no point.
     objective, bound : float, optional
         As printed.
     nodes : int
@@ -41,6 +43,8 @@ class Claim:
     stop: Stop
     optimal: bool = False
     infeasible: bool = False
+    unbounded: bool = False
+    unsure: bool = False
     objective: float | None = None
     bound: float | None = None
     nodes: int = -1

@@ -66,7 +66,10 @@ def solve_file(
     Returns
     -------
     Outcome
-        ``x`` in the order of the program's columns; :func:`values` gives it by name. Its ``stop`` is
+        ``x`` in the order of the program's columns; :func:`values` gives it by name. ``objective`` and ``bound`` are
+        in the unit of the file: its own sense, with the constant that it states on the right side of the objective
+        row, or that its sidecar keeps. For a file of :meth:`rerank.Reranker.export_mps` that is the objective of the
+        program; ``rerank solve`` prints the statistic, which may differ by a constant. Its ``stop`` is
         ``contradicted``, and its bound infinite, if the solver denies the start.
 
     Raises
@@ -98,8 +101,14 @@ def solve_file(
         outcome, text = _outside(name, program, asked, point, cancel)
     if solution is not None and outcome.x is not None:
         status = "Optimal" if outcome.holds is Holds.optimal else "Feasible"
+        # The file of another that maximises, or has a constant, was rewritten, and the solver's text is of that.
+        foreign = not mps.sidecar_path(path).exists()
+        if foreign and (program.constant or not program.minimises):
+            text = ""
         with writing(solution) as stream:
-            stream.write(text or solution_text(program, outcome.x, status))
+            stream.write(
+                text or solution_text(program, outcome.x, status, outcome.objective if foreign else None)
+            )
     return outcome
 
 

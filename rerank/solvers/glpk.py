@@ -25,6 +25,10 @@ def _claim(ran: Ran, solution: str) -> Claim:
         return Claim(Stop.finished, optimal=True, objective=objective)
     if "TIME LIMIT EXCEEDED" in ran.log:
         return Claim(Stop.time_limit, bound=bound)
+    if re.search(r"HAS UNBOUNDED (PRIMAL )?SOLUTION", ran.log):
+        return Claim(Stop.finished, unbounded=True)
+    if "HAS NO DUAL FEASIBLE SOLUTION" in ran.log:
+        return Claim(Stop.finished, unsure=True)
     if words[:1] == ["n"] or re.search(r"PROBLEM HAS NO (\w+ )*FEASIBLE SOLUTION", ran.log):
         return Claim(Stop.finished, infeasible=True)
     return Claim(ran.stopped or Stop.error, bound=bound)

@@ -44,8 +44,11 @@ def _claim(ran: Ran, solution: str) -> Claim:
     nodes = last_count(r"Explored (\d+) nodes", log)
     objective = last_number(r"Best objective (-?\d\S*?),", log)
     started = True if "Loaded user MIP start" in log else False if "User MIP start" in log else None
-    if "Model is infeasible" in log:
-        return Claim(Stop.finished, infeasible=True)
+    if "nfeasible or unbounded" in log:
+        return Claim(Stop.finished, unsure=True)
+    for words in ("infeasible", "unbounded"):
+        if f"Model is {words}" in log or f"{words.capitalize()} model" in log:
+            return Claim(Stop.finished, infeasible=words == "infeasible", unbounded=words == "unbounded")
     if "Optimal solution found" in log or "Optimal objective" in log:
         return Claim(
             Stop.finished, optimal=True, objective=objective, bound=bound, nodes=nodes, start_accepted=started

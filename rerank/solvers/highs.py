@@ -80,15 +80,16 @@ def solve(
     first = _Session(program, asked, asked.presolve and not unsafe, point, began).work(cancel)
     trouble = first.contradiction()
     if trouble is None:
-        return first.outcome(note=f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else "")
+        note = f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
+        return first.outcome(note=note).stated(program)
     if unsafe or not asked.presolve:
-        return first.refuse(trouble)
+        return first.refuse(trouble).stated(program)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
     second = _Session(program, asked, False, point, began).work(cancel)
     still = second.contradiction()
     if still is not None:
-        return second.refuse(f"{still} It says so with and without presolve.")
-    return second.outcome(note=f"Solved again without presolve: {trouble}")
+        return second.refuse(f"{still} It says so with and without presolve.").stated(program)
+    return second.outcome(note=f"Solved again without presolve: {trouble}").stated(program)
 
 
 def version() -> str:
@@ -96,7 +97,9 @@ def version() -> str:
     return str(quietly(_highspy().Highs).version())
 
 
-def read_and_solve(path: str | PathLike[str], options: Options | None = None) -> tuple[dict[str, float], str, str]:
+def read_and_solve(
+    path: str | PathLike[str], options: Options | None = None
+) -> tuple[dict[str, float], str, str]:
     """Let HiGHS read a model file by itself, to check our own reader.
 
     Returns
@@ -125,7 +128,9 @@ def read_and_solve(path: str | PathLike[str], options: Options | None = None) ->
 class _Session:
     """One run of HiGHS on one program."""
 
-    def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
+    def __init__(
+        self, program: Program, options: Options, presolve: bool, start: Point | None, began: float
+    ) -> None:
         self.program, self.options, self.began = program, options, began
         self.listener = Listener(program, 10 * options.feasibility_tolerance, Stopper(), began)
         self.remarks: list[str] = []

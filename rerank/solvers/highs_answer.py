@@ -77,11 +77,15 @@ class Ended:
     def contradiction(self) -> str | None:
         """A sentence if the claim cannot be true of this program and the points at hand."""
         claim, best, final = STATUSES[self.status][1], self.listener.best, self.final
-        program, cutoff = described(self.listener.program), self.options.cutoff
+        program, cutoff, own = (
+            described(self.listener.program),
+            self.options.cutoff,
+            self.listener.program.own,
+        )
         if claim == "unsure" and cutoff is None:
-            return f"HiGHS cannot tell whether {program} is infeasible or unbounded."
+            return endless("HiGHS", self.listener.program, sure=False)
         if claim == "unbounded":
-            return f"HiGHS calls {program} unbounded; bound its columns."
+            return endless("HiGHS", self.listener.program, sure=True)
         if claim == "infeasible" and best is not None and cutoff is None:
             return f"HiGHS calls {program} infeasible, but a feasible point is at hand."
         if claim == "optimal" and final is not None and cutoff is None:
@@ -90,7 +94,7 @@ class Ended:
         # With a cut-off too no point may be above the bound, which is then the cut-off or more.
         bound = self._bound()
         if best is not None and best.objective > bound + _slack(best):
-            return f"HiGHS's bound {bound:.9g} is below a point at hand, {best.objective:.9g}."
+            return f"HiGHS's bound is {own(bound):.9g}, and a better point is at hand, with {own(best.objective):.9g}."
         return None
 
     def refuse(self, why: str) -> Outcome:
@@ -164,6 +168,16 @@ def described(program: Program) -> str:
     """Name and size of a program, for a sentence."""
     size = f"{len(program.rows)} rows, {program.cost.size} columns, {program.matrix.nnz} non-zeros"
     return f"the program {program.name!r} ({size})"
+
+
+def endless(who: str, program: Program, sure: bool) -> str:
+    """The sentence of a solver that finds no best objective, and is ``sure`` that there are points."""
+    if sure:
+        return f"{who} calls {described(program)} unbounded; bound its columns."
+    return (
+        f"{who} cannot tell whether {described(program)} is infeasible or unbounded; bound its columns and solve it "
+        "again to see which."
+    )
 
 
 def _slack(point: Point) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a solver reports while it works, in the program's own (maximise) sense.
+    """What a solver reports while it works, of the objective maximised, whatever the file or model states.
 
     Attributes
     ----------
@@ -123,8 +123,8 @@ class Options:
     verbose : int
         0 silent, 1 a live line on a terminal, 2 the solver's own log on standard error.
     cutoff : float, optional
-        Only points with a larger objective are looked for. An outcome whose objective is not above the cut-off
-        says that no point is better than the cut-off, and no more.
+        Only points with a larger objective, maximised, are looked for. An outcome whose objective is not above the
+        cut-off says that no point is better than the cut-off, and no more.
     """
 
     time_limit: float | None = None
@@ -171,9 +171,10 @@ class Outcome:
     x : float64 array (n,), optional
         The point, in the order of the program's columns.
     objective : float, optional
-        The program's objective at ``x``, constant included; never the number the solver printed.
+        The program's objective at ``x``, constant included, in the sense of its file or model; never the number the
+        solver printed.
     bound : float
-        The solver's bound, in the program's maximise sense, constant included; infinite if it gave none.
+        The solver's bound, likewise; infinite if it gave none.
     nodes : int
         -1 if the solver does not say.
     seconds : float
@@ -187,6 +188,8 @@ class Outcome:
         Largest violation of a row, bound or integrality at ``x``.
     message : str
         A remark in a sentence or two; empty if there is none.
+    minimises : bool
+        Whether the file or model minimises, so that the bound lies below the objective.
     """
 
     stop: Stop
@@ -202,11 +205,22 @@ class Outcome:
     version: str
     violation: float | None = None
     message: str = ""
+    minimises: bool = False
 
     @property
     def gap(self) -> float:
-        """``bound - objective``: absolute; infinite if either is missing."""
-        return gap_between(self.bound, -math.inf if self.objective is None else self.objective)
+        """Distance of objective and bound; infinite if either is missing."""
+        if self.objective is None:
+            return math.inf
+        sides = (self.objective, self.bound) if self.minimises else (self.bound, self.objective)
+        return gap_between(*sides)
+
+    def stated(self, program: Program) -> Outcome:
+        """The outcome of a maximised program in the sense of its file or model."""
+        if not program.minimises:
+            return self
+        objective = None if self.objective is None else program.own(self.objective)
+        return replace(self, objective=objective, bound=program.own(self.bound), minimises=True)
 
     @property
     def who(self) -> str:

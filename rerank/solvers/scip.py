@@ -23,6 +23,8 @@ from rerank.solvers.running import Ran
 STATUSES = {
     "optimal": Stop.finished,
     "infeasible": Stop.finished,
+    "unbounded": Stop.finished,
+    "inforunbd": Stop.finished,
     "gaplimit": Stop.finished,
     "timelimit": Stop.time_limit,
     "nodelimit": Stop.node_limit,
@@ -59,6 +61,8 @@ def _claim(ran: Ran, solution: str) -> Claim:
         STATUSES.get(status, ran.stopped or Stop.error),
         optimal=status == "optimal",
         infeasible=status == "infeasible",
+        unbounded=status == "unbounded",
+        unsure=status == "inforunbd",
         objective=last_number(r"(?m)^answer objective (\S+)", ran.log),
         bound=bound,
         nodes=last_count(r"(?m)^answer nodes (\d+)", ran.log),

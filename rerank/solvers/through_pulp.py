@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from formulations.compile import Program
 
 
+PULP_4_FINISHED = ("Optimal", "Infeasible", "GapLimit", "Unbounded", "InfeasibleOrUnbounded")
+
+
 def by_pulp(pulp: Any, interface: str, program: Program, options: Options, folder: Path) -> Answer:
     """Solve the model file in a folder with an interface of the module ``pulp``.
 
@@ -65,9 +68,11 @@ def _claim_of_4(report: Any) -> tuple[Claim, bool]:
     word, bound, held = str(report.status.name), report.best_bound, bool(report.has_solution)
     stops = {"TimeLimit": Stop.time_limit, "NodeLimit": Stop.node_limit, "Interrupted": Stop.interrupted}
     claim = Claim(
-        Stop.finished if word in ("Optimal", "Infeasible", "GapLimit") else stops.get(word, Stop.error),
+        Stop.finished if word in PULP_4_FINISHED else stops.get(word, Stop.error),
         optimal=word == "Optimal",
         infeasible=word == "Infeasible",
+        unbounded=word == "Unbounded",
+        unsure=word == "InfeasibleOrUnbounded",
         objective=report.objective if held else None,
         bound=bound if bound is not None and math.isfinite(bound) else None,
     )
@@ -79,5 +84,6 @@ def _claim_of_3(pulp: Any, status: int, model: Any) -> tuple[Claim, bool]:
     proved = model.sol_status == pulp.LpSolutionOptimal
     infeasible = status == pulp.LpStatusInfeasible
     held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    stop = Stop.finished if proved or infeasible else Stop.time_limit
-    return Claim(stop, optimal=proved, infeasible=infeasible), held
+    unbounded = pulp.LpStatusUnbounded in (status, model.sol_status)
+    stop = Stop.finished if proved or infeasible or unbounded else Stop.time_limit
+    return Claim(stop, optimal=proved, infeasible=infeasible, unbounded=unbounded), held

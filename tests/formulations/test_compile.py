@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from formulations import pairwise, subrank
 from formulations.compile import Program, compile_model
 from formulations.errors import FormulationError
+from rerank.solvers import highs
 from tests.cases.programs import draw
 from tests.oracles import programs as oracle
 
@@ -209,3 +210,188 @@ def test_values_by_name_make_a_vector():
     assert p.vector({"x3": 2.0, "x0": 1.0}).tolist() == [1.0, 0.0, 0.0, 2.0, 0.0]
     with pytest.raises(FormulationError, match="'y9' is no column of 'small'"):
         p.vector({"y9": 1.0})
+
+
+def sub_block(model):
+    model.b = pyo.Block()
+    model.b.z = pyo.Var(bounds=(0, 1))
+    model.c = pyo.Constraint(expr=model.x + model.b.z <= 1)
+    model.b.deactivate()
+
+
+def other_model(model):
+    stranger = pyo.ConcreteModel()
+    stranger.z = pyo.Var(bounds=(0, 1))
+    model.c = pyo.Constraint(expr=model.x + stranger.z <= 1)
+
+
+def unset_parameter(model):
+    model.p = pyo.Param(mutable=True)
+    model.c = pyo.Constraint(expr=model.p * model.x <= 1)
+
+
+def unset_bound(model):
+    model.p = pyo.Param(mutable=True)
+    model.z = pyo.Var(bounds=(0, model.p))
+
+
+def not_a_number(model):
+    model.p = pyo.Param(mutable=True, initialize=float("nan"), within=pyo.Any)
+    model.row = pyo.Constraint(expr=model.p * model.x <= 1)
+
+
+def disjunct(model):
+    from pyomo.gdp import Disjunct, Disjunction
+
+    model.left, model.right = Disjunct(), Disjunct()
+    model.either = Disjunction(expr=[model.left, model.right])
+
+
+def complementarity(model):
+    from pyomo.mpec import Complementarity, complements
+
+    model.z = pyo.Var(bounds=(0, 1))
+    model.pair = Complementarity(expr=complements(model.x >= 0, model.z >= 0))
+
+
+def set_of_variables(model):
+    model.z = pyo.Var([0, 1], bounds=(0, 1))
+    model.s = pyo.SOSConstraint(var=model.z, sos=1)
+
+
+def logical(model):
+    model.yes = pyo.BooleanVar()
+    model.must = pyo.LogicalConstraint(expr=model.yes)
+
+
+def add(name, made):
+    return lambda model: model.add_component(name, made(model))
+
+
+def fixed(value, **options):
+    def change(model):
+        model.z = pyo.Var(**options)
+        model.z.fix(value, skip_validation=True)
+
+    return change
+
+
+def domain(*values):
+    def change(model):
+        model.points = pyo.Set(initialize=values)
+        model.z = pyo.Var(domain=model.points)
+
+    return change
+
+
+WRONG = {
+    "steps": (domain(0, 5, 10), "'z' has the domain 'points'"),
+    "halves": (domain(-0.5, 0.5), "'z' has the domain"),
+    "gaps": (domain(0, 1, 3), "'z' has the domain"),
+    "even": (add("z", lambda m: pyo.Var(domain=pyo.RangeSet(0, 10, 2))), "'z' has the domain"),
+    "any": (add("z", lambda m: pyo.Var(domain=pyo.Any)), "'z' has the domain 'Any'"),
+    "union": (
+        add("z", lambda m: pyo.Var(domain=pyo.RangeSet(0, 1, 0) | pyo.RangeSet(5, 6, 0))),
+        "'z' has the domain",
+    ),
+    "crossed": (add("z", lambda m: pyo.Var(bounds=(2, 1))), "'z' has no value between its bounds"),
+    "nothing whole": (
+        add("z", lambda m: pyo.Var(domain=pyo.Integers, bounds=(0.25, 0.75))),
+        "'z' has no value",
+    ),
+    "fixed outside": (fixed(2, bounds=(0, 1)), "'z' is fixed at 2"),
+    "fixed at a half": (fixed(0.5, domain=pyo.Binary), "'z' is fixed at 0.5"),
+    "fixed at nothing": (fixed(None), "'z' is fixed at None"),
+    "block that is off": (sub_block, "'b.z' stands in the program, but on no active block"),
+    "another model": (other_model, "'z' stands in the program, but on no active block"),
+    "unset parameter": (unset_parameter, "no linear program: .*Param"),
+    "unset bound": (unset_bound, "'z' has no bounds: .*Param"),
+    "not a number": (not_a_number, "no linear program: .*'p' evaluated to"),
+    "square": (add("c", lambda m: pyo.Constraint(expr=m.x**2 <= 1)), r"\(c\) contains nonlinear"),
+    "sos": (set_of_variables, "'s' is a SOSConstraint"),
+    "disjunct": (disjunct, "'left' is a Disjunct"),
+    "complementarity": (complementarity, "'pair' is a Complementarity"),
+    "logical": (logical, "'yes' is a BooleanVar"),
+    "piecewise": (
+        add("p", lambda m: pyo.Piecewise(m.x, m.x, pw_pts=[0, 1, 2], f_rule=[0, 2, 1], pw_constr_type="EQ")),
+        "'p.*' is a SOSConstraint",
+    ),
+}
+
+
+def one_variable():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 2))
+    model.o = pyo.Objective(expr=model.x, sense=pyo.maximize)
+    return model
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_no_linear_program_holds_is_refused_by_name(name):
+    model = one_variable()
+    change, words = WRONG[name]
+    change(model)
+    with pytest.raises(FormulationError, match=words) as caught:
+        compile_model(model)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["sos", "disjunct", "complementarity", "logical", "piecewise", "square"])
+def test_what_was_refused_may_be_deactivated_as_advised(name):
+    model = one_variable()
+    WRONG[name][0](model)
+    for component in list(model.component_objects(descend_into=False)):
+        if component.name not in ("x", "o") and hasattr(component, "deactivate"):
+            component.deactivate()
+        elif component.ctype is pyo.BooleanVar:
+            model.del_component(component)
+    assert compile_model(model).cost[0] == 1
+
+
+def test_a_set_of_values_is_stated_with_binary_variables_as_advised():
+    model = one_variable()
+    model.one = pyo.Var([0, 5, 10], domain=pyo.Binary)
+    model.x.setub(10)
+    model.is_one = pyo.Constraint(expr=sum(model.one.values()) == 1)
+    model.link = pyo.Constraint(expr=model.x == sum(value * one for value, one in model.one.items()))
+    model.most = pyo.Constraint(expr=model.x <= 7.3)
+    assert highs.solve(compile_model(model)).objective == pytest.approx(5.0)
+
+
+def test_a_reference_makes_no_columns():
+    model = small()
+    wanted = compile_model(model)
+    model.view, model.part = pyo.Reference(model.w), pyo.Reference(model.w[:])
+    model.inner = pyo.Block([1, 2])
+    model.inner[1].same = pyo.Reference(model.w)
+    model.cap = pyo.Constraint(expr=model.view[0] + model.inner[1].same[1] <= 1)
+    found = compile_model(model)
+    assert found.columns == wanted.columns and found.weights.tolist() == wanted.weights.tolist()
+    assert found.matrix.toarray()[-1].tolist() == [1, 1, 0, 0, 0]
+    built = subrank.build([[0.0], [0.5], [1.0]], [0, 1, 0], [0.0, 1.0, 3.0])
+    built.view = pyo.Reference(built.w)
+    assert [compile_model(built).columns[j] for j in compile_model(built).weights] == ["w0"]
+
+
+def test_bounds_of_a_whole_number_are_rounded_inwards_and_a_binary_has_its_own():
+    model = one_variable()
+    model.n = pyo.Var(domain=pyo.Integers, bounds=(-1.5, 2.5))
+    model.b = pyo.Var(domain=pyo.Binary, bounds=(-3, 5))
+    model.inner = pyo.Block([1])
+    model.inner[1].k = pyo.Var(domain=pyo.NonNegativeIntegers)
+    model.notes = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    p = compile_model(model)
+    assert p.lower.tolist() == [0, -1, 0, 0] and p.upper.tolist() == [2, 2, 1, np.inf]
+    assert p.integer.tolist() == [False, True, True, True]
+
+
+def test_another_objective_has_its_own_sense_and_none_of_our_constant():
+    X, y = [[0.0], [0.5], [1.0]], [0, 1, 0]
+    model = subrank.build(X, y, [1.0, 2.0, 4.0])
+    assert compile_model(model).constant == 1.0 and not compile_model(model).minimises
+    model.statistic.deactivate()
+    model.least = pyo.Objective(expr=model.w[0] + 2)
+    p = compile_model(model)
+    outcome = highs.solve(p)
+    assert (p.constant, p.minimises) == (-2.0, True)
+    assert outcome.objective == outcome.bound == pytest.approx(1.0) and outcome.gap == 0

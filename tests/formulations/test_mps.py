@@ -252,7 +252,7 @@ def test_a_file_and_a_sidecar_that_do_not_belong_together(tmp_path):
         ("{", "no JSON"),
         ('{"format": "exact-rerank program", "schema": 99}', "schema 99"),
         (beside.read_text().replace('"offset": 0.7', '"offset": true'), "'offset'"),
-        (beside.read_text().replace('"sense": "max"', '"sense": "min"'), "sense"),
+        (beside.read_text().replace('"sense": "max"', '"sense": "most"'), "sense"),
         ("[" * 100_000, "no JSON"),
     ):
         beside.write_text(text)

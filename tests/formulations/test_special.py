@@ -163,3 +163,35 @@ def test_mixed_on_auc_is_auc():
     X, y = rng.random((9, 3)), [1, 0, 0, 1, 0, 1, 0, 0, 0]
     a = coefficients("auc", 9)
     assert optimum(mixed, X, y, a) == pytest.approx(optimum(auc, X, y, a))
+
+
+def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_not():
+    """The rule of the estimator, from the tolerance of solvers and the largest big-M."""
+    import re
+    import warnings
+
+    from formulations import auc, mixed, subrank
+    from formulations.errors import FormulationWarning
+    from rerank.reranker.solve.margin import least_epsilon
+
+    X, y = np.array([[0.0, 2.0], [1.0, 0.5], [3.0, 1.0], [0.5, 0.5]]), [0, 1, 1, 0]
+    for builder in (mixed, subrank, auc):
+        with pytest.warns(FormulationWarning, match="use at least") as caught:
+            model = builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1e-9)
+        # M is the largest difference and the margin.
+        least = float(re.search(r"at least (\S+)\.$", str(caught[0].message)).group(1))
+        assert least == pytest.approx(least_epsilon(1e-6, model.rerank_info.divisor), rel=1e-2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1.001 * least)
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [("max_nonzeros", 0), ("max_nonzeros", float("nan")), ("max_features", 1.5), ("max_features", 0)],
+)
+def test_limits_that_make_no_sense_are_refused(option, value):
+    from formulations import mixed
+
+    with pytest.raises(FormulationError, match=f"{option} is {value}; give"):
+        mixed.build([[0.0], [1.0]], [0, 1], [1.0, 2.0], **{option: value})

@@ -13,6 +13,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.settings import check
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.verified import polished, summed, verified, within_tolerance
+from rerank.solvers import gateway
 from tests.cases.instances import draw
 
 TOLERANCE = "only within the solver's tolerance"
@@ -75,3 +76,57 @@ def test_closeness_is_relative_to_what_was_summed_up():
     heavy = replace(problem, lists=tuple(replace(q, gains=q.gains * 1e12) for q in problem.lists))
     assert summed(heavy) >= heavy.ideal - heavy.C * heavy.n_features > 1e11
     assert summed(problem) < 1e4
+
+
+# -- what a program says beside a proof --------------------------------------------------------------------------------
+
+GRID = {"first_stage": None, "C": 0.01, "positive": True, "epsilon": 0.05 + 1e-9, "time_limit": 20}
+
+
+def on_a_grid(seed):
+    """Rows whose differences miss the margin by less than a solver's tolerance."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14)
+
+
+@pytest.mark.parametrize("seed", [11, 19, 22])
+def test_a_note_never_confirms_another_number(seed):
+    result = Reranker("dcg@5", solver="highs", **GRID).fit(*on_a_grid(seed)).result_
+    assert result.status == "optimal" and result.program_value > result.value + 0.01
+    (note,) = [one for one in result.notes if "HiGHS" in one]
+    assert "confirms" not in note and f"claims {result.program_value:.9g} for weights" in note
+    assert f"no allowed weights are worth more than {result.bound:.9g}" in note
+
+
+def test_a_note_confirms_the_value_it_names():
+    result = Reranker("dcg@5", solver="highs", **GRID).fit(*on_a_grid(0)).result_
+    (note,) = [one for one in result.notes if "HiGHS" in one]
+    assert f"confirms {result.value:.9g} as its optimum" in note
+    assert result.program_value == pytest.approx(result.value, abs=1e-6)
+
+
+def test_a_claim_of_a_file_that_cannot_be_restored_is_fitted_by_the_search_as_advised(tmp_path):
+    est = Reranker("dcg@5", solver="none", **GRID).fit(*on_a_grid(11))
+    est.export_mps(tmp_path / "p.mps")
+    gateway.solve_file(tmp_path / "p.mps", solution=tmp_path / "p.sol")
+    with pytest.raises(CertificateError, match="does not restore the claim; fit with solver='search'"):
+        est.load_solution(tmp_path / "p.sol")
+    again = Reranker("dcg@5", solver="search", **GRID).fit(*on_a_grid(11)).result_
+    assert again.status == "optimal" and again.gap < 1e-9
+
+
+def test_a_proof_without_a_second_opinion_reads_as_a_proof():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    options = {"first_stage": None, "solver": "highs", "time_limit": 6}
+    result = Reranker("auc", **options).fit(X, (X[:, 0] > 0.5).astype(int)).result_
+    assert result.status == "optimal"
+    (note,) = result.notes
+    assert (
+        note.startswith("The proof stands by itself") and "too large" not in note and "left out" not in note
+    )
+
+
+def test_the_numbers_of_a_program_have_a_unit():
+    result = Reranker("dcg@5", solver="highs", **GRID).fit(*on_a_grid(0)).result_
+    assert "in the unit of the value, what highs reports for the mixed program" in str(result)

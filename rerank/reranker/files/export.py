@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError
@@ -19,13 +20,13 @@ from rerank.ranks.rationals import is_closed
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_fields import usable
-from rerank.reranker.files.own_rows import check_program, check_rows
+from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.result import status_of
 from rerank.reranker.shown import message_of
 from rerank.reranker.solve.by_program import seconds_to_state
-from rerank.reranker.solve.program import check_formulation, normalised
+from rerank.reranker.solve.program import check_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
-from rerank.reranker.solve.verified import polished, summed
+from rerank.reranker.solve.verified import outside, polished, summed
 from rerank.reranker.state import FittedState
 
 MOST_SECONDS = 20.0
@@ -85,7 +86,7 @@ def load_solution(
     """The state with the weights of a solution file for its program."""
     problem = state.known_problem()
     stated = stated_program(problem, formulation, **choices)
-    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, path, dialect)
+    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, path, dialect, choices)
 
 
 def imported(
@@ -104,13 +105,13 @@ def imported(
             raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
-        if seconds_to_state(problem, stated["formulation"]) <= MOST_SECONDS:
+        if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
             if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
         return _solved_by_file(
-            state, stated["formulation"], problem, program, stated["constant"], solution, dialect
+            state, stated["formulation"], problem, program, stated["constant"], solution, dialect, stated["choices"]
         )
 
 
@@ -155,44 +156,78 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
         )
 
 
+def _inside(
+    w: NDArray[np.float64], box: tuple[NDArray[np.float64], NDArray[np.float64]] | None, name: str
+) -> NDArray[np.float64]:
+    """The weights, which a box of their program must hold once their largest size is 1.
+
+    Raises
+    ------
+    InputError
+    """
+    j = None if box is None else outside(w, box)
+    if box is not None and j is not None:
+        raise InputError(
+            f"The weights of {name} leave the box of their program once their largest size is 1, as models keep it: "
+            f"w[{j}] = {w[j]:.6g} lies outside [{box[0][j]:g}, {box[1][j]:g}]; give a box that fixes a weight at 1 "
+            "or -1."
+        )
+    return w if box is None else np.clip(w, *box)
+
+
 def _solved_by_file(
     state: FittedState, formulation: str, problem: Problem, program: Any, constant: float,
-    path: str | os.PathLike[str], dialect: str | None,
+    path: str | os.PathLike[str], dialect: str | None, choices: dict[str, Any],
 ) -> FittedState:  # fmt: skip
-    from formulations import mps
     from formulations.errors import FormulationError
+    from formulations.solutions import parse_solution
 
-    check_rows(path, program)
+    counted, name = check_rows(path, program), Path(path).name
     try:
-        values = mps.read_solution(path, program, dialect)
-        x = program.vector(values)
+        solution = parse_solution(path, program, dialect)
+        x = program.vector(solution.values)
     except FormulationError as error:
         raise InputError(str(error)) from error
+    check_point(solution, x, program, name)
     claim = program.objective(x) + constant
-    w = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
-    best = polished(problem, normalised(w, problem.limits), claim)
+    given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
+    box = (program.lower[program.weights], program.upper[program.weights]) if "box" in choices else None
+    best = polished(problem, _inside(normalised(given, problem.limits), box, name), claim, box)
     old = state.result
+    # The weights of the model are a point of any program that asks no more than the problem.
+    asks_more = box is not None or choices.get("big_m", "pair") != "pair"
+    if shares_optimum(formulation, state.settings.statistic) and not asks_more:
+        check_claim(solution, claim, max(old.value, best.value), name)
     known = old.certificate is not None or old.bound < problem.ideal
     bound, source = (old.bound, old.bound_source) if known else (problem.ideal, "ideal")
     if not is_closed(best.value - bound, bound, summed(problem)):
         raise CertificateError(
-            f"The weights of {Path(path).name} are worth {best.value:.12g} when recomputed exactly, above the bound "
+            f"The weights of {name} are worth {best.value:.12g} when recomputed exactly, above the bound "
             f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
         )
     other = old.fitted_name != old.statistic_name
-    told = (f"The statistic is that of {old.fitted_name}, which the file's program maximises.",) if other else ()
+    told = [f"The weights were read from {name}."]
+    if other:
+        told.append(f"The statistic is that of {old.fitted_name}, which the file's program maximises.")
+    if not (counted or np.array_equal(best.weights, given)):
+        told.append(
+            f"{name} does not say which rows its program had; rows of your own need not hold for these weights, which "
+            "were scaled and polished."
+        )
+    if best.value < old.value and not is_closed(old.value - best.value, old.value, summed(problem)):
+        told.append(f"The weights that the model had are worth more: {old.value:.9g}, and these {best.value:.9g}.")
     result = replace(
         old,
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
-        start_accepted=None, evidence=None, notes=(f"The weights were read from {Path(path).name}.", *told),
+        start_accepted=None, evidence=None, notes=tuple(told),
     )  # fmt: skip
     status = status_of(result)
     message = message_of(
         status, old.fitted_name, result.gap, source,
-        bound_solver=result.bound_solver,
+        bound_solver=result.bound_solver, read=True,
     )  # fmt: skip
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if formulation == state.settings.formulation else {"formulation": formulation}

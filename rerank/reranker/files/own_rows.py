@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.solvers.answers import ACCEPTED, AGREE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from formulations.program import Program
+    from formulations.solutions import Solution
 
 ADVICE = "rows and columns of your own are not supported here yet; solve the exported program as it is"
 
@@ -27,6 +31,8 @@ _COUNTS = (
     re.compile(rb"^s (?:mip|bas|ipt) (\d{1,12}) \d{1,12} ", re.M),
     re.compile(rb"\AProblem:[^\n]*\nRows: +(\d{1,12})\s*$", re.M),
 )
+GAP = 1e-3
+"""Relative gap at which no solver calls a point optimal unless it was asked to; 1e-4 is a common default."""
 # Sums of the same doubles, on another machine.
 _CLOSE = 1e-9
 
@@ -66,10 +72,10 @@ def check_program(read: Program, own: Program, source: str) -> None:
         raise InputError(f"{source} holds other numbers than the program of its problem: {ADVICE}.")
 
 
-def check_rows(solution: str | os.PathLike[str], own: Program) -> None:
+def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
     """Refuse a solution file of a program with more or fewer rows, where the file counts them.
 
-    A program file of the same name beside the solution is compared, too.
+    A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
 
     Raises
     ------
@@ -97,3 +103,42 @@ def check_rows(solution: str | os.PathLike[str], own: Program) -> None:
             raise InputError(
                 f"{source} is of a program with {count} rows where the problem's has {wanted[0]}: {ADVICE}."
             )
+    return bool(found)
+
+
+def check_point(solution: Solution, x: NDArray[np.float64], own: Program, source: str) -> None:
+    """Refuse a point that violates the problem's program, and an objective that is not the point's.
+
+    Raises
+    ------
+    InputError
+    """
+    violated = own.violation(x)
+    if not violated <= ACCEPTED:
+        raise InputError(
+            f"The point of {source} violates the problem's program by {violated:.3g}, and {ACCEPTED:g} is allowed: it "
+            f"is of another program; {ADVICE}."
+        )
+    paid = float(own.cost @ x)
+    # A file minimises the negated cost; a model in memory is maximised, with or without its constant.
+    fits = (-paid, paid, paid + own.constant)
+    near = AGREE * max(1.0, float(np.abs(own.cost) @ np.abs(x)) + abs(own.constant))
+    if solution.objective is not None and min(abs(solution.objective - one) for one in fits) > near:
+        raise InputError(
+            f"{source} states the objective {solution.objective:.9g}, and its columns are worth {-paid:.9g} in the "
+            f"problem's program: it is of another program; {ADVICE}."
+        )
+
+
+def check_claim(solution: Solution, claim: float, known: float, source: str) -> None:
+    """Refuse the optimum of a program whose optimum is the problem's, if a better value is known.
+
+    Raises
+    ------
+    InputError
+    """
+    if solution.optimal and known - claim > GAP * max(1.0, abs(known)):
+        raise InputError(
+            f"{source} calls {claim:.9g} optimal, and weights worth {known:.9g} are known, which the problem's program "
+            f"admits: it is of another program; {ADVICE}."
+        )

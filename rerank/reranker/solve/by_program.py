@@ -20,9 +20,16 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
 from rerank.reranker.solve.circuit_rows import with_circuits
-from rerank.reranker.solve.program import Stated, chosen_formulation, estimated_size, state, unstated
+from rerank.reranker.solve.program import (
+    Stated,
+    chosen_formulation,
+    counted_pairs,
+    estimated_size,
+    state,
+    unstated,
+)
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
-from rerank.solvers.answers import beside
+from rerank.solvers.answers import AGREE, beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
 
 if TYPE_CHECKING:
@@ -37,21 +44,25 @@ CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 CLAIM_SECONDS = 0.5
 """Seconds for polishing a solver's weights if it left no time; without polishing its claim may not hold."""
 
-ESTIMATED_A_SECOND = 6_000
-"""Relevant rows, once for each grade they reach, for which a program's size is estimated in a second."""
+A_RELEVANT_ROW, A_PAIR, A_DIFFERENCE = 1.7e-4, 4e-6, 2e-8
+"""Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair: a
+program's size is estimated from them."""
 
 NONZEROS_A_SECOND = 60_000
 """Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
 
 
-def seconds_to_state(problem: Problem, formulation: str, left: float = math.inf) -> float:
+def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
     """Seconds to build a program and pass it to the solver; infinite for one that is refused.
 
-    Infinite also if to estimate them would take more than a tenth of the seconds that are ``left``.
+    Infinite also if to look at its pairs would take more than half of the seconds that are ``allowed``; to build it
+    takes several times as long, unless the limits of the weights decide nearly all of them.
     """
     from formulations.errors import ModelTooLarge
 
-    if unstated() or sum(unit.positive.size for unit in problem.units) > 0.1 * left * ESTIMATED_A_SECOND:
+    reached = sum(unit.positive.size for unit in problem.units)
+    pairs = counted_pairs(problem, formulation) * (A_PAIR + A_DIFFERENCE * problem.n_features)
+    if unstated() or A_RELEVANT_ROW * reached + pairs > 0.5 * allowed:
         return math.inf
     try:
         return estimated_size(problem, formulation) / NONZEROS_A_SECOND
@@ -67,9 +78,10 @@ def confirm(
     if why := unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
-    if seconds_to_state(problem, name, clock.remaining) > budget / 2:
+    if seconds_to_state(problem, name, budget / 2) > budget / 2:
         return solution.noting(
-            f"The {name} program is too large to confirm the proof in {budget:.1f} s; it was left out."
+            f"The proof stands by itself: a second opinion of the {name} program takes more than {budget:.1f} s, and "
+            "none was asked for."
         )
     with clock.phase("build"):
         stated = state(problem, name, box=found.box)
@@ -99,12 +111,28 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
             f"{outcome.solver} holds weights worth {other.value:.12g}, above the bound {solution.bound:.12g} of the "
             "search; please report this."
         )
-    name = f"{outcome.solver} on the {stated.formulation} program"
+    name, claim = f"{outcome.solver} on the {stated.formulation} program", _claimed(stated, outcome)
+    if claim is None:
+        return solution
+    apart = AGREE * max(1.0, abs(solution.value), abs(claim))
+    if claim > solution.value + apart:
+        return solution.noting(
+            f"{name} claims {claim:.9g} for weights that are worth {other.value:.9g} when recomputed exactly: its rows "
+            "hold within its tolerance only, so it counts pairs that miss the margin. The proof is of exact numbers: "
+            f"no allowed weights are worth more than {solution.bound:.9g}."
+        )
+    if claim < solution.value - apart:
+        return solution.noting(
+            f"{name} has {claim:.9g}, less than the proved {solution.value:.9g}: it asks more than the problem, so it "
+            "confirms nothing."
+        )
     if outcome.holds == "optimal":
-        return solution.noting(f"{name} confirms {solution.program_value:.9g} as its optimum.")
+        return solution.noting(f"{name} confirms {solution.value:.9g} as its optimum.")
+    bounds = (
+        "has no bound" if solution.program_bound is None else f"bounds it by {solution.program_bound:.9g}"
+    )
     return solution.noting(
-        f"{name} holds {solution.program_value:.9g} and bounds it by {solution.program_bound or math.inf:.9g} in the "
-        "seconds it had, which does not contradict the proof."
+        f"{name} holds {claim:.9g} too and {bounds} in the seconds it had, which does not contradict the proof."
     )
 
 
@@ -226,7 +254,7 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
 def checked(stated: Stated, outcome: Outcome, w: Floats) -> Outcome:
     """The outcome, refused where it denies weights that were verified and are feasible in the program."""
     x, _ = stated.point(w)
-    return outcome if x is None else beside(outcome, Point.of(stated.program, x))
+    return outcome if x is None else beside(outcome, Point.of(stated.program, x), stated.program)
 
 
 def with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:

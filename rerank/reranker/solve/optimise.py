@@ -114,7 +114,8 @@ def _search_then_program(
     from rerank.search.held import Held
 
     name, held = chosen_formulation("auto", settings.statistic), Held()
-    fits = seconds_to_state(problem, name, clock.remaining) < 0.2 * clock.remaining
+    allowed = 0.2 * clock.remaining
+    fits = seconds_to_state(problem, name, allowed) < allowed
     limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
     solution, found = _searched(problem, settings, clock, start, limit, held)
     if found.interrupted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
+
+OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences")
+"""What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 FEASIBILITY_TOLERANCE = 1e-6
 """Amount by which solvers may violate a row of the program they get."""
@@ -194,10 +197,44 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     from formulations.errors import FormulationError
 
     module, ranked, options = _arguments(problem, formulation)
+    _check_choices(choices, {**ranked, **options})
     try:
         return module.build(problem.scaled, **ranked, **options, box=box, **choices)
     except FormulationError as error:
         raise InputError(str(error)) from error
+
+
+def _check_choices(choices: dict[str, Any], given: dict[str, Any]) -> None:
+    """Refuse options of a builder that the fitted problem sets, and unknown ones.
+
+    Raises
+    ------
+    InputError
+    """
+    from formulations.options import Options
+
+    free = [*(field.name for field in fields(Options) if field.name not in given), "name"]
+    for name in choices:
+        if name in given:
+            again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
+            raise InputError(
+                f"{name} belongs to the fitted problem and is no option of a program; fit again {again}."
+            )
+        if name not in free:
+            raise InputError(
+                f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
+                f"{', '.join(one for one in free if one != 'box')}."
+            )
+
+
+def counted_pairs(problem: Problem, formulation: str) -> int:
+    """Pairs of rows that the builder of a program looks at, counted without forming them."""
+    if formulation == "pairwise":
+        return int(sum(u.positive.size * u.negative.size for u in problem.units))
+    lists = [problem.lists[number] for number in {u.list_index for u in problem.units}]
+    if formulation == "resolved_rank":
+        return sum(item.rows.size**2 for item in lists)
+    return sum(int(np.count_nonzero(item.gains > 0)) * item.rows.size for item in lists)
 
 
 def estimated_size(problem: Problem, formulation: str) -> int:

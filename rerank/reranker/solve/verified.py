@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.solve.program import normalised
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
@@ -58,7 +59,9 @@ def verified(problem: Problem, w: Floats) -> Verified:
     return Verified(w, certify(problem, w))
 
 
-def polished(problem: Problem, w: Floats, claim: float | None = None) -> Verified:
+def polished(
+    problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None
+) -> Verified:
     """The better of ``w`` and its polish, both recomputed exactly.
 
     Parameters
@@ -67,6 +70,8 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Verifie
     w : float64 array (d,)
     claim : float, optional
         Value that a solver claims for ``w``.
+    box : pair of float64 arrays (d,), optional
+        Limits of a program that ``w`` keeps; a polish that leaves them is not used.
 
     Raises
     ------
@@ -81,16 +86,25 @@ def polished(problem: Problem, w: Floats, claim: float | None = None) -> Verifie
             from rerank.reranker.solve.polish import polish
 
             tried = len(pairs)
-            better = verified(problem, polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits))
-            best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits)
+            wide = normalised(wide, problem.limits)
+            if box is None or outside(wide, box) is None:
+                better = verified(problem, wide)
+                best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             break
     if claim is not None and not is_closed(claim - best.value, claim, summed(problem)):
         raise CertificateError(
             f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
-            "polishing does not restore the claim; raise epsilon, or use solver='search'."
+            "polishing does not restore the claim; fit with solver='search', which has no tolerance."
         )
     return best
+
+
+def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
+    """The first weight outside a box; None if all lie in it, up to rounding."""
+    wrong = np.flatnonzero((w < box[0] - 1e-12) | (w > box[1] + 1e-12))
+    return int(wrong[0]) if wrong.size else None
 
 
 def within_tolerance(problem: Problem, w: Floats, claim: float) -> bool:

@@ -1,0 +1,178 @@
+"""Files of others: objectives in their own sense and unit, and what has no best objective is called so."""
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from formulations import mps
+from formulations.compile import compile_model
+from formulations.solutions import parse_solution
+from rerank import Reranker
+from rerank.cli import app
+from rerank.errors import SolverError
+from rerank.solvers import gateway, gurobi
+from rerank.solvers.outcome import Stop
+from rerank.solvers.through_pulp import _claim_of_4
+
+SOLVERS = ["highs", "cbc", "glpk", "scip", "COIN_CMD"]
+
+BASE = """NAME T
+{sense}ROWS
+ N OBJ
+ G R1
+COLUMNS
+ A OBJ 1.0 R1 1.0
+ B OBJ 2.0 R1 1.0
+RHS
+ RHS R1 3.0
+{constant}BOUNDS
+ UP BND A 2.0
+ UP BND B 5.0
+ENDATA
+"""
+# min or max A + 2 B over A + B >= 3, A <= 2, B <= 5: 4 at (2, 1) and 12 at (2, 5).
+STATED = {
+    "nothing said": ("", 4.0),
+    "MIN": ("OBJSENSE\n    MIN\n", 4.0),
+    "minimise on a line": ("OBJSENSE MINIMISE\n", 4.0),
+    "MAX": ("OBJSENSE\n    MAX\n", 12.0),
+    "max on a line": ("OBJSENSE MAX\n", 12.0),
+    "maximize": ("OBJSENSE\n    MAXIMIZE\n", 12.0),
+}
+UNBOUNDED = {
+    "lp": "NAME t\nROWS\n N c\n G r\nCOLUMNS\n x c -1 r 1\nRHS\n RHS r 5\nENDATA\n",
+    "integers": "NAME t\nROWS\n N c\n G r\nCOLUMNS\n x c 1\n M0 'MARKER' 'INTORG'\n k c 1 r 1\n M1 'MARKER' 'INTEND'\n"
+    "RHS\nBOUNDS\n FR B x\n LO B k 0\n UP B k 1\nENDATA\n",
+}
+# No x <= 3 reaches 5, and y may grow: infeasible, though its relaxed dual cannot tell.
+INFEASIBLE = "NAME t\nROWS\n N c\n G r\nCOLUMNS\n x r 1\n y c -1\nRHS\n RHS r 5\nBOUNDS\n UP B x 3\nENDATA\n"
+
+
+def solve(*words):
+    return CliRunner().invoke(app, ["solve", *map(str, words)])
+
+
+# SCIP is a process of Python each time.
+@pytest.mark.parametrize(
+    "stated, solver", [(s, x) for s in STATED for x in SOLVERS if x != "scip" or s in ("MIN", "MAX")]
+)
+@pytest.mark.parametrize("constant", [0.0, 10.0])
+def test_objective_bound_and_solution_file_are_in_the_sense_and_unit_of_the_file(
+    tmp_path, stated, constant, solver
+):
+    sense, optimum = STATED[stated]
+    path = tmp_path / "own.mps"
+    # The right side of the objective row is the constant with the sign turned.
+    path.write_text(BASE.format(sense=sense, constant=f" RHS OBJ {-constant}\n" if constant else ""))
+    wanted = pytest.approx(optimum + constant)
+    done = solve(path, "--solver", solver, "--json")
+    told = json.loads(done.stdout)
+    assert (told["objective"], told["bound"], done.exit_code) == (wanted, wanted, 0)
+    program = mps.read(path)
+    outcome = gateway.solve_file(path, solver, solution=tmp_path / "again.sol")
+    assert (outcome.objective, outcome.bound, outcome.gap) == (wanted, wanted, pytest.approx(0, abs=1e-6))
+    assert program.own(program.objective(outcome.x)) == outcome.objective
+    for file in (tmp_path / "own.sol", tmp_path / "again.sol"):
+        assert parse_solution(file, program).objective == wanted
+
+
+def test_a_program_of_ones_own_is_told_in_its_own_sense_and_nothing_imports_it(tmp_path):
+    import pyomo.environ as pyo
+
+    X, y = [[0.0, 1.0], [1.0, 0.3], [0.4, 0.2]], [0, 1, 0]
+    model = Reranker("dcg", first_stage=None, solver="none").fit(X, y).build_model()
+    model.statistic.deactivate()
+    model.least = pyo.Objective(expr=model.w[0] + 3)
+    path, _ = mps.write(compile_model(model), tmp_path / "own.mps")
+    outcome = gateway.solve_file(path)
+    assert (outcome.objective, outcome.bound) == (pytest.approx(2.0), pytest.approx(2.0))
+    done = solve(path)
+    assert "objective 2, bound 2 on its word" in done.stdout and "rerank import" not in done.stderr
+    assert mps.read(path).minimises
+
+
+def test_an_exported_program_is_told_in_the_statistic_and_may_be_imported(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20, 2))
+    y = (X[:, 0] + rng.normal(size=20) > 0).astype(int)
+    est = Reranker("auc", first_stage=None, time_limit=10).fit(X, y)
+    est.export_mps(tmp_path / "auc.mps")
+    done = solve(tmp_path / "auc.mps", "--json")
+    told = json.loads(done.stdout)
+    assert told["objective"] == pytest.approx(est.result_.value) and told["bound"] == pytest.approx(
+        est.result_.value
+    )
+    said = solve(tmp_path / "auc.mps").stderr
+    words = said[said.index("rerank import") :].split(" reads it")[0].split()[1:]
+    done = CliRunner().invoke(app, [tmp_path / "new.json" if w == "NEW.json" else w for w in words])
+    assert done.exit_code in (0, 3) and "AUC" in done.stdout.upper()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_unbounded_is_said_and_bounds_help_as_advised(tmp_path, name, solver):
+    path = tmp_path / "open.mps"
+    path.write_text(UNBOUNDED[name])
+    with pytest.raises(SolverError, match=r"unbounded; bound its columns"):
+        gateway.solve_file(path, solver, time_limit=20)
+    said = solve(path, "--solver", solver).stderr
+    assert "unbounded" in said and "no feasible point" not in said and "exit code" not in said
+    text = UNBOUNDED[name].replace("ENDATA", "ENDATA" if "BOUNDS" in UNBOUNDED[name] else "BOUNDS\nENDATA")
+    path.write_text(text.replace(" FR B x\n", "").replace("BOUNDS\n", "BOUNDS\n LO B x -9\n UP B x 9\n"))
+    assert gateway.solve_file(path, solver, time_limit=20).objective == pytest.approx(-9.0)
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "glpk", "scip"])
+def test_infeasible_is_never_called_unbounded(tmp_path, solver):
+    path = tmp_path / "no.mps"
+    path.write_text(INFEASIBLE)
+    try:
+        outcome = gateway.solve_file(path, solver, time_limit=20)
+    except SolverError as error:
+        assert "cannot tell whether" in str(error) and solver == "scip"
+    else:
+        assert outcome.x is None and "no feasible point" in outcome.message
+
+
+@pytest.mark.parametrize(
+    "ending, infeasible, unbounded, unsure",
+    [
+        ("Infeasible model", True, False, False),
+        ("Model is infeasible", True, False, False),
+        ("Unbounded model", False, True, False),
+        ("Model is unbounded", False, True, False),
+        ("Infeasible or unbounded model", False, False, True),
+        ("Model is infeasible or unbounded", False, False, True),
+    ],
+)
+def test_the_words_of_gurobi(ending, infeasible, unbounded, unsure):
+    claim = gurobi._claim(SimpleNamespace(log=f"{ending}\n", stopped=None), "")
+    assert (claim.infeasible, claim.unbounded, claim.unsure, claim.stop) == (
+        infeasible, unbounded, unsure, Stop.finished,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["Unbounded", "InfeasibleOrUnbounded"])
+def test_the_words_of_pulp_4(word):
+    report = SimpleNamespace(
+        status=SimpleNamespace(name=word), best_bound=math.inf, has_solution=False, objective=None
+    )
+    claim, _ = _claim_of_4(report)
+    assert (claim.unbounded, claim.unsure) == (word == "Unbounded", word != "Unbounded")
+
+
+def test_a_solver_that_was_killed_is_said_to_be(tmp_path, monkeypatch):
+    from rerank.solvers import answers
+    from rerank.solvers.running import Ran
+
+    path = Path(tmp_path / "m.mps")
+    path.write_text(BASE.format(sense="", constant=""))
+    for code, words in ((-9, "killed by signal 9"), (0, "ended without an answer"), (3, "exit code 3")):
+        monkeypatch.setattr(answers, "run_command", lambda *_, code=code: Ran(None, code, "some words\n"))
+        with pytest.raises(SolverError, match=f"{words}; its last words: some words"):
+            gateway.solve_file(path, "cbc")
