@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest, unknown
+from rerank.errors.compiling import uncounted
 from rerank.io.frames import is_sparse
 from rerank.problem.scaling import affine, deviations
 from rerank.reranker.affine import affine_part, thawed
@@ -225,6 +226,7 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
     return stage, stage.scores(rows)
 
 
+@uncounted()
 def _named(name: str, rows: Rows, random_state: Any) -> Any:
     """The first stage that a name stands for, on standardised features."""
     from sklearn.pipeline import make_pipeline

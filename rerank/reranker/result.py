@@ -145,7 +145,7 @@ class Result(Solution):
     epsilon, C : float
     shortlist : ShortlistInfo
     seconds : mapping
-        Wall time of each phase, of compiling kernels if there was something to compile, and in all.
+        Wall time of each phase, of compiling and loading kernels if there was something to load, and in all.
     theorem : str
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
     folds : int

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError, SolverError
+from rerank.errors.compiling import uncounted
 from rerank.solvers.highs_answer import STATUSES, Ended, described
 from rerank.solvers.highs_listener import Listener
 from rerank.solvers.outcome import Options, Outcome, Point
@@ -222,6 +223,7 @@ def _run(highs: Any) -> None:
     highs.resetGlobalScheduler(True)
 
 
+@uncounted()
 def _highspy() -> Any:
     try:
         import highspy

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.errors.compiling import uncounted
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
@@ -96,6 +97,9 @@ def held_out(
     parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
     jobs_of(n_jobs)
     workers = joblib.effective_n_jobs(n_jobs)
+    if workers > 1:
+        with uncounted():  # processes start, and load what every fit needs
+            joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(Clock)() for _ in range(workers))
 
     def call(jobs: list[Any]) -> list[Any]:
         if workers == 1:
