@@ -120,7 +120,7 @@ def watch() -> None:
         with uncounted():
             return ready(self, sig)
 
-    Dispatcher.compile = counted
+    setattr(Dispatcher, "compile", counted)  # noqa: B010 - no method of a class of ours
     event.register("numba:compile", Listener())
 
 

@@ -1,9 +1,10 @@
 """The header of a CSV file: which names it has, which columns are features; the numbers in its cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rerank.errors import InputError
 from rerank.io.columns import distinct, named_features, refuse_forgotten_list
+from rerank.io.labels import TwoLabels
 from rerank.io.lines import MISSING, Path, named, no_number, number, wrong
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -62,6 +63,14 @@ def value_of(cell: str) -> float:
         if (truth := _TRUTH.get(cell.strip())) is None:
             raise
         return truth
+
+
+def two_words(seen: Iterable[str], positive: str) -> TwoLabels | None:
+    """The two labels of a file that holds words; None where they are numbers, or more than two."""
+    others = list(set(seen) - {positive})
+    if len(others) != 1 or all(map(is_number, (positive, *others))):
+        return None
+    return TwoLabels(others[0], positive)
 
 
 def is_number(cell: str) -> bool:

@@ -11,7 +11,7 @@ from rerank.io import ideal
 from rerank.io.atomic import together, writing
 from rerank.io.bounded import within_memory
 from rerank.io.columns import distinct, roles_of, some
-from rerank.io.csv_header import choose_features, is_number, read_header, value_of
+from rerank.io.csv_header import choose_features, is_number, read_header, two_words, value_of
 from rerank.io.lines import MISSING, Path, first_bad, named, no_number, numbered_lines, spelled, wrong
 from rerank.io.table import Floats, Table, Words, words
 
@@ -147,6 +147,7 @@ class _Columns:
             feature_names=tuple(self.names[c] for c in self.chosen),
             sample_weight=_copy(rest.get("weight")),
             notes=notes,
+            labels=two_words(self.words["label"], str(self.positive)) if "label" in self.words else None,
         )
 
     def _words(self, role: str) -> Words | None:

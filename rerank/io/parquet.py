@@ -11,6 +11,7 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
 from rerank.io.columns import distinct, named_features, refuse_forgotten_list, roles_of, some
+from rerank.io.csv_header import two_words
 from rerank.io.lines import Path, named
 from rerank.io.svmlight import MAX_CELLS
 from rerank.io.table import Floats, Table, Words
@@ -186,6 +187,7 @@ class _Reader:
         notes: tuple[str, ...] = ()
         if others:
             notes = (f"Left out because they hold no numbers: {some([self.names[j] for j in others])}.",)
+        seen = self._label_words()
         return Table(
             X=np.concatenate(self.blocks),
             y=self._label(),
@@ -194,6 +196,7 @@ class _Reader:
             feature_names=tuple(self.names[j] for j in self.chosen),
             sample_weight=self._amounts("weight"),
             notes=notes,
+            labels=None if seen is None or self.positive is None else two_words(seen, self.positive),
         )
 
     def _column(self, role: str) -> Words | None:
@@ -201,10 +204,15 @@ class _Reader:
             return None
         return np.array([word for part in self.roles[role] for word in part], dtype=np.object_)
 
-    def _label(self) -> Floats | None:
+    def _label_words(self) -> list[str] | None:
         if self.positive is None or "label" not in self.place:
+            return None
+        return [word for part in self.roles["label"] for word in part]
+
+    def _label(self) -> Floats | None:
+        seen = self._label_words()
+        if seen is None:
             return self._amounts("label")
-        seen = [word for part in self.roles["label"] for word in part]
         if self.positive not in seen:
             name = self.names[self.place["label"]]
             raise InputError(

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.io.labels import TwoLabels
+
 Floats = NDArray[np.float64]
 Words = NDArray[np.object_]
 """Texts as objects: one long text does not widen the others."""
@@ -32,6 +34,8 @@ class Table:
         Relevant documents of a list that no run retrieved: they count in the ideal and are no rows.
     notes : tuple of str
         Sentences on what the reader decided (columns left out, documents added), for the user to see.
+    labels : TwoLabels or None
+        The words that the file has for 0 and 1.
     """
 
     X: Floats
@@ -42,6 +46,7 @@ class Table:
     sample_weight: Floats | None = None
     ideal_gains: Mapping[str, tuple[float, ...]] | None = None
     notes: tuple[str, ...] = ()
+    labels: TwoLabels | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -26,6 +26,8 @@ class Clock:
     ----------
     seconds : dict of str to float
         Wall time of each phase so far, without that of compiling and loading.
+    cut : bool
+        Whether the limit ended the last search before it was through.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
@@ -39,6 +41,7 @@ class Clock:
         self._set_out = working_time()
         self._limit = math.inf if time_limit is None else float(time_limit)
         self.seconds: dict[str, float] = {}
+        self.cut: bool = False
 
     @property
     def elapsed(self) -> float:
@@ -48,7 +51,17 @@ class Clock:
     @property
     def remaining(self) -> float:
         """Seconds left, at least 0; infinite without a limit."""
-        return max(0.0, self._limit - (working_time() - self._set_out))
+        return max(0.0, self._limit - self.spent)
+
+    @property
+    def spent(self) -> float:
+        """Seconds that count so far."""
+        return working_time() - self._set_out
+
+    @property
+    def limit(self) -> float:
+        """Seconds in all; infinite without a limit."""
+        return self._limit
 
     @property
     def limited(self) -> bool:

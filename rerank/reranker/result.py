@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,12 @@ __all__ = [
     "status_of",
 ]
 
-STATUSES = (
-    "optimal",
-    "optimal_by_solver",
-    "feasible",
-    "first_stage_kept",
-    "already_ideal",
-    "nothing_to_find",
-    "nothing_to_reorder",
-)
+KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
+"""Statuses of a fit that ended with the first stage."""
+CLAIM_SLACK = 1e-4
+"""Relative difference between a solver's figures and exact ones that is rounding."""
+
+STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,28 @@ class Solution:
         """``bound - value``: no value exceeds that of the weights by more."""
         return max(0.0, self.bound - self.value)
 
-    def noting(self, *notes: str) -> Solution:
+    def noting(self, *notes: str) -> Self:
         """The same with further notes."""
         return replace(self, notes=(*self.notes, *notes))
+
+    @property
+    def claims_too_much(self) -> bool:
+        """Whether a solver's figure is above a bound that was proved, by more than rounding."""
+        claim = self.program_value
+        return (
+            claim is not None
+            and self.bound_source != "solver"
+            and claim > self.bound + CLAIM_SLACK * max(1.0, abs(self.bound))
+        )
+
+    def within_bound(self) -> Self:
+        """The same without a solver's figures if they are above a bound that was proved."""
+        if not self.claims_too_much:
+            return self
+        return replace(self, program_value=None, program_bound=None).noting(
+            f"The solver's own figure for its weights, {self.program_value:.9g}, is left out: it is above the proved "
+            f"bound {self.bound:.9g}, so it holds within the solver's tolerance only."
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -191,6 +207,11 @@ class Result(Solution):
     def proved(self) -> bool:
         """Whether the gap is closed, and the order of the shortlist matters."""
         return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
+
+    @property
+    def keeps_first_stage(self) -> bool:
+        """Whether the first stage's order is the answer."""
+        return self.status in KEEPING and self.first_stage_statistic is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""

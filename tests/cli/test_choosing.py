@@ -1,12 +1,15 @@
 """``rerank fit`` with a radius, with folds that choose it, and with rows held out."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from rerank import load
 from rerank.cli import app
+from rerank.cli.common import exit_code
 from rerank.reranker.selection.grid import RADII
 
 RUN = CliRunner()
@@ -142,3 +145,32 @@ def test_a_picture_without_matplotlib_is_refused_before_the_fit(table, tmp_path,
     monkeypatch.setattr(pictures, "find_spec", lambda name: None)
     done = fit(table, tmp_path, "--plot", str(tmp_path / "fit.png"))
     assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join((done.output + done.stderr).split())
+
+
+def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_everywhere(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = (X[:, 0] + 1.5 * rng.normal(size=200) > 1).astype(int)
+    table = tmp_path / "t.csv"
+    rows = [",".join(map(repr, map(float, row))) + f",{label}" for row, label in zip(X, y)]
+    table.write_text("a,b,c,d,e,label\n" + "\n".join(rows) + "\n")
+    options = ["--stat", "auc", "--cv", "3", "--rule", "strict", "--max-features", "3", "--node-limit", "1"]
+    done = fit(table, tmp_path, *options, "--json")
+    assert done.exit_code == 0, done.output  # rerank fit && rerank rank goes on
+    found = json.loads(done.stdout)
+    assert found["status"] == "first_stage_kept"
+    open_gap = replace(load(tmp_path / "m.json").result_, bound=9.0)
+    assert exit_code(open_gap) == 0 and exit_code(replace(open_gap, evidence=None)) == 3
+    assert found["message"].startswith("Held-out rows do not speak for reranking, so the first stage is kept.")
+    (told,) = found["held_out"]
+    last = told.splitlines()[-1]
+    assert last.startswith("The first stage is kept. The mean lead less 1 standard error decides")
+    assert sum("ranks by 5 columns" in note for note in found["notes"]) == 1  # and not by 3
+    printed = fit(table, tmp_path, *options)
+    assert last in printed.stdout and "max_features=3 limits" in printed.stdout and "Chosen" not in printed.stdout
+    assert "fold 3 of 3 in repeat 2 of 2: " in printed.stderr and "of 6" not in printed.stderr
+    checked = RUN.invoke(app, ["verify", str(tmp_path / "m.json"), str(table), "--label", "label"])
+    assert checked.exit_code == 3 and "All that could be checked holds" in checked.output, checked.output
+    assert "first stage kept, as held-out rows have it" in checked.output
+    page = RUN.invoke(app, ["report", str(tmp_path / "m.json"), str(table), "-o", str(tmp_path / "r.html")])
+    assert page.exit_code == 0 and last.split(". ", 1)[1] in (tmp_path / "r.html").read_text()

@@ -92,8 +92,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
     runs_ : dict of str to float
         The same of each run alone, documents that it does not have last.
     cv_results_ : dict or None
-        ``params``, ``scores`` (options, folds), ``null`` (folds,), ``mean_score``, ``mean_lead`` and ``lead_error``
-        (options,); None without folds.
+        As of :class:`rerank.RerankerCV`, with ``null`` (folds,) for what had to be led; None without folds.
     notes_ : tuple of str
         What was left out, and why.
     """

@@ -13,6 +13,7 @@ from rerank.io.options import one_of, real, whole
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
@@ -22,6 +23,8 @@ from rerank.reranker.fusion.nulls import Null, prior_weights, promising, values_
 from rerank.reranker.fusion.told import in_words
 from rerank.reranker.result import Result
 from rerank.reranker.selection.grid import check_safeguard, first_stage_kept
+from rerank.reranker.selection.held_out import took
+from rerank.reranker.selection.judge import by_option
 from rerank.statistics import RankStatistic, parse
 
 RADII = (0.1, 0.3, 1.0)
@@ -91,7 +94,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         choice = chosen_by_folds(
             own, tried, null, scores, statistic, fits, rule, clock, options["n_jobs"], options["verbose"]
         )
-    kept = choice.number is None
+    spent, kept = clock.spent, choice.number is None
     option = replace(choice.option, normaliser=null.normaliser, prior=null.weights) if kept else choice.option
     if kept and option.radius is None:
         option = replace(option, radius=RADII[-1])
@@ -99,6 +102,8 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     model, result, audit = _final(found, plain, option, given, kept, clock, options)
     data = tables[model.normaliser]
     result = in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
+    if any(note.startswith(LATE) for note in result.notes) and choice.judged is not None:
+        result = result.noting(took(spent, options["time_limit"]))
     notes = tuple(note for note in (statistic.remark, *found.notes, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
     # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
@@ -224,9 +229,6 @@ def _cv_results(choice: Chosen) -> dict[str, Any] | None:
     found = choice.judged
     if found is None:
         return None
-    return {
-        "params": np.array([option.parameters for option in choice.tried], dtype=object),
-        "scores": found.scores, "mean_score": found.scores.mean(axis=1), "null": found.alone,
-        "leads": found.leads, "mean_lead": found.leads.mean(axis=1), "lead_error": found.errors,
-        "chosen": choice.number,
-    }  # fmt: skip
+    made = by_option(found, [option.parameters for option in choice.tried], "null")
+    made.others["chosen"] = choice.number
+    return made

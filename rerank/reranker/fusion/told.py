@@ -43,6 +43,8 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
         message = f"{name} is kept: held-out queries do not speak for fitted weights."
         if choice.judged is None:
             message = choice.note
+        elif not choice.judged.usable.any():
+            message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
     told = [note for note in result.notes if choice.number is not None or not note.startswith(CORRECTIONS)]
     return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in told))
 
@@ -51,6 +53,12 @@ def folds_of(est: ScoreFusion) -> str:
     """Lead, error and statistic of every option over the null, and what was chosen."""
     given = _given(est)
     return ("\n".join(est.notes_) or "There were no folds.") if given is None else given.report()
+
+
+def guarded(est: ScoreFusion) -> bool:
+    """Whether held-out queries kept the null."""
+    given = _given(est)
+    return given is not None and given.guarded
 
 
 def shown(est: ScoreFusion) -> tuple[str, str]:
@@ -99,4 +107,6 @@ def _given(est: ScoreFusion) -> Evidence | None:
         return None
     name = parse(est.stat).name
     chosen = None if est.null_kept_ else int(found["chosen"])
-    return evidence({**found, "first_stage": found["null"]}, name, name, chosen, null=est.null_)
+    order = " and the largest of its normaliser; ranks give way to a normaliser that leads them by a standard error"
+    rest = {"null": est.null_, "order": order, "rule": est.rule, "safeguard": float(est.safeguard)}
+    return evidence({**found, "first_stage": found["null"]}, name, name, chosen, **rest)

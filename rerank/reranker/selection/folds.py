@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,20 @@ class Split:
     train: Indices
     test: Indices
     repeat: int = -1
+
+
+def fold_names(splits: Sequence[Split]) -> list[str]:
+    """Each split in words: its number among those of its repeat."""
+    seen: dict[int, int] = {}
+    names = []
+    for split in splits:
+        seen[split.repeat] = seen.get(split.repeat, 0) + 1
+        names.append((seen[split.repeat], split.repeat))
+    repeats = len(seen)
+    return [
+        f"fold {number} of {seen[repeat]}" + (f" in repeat {repeat + 1} of {repeats}" if repeats > 1 else "")
+        for number, repeat in names
+    ]
 
 
 def splits_of(
@@ -94,10 +109,12 @@ def _dealt(
     telling[groups[relevant]] = True
     there = int(telling.sum())
     if there < folds:
-        what = "relevant rows" if unit == "row" else "lists with a relevant row"
-        raise InputError(
-            f"cv is {folds}, but there are {there} {what} that count; lower cv or give more data."
-        )
+        one, many = {
+            "row": ("relevant row", "relevant rows"),
+            "list": ("list with a relevant row", "lists with a relevant row"),
+        }[unit]
+        what = f"is 1 {one} that counts" if there == 1 else f"are {there} {many} that count"
+        raise InputError(f"cv is {folds}, but there {what}; lower cv or give more data.")
     try:
         rng = check_random_state(0 if random_state is None else random_state)
     except ValueError as error:

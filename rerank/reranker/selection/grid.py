@@ -17,6 +17,7 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import RULES
 from rerank.reranker.selection.judge import Judged
 from rerank.reranker.state import FittedState
+from rerank.reranker.words import kept_in_words
 from rerank.statistics import RankStatistic, parse
 
 RADII = (0.03, 0.1)
@@ -136,6 +137,7 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
     The mean lead over the first stage decides, smaller radius first: a larger radius is looked at only if the one
     before it leads, and taken only if it leads by more. The strict rule asks the same of the mean lead less
     ``safeguard`` standard errors. By the best rule the largest mean lead decides, the smaller radius of equal ones.
+    Options that were not tried on most folds are not chosen.
 
     Parameters
     ----------
@@ -146,14 +148,16 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
     safeguard : float
         Number of standard errors; ``inf`` and ``-inf`` decide for the first stage and for reranking.
     """
-    scores, alone = judged.scores.mean(axis=1), float(judged.alone.mean())
-    if math.isnan(alone) or safeguard == -math.inf:
-        best = int(np.argmax(judged.means))
+    scores, alone, usable = judged.mean_scores, float(judged.alone.mean()), judged.usable
+    if math.isnan(alone) or (safeguard == -math.inf and usable.any()):
+        best = int(np.argmax(np.where(usable, judged.means, -math.inf)))
         return Choice(best, False, float(scores[best]))
-    leads = judged.leads.mean(axis=1)
+    leads = np.where(usable, judged.mean_leads, -math.inf)
     if safeguard == math.inf:
         return Choice(int(np.argmax(leads)), True, alone)
-    clear = leads - safeguard * judged.errors if rule == "strict" and safeguard else leads
+    clear = leads
+    if rule == "strict" and safeguard:
+        clear = leads - safeguard * np.where(usable, judged.errors, 0.0)
     best, lead = -1, 0.0
     for radius in sorted(set(radii)):
         own = [number for number, other in enumerate(radii) if other == radius]
@@ -168,13 +172,10 @@ def choose(judged: Judged, radii: Sequence[float], rule: str, safeguard: float) 
 
 
 def first_stage_kept(state: FittedState) -> FittedState:
-    """The state with its first stage kept, and the status and message of that."""
+    """The state with its first stage kept, and the status of that."""
     result, alone = state.result, state.result.first_stage_statistic
     if not state.reranks or alone is None:
         return state
-    message = (
-        "Held-out rows do not speak for reranking, so the first stage is kept. Of the reranking in training: "
-        + result.message
-    )
-    kept = replace(result, status="first_stage_kept", statistic=alone, message=message)
+    notes = kept_in_words(state.settings, state.first_stage, state.columns)
+    kept = replace(result, status="first_stage_kept", statistic=alone).noting(*notes)
     return replace(state, reranks=False, result=kept)

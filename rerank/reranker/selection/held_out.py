@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fit import fit
-from rerank.reranker.selection.folds import Indices, Split
+from rerank.reranker.selection.folds import Indices, Split, fold_names
 from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
 from rerank.reranker.settings import Settings, check, jobs_of
 from rerank.reranker.state import FittedState
@@ -36,7 +36,8 @@ class Ranked:
     Attributes
     ----------
     own, alone : float64 arrays (rows,)
-        Scores that order these rows, or each of their lists; ``alone`` is NaN without a first stage.
+        Scores that order these rows, or each of their lists; ``alone`` is NaN without a first stage, and ``own`` where
+        no time was left for the candidate.
     joint, joint_alone : float64 arrays (rows,)
         Scores that can be compared with those of other folds: in the unit of the first stage's score where the
         candidate corrects it, else places as shares of the rows.
@@ -46,6 +47,11 @@ class Ranked:
     alone: Floats
     joint: Floats
     joint_alone: Floats
+
+    @property
+    def tried(self) -> bool:
+        """Whether the candidate had the time for a fit."""
+        return not np.isnan(self.own).any()
 
 
 def held_out(
@@ -92,7 +98,7 @@ def held_out(
     ]
     d = data.X.shape[1]
     settings = [_resolved(check(one, d)) for one in options]
-    names = [f"fold {number} of {len(splits)}" for number in range(1, len(splits) + 1)]
+    names = fold_names(splits)
     gain = gain_of(base.stat, base.gain, sample_weight)
     parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
     jobs_of(n_jobs)
@@ -149,12 +155,20 @@ def held_out(
     return found
 
 
+def took(seconds: float, time_limit: float | None) -> str:
+    """A note on a last fit without time: what took it."""
+    of = "" if time_limit is None else f" of the time_limit of {time_limit:g} s"
+    return f"The fits on folds took {seconds:.2g} s{of}."
+
+
 def _told(stat: object, held: Data, ranked: Sequence[Ranked]) -> str:
     """The statistic of the rows held out in a fold, by the first stage and by the options."""
     statistic = parse(stat)
-    own = sorted(held.evaluate(statistic, one.own) for one in ranked)
+    own = sorted(held.evaluate(statistic, one.own) for one in ranked if one.tried)
     alone = ranked[0].alone
     first = "" if np.isnan(alone).any() else f"{held.evaluate(statistic, alone):.4g} by the first stage, "
+    if not own:
+        return f"{statistic.name} {first}no time was left for an option"
     ends = " to ".join(f"{value:.4g}" for value in dict.fromkeys((own[0], own[-1])))
     return f"{statistic.name} {first}{ends} by {len(own)} {'option' if len(own) == 1 else 'options'}"
 
@@ -189,12 +203,15 @@ def _fold(
     found = []
     for one, option, prior, limit in zip(settings, options, given, limits):
         seconds = limit if clock is None else clock.least(*limit)
+        own, first = Clock(seconds), None if prior is None else prior.held
+        if own.remaining <= 0:
+            found.append(_untried(held, first))
+            continue
         with naming(f"the training rows of {part.name}"):
-            state = fit(
-                part.data, one, option, Clock(seconds), part.weights, None if prior is None else prior.staged
-            )
+            state = fit(part.data, one, option, own, part.weights, None if prior is None else prior.staged)
         with naming(f"the rows held out in {part.name}"):
-            found.append(_ranked(state, held, None if prior is None else prior.held))
+            late = (own.cut or own.remaining <= 0) and _unmoved(state)
+            found.append(_untried(held, first) if late else _ranked(state, held, first))
     return found
 
 
@@ -210,6 +227,19 @@ def _ranked(state: FittedState, held: Data, first: Floats | None) -> Ranked:
         )
         return Ranked(own, alone, first + (moved - moved.mean()), first)
     return Ranked(own, alone, _shares(own), _shares(first))
+
+
+def _unmoved(state: FittedState) -> bool:
+    """Whether a search left its start as it was."""
+    status = state.result.status
+    return status == "first_stage_kept" or (status == "feasible" and not np.any(state.coef))
+
+
+def _untried(held: Data, first: Floats | None) -> Ranked:
+    """What stands for a candidate that had no time to leave where it began."""
+    none = np.full(held.y.size, math.nan)
+    alone = none if first is None else first
+    return Ranked(none, alone, none, alone)
 
 
 def _shares(scores: Floats) -> Floats:

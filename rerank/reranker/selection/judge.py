@@ -7,14 +7,15 @@ folds in one list of full length, by hits far around N instead of hits up to N.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.reranker.data import Data
-from rerank.reranker.selection.folds import Split
+from rerank.reranker.selection.folds import Split, fold_names
 from rerank.reranker.selection.held_out import Ranked, rows_of
 from rerank.reranker.selection.priors import naming
 from rerank.statistics import InLists, RankStatistic, Window
@@ -29,11 +30,12 @@ class Judged:
     Attributes
     ----------
     scores : float64 array (options, folds)
-        The user's statistic of the rows held out in each fold.
+        The user's statistic of the rows held out in each fold; NaN where no time was left for the option.
     alone : float64 array (folds,)
         The same of the first stage; NaN if there is none.
     leads : float64 array (options, rounds)
-        Lead over the first stage by the judge. A round is a repeat, with all rows in one list, or a fold of a splitter.
+        Lead over the first stage by the judge. A round is a repeat, with all rows in one list, or a fold of a splitter;
+        of its folds those count on which the option was tried, and without any it is NaN.
     errors : float64 array (options,)
         Standard error of the mean lead, for folds that share training rows [NadeauBengio2003, eq. 9].
     means : float64 array (options,)
@@ -45,6 +47,53 @@ class Judged:
     leads: Floats
     errors: Floats
     means: Floats
+
+    @property
+    def tried(self) -> NDArray[np.intp]:
+        """On how many folds each option was tried."""
+        return np.count_nonzero(~np.isnan(self.scores), axis=1)
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Options that were tried on more than half of the folds; of others the folds say too little."""
+        return 2 * self.tried > self.scores.shape[1]
+
+    @property
+    def mean_scores(self) -> Floats:
+        """Mean statistic of the folds on which each option was tried."""
+        return _mean(self.scores)
+
+    @property
+    def mean_leads(self) -> Floats:
+        """Mean lead of each option; NaN without a first stage, and for one that was not tried."""
+        return _mean(self.leads)
+
+
+class ByOption(dict[str, NDArray[Any]]):
+    """Arrays with an entry for each option, as a data frame takes them; those of other shapes are found by name only.
+
+    Parameters
+    ----------
+    by_option, others : mapping of str to array
+    """
+
+    def __init__(self, by_option: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+        super().__init__(by_option)
+        self.others = dict(others)
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        found: NDArray[Any] = self.others[name]
+        return found
+
+
+def by_option(found: Judged, params: Sequence[Mapping[str, Any]], null: str) -> ByOption:
+    """``cv_results_`` of a choice; ``null`` names the entry of what had to be led."""
+    splits = {f"split{k}_score": own for k, own in enumerate(found.scores.T)}
+    means = {"mean_score": found.mean_scores, "mean_lead": found.mean_leads, "lead_error": found.errors}
+    return ByOption(
+        {"params": np.array(params, dtype=object), **means, "folds_tried": found.tried, **splits},
+        {"scores": found.scores, "leads": found.leads, null: found.alone},
+    )
 
 
 SPREAD = 8.0
@@ -77,29 +126,46 @@ def judged(
     done, n_options = list(zip(splits, ranked)), len(ranked[0])
     held = [rows_of(data, split.test) for split, _ in done]
     folds = len(done)
-    scores, alone = np.empty((n_options, folds)), np.full(folds, math.nan)
+    scores, alone = np.full((n_options, folds), math.nan), np.full(folds, math.nan)
     by_fold = np.full((n_options, folds), math.nan)
-    for k, ((_, options), rows) in enumerate(zip(done, held)):
-        with naming(f"the rows held out in fold {k + 1} of {len(splits)}"):
+    for k, ((_, options), rows, name) in enumerate(zip(done, held, fold_names(splits))):
+        with naming(f"the rows held out in {name}"):
             for number, one in enumerate(options):
-                scores[number, k] = rows.evaluate(statistic, one.own)
+                if one.tried:
+                    scores[number, k] = rows.evaluate(statistic, one.own)
                 if not np.isnan(one.alone).any():
                     alone[k] = rows.evaluate(statistic, one.alone)
-                    by_fold[number, k] = _full(data, rows, judge, one.own) - _full(
-                        data, rows, judge, one.alone
-                    )
+                    if one.tried:
+                        own, first = (_full(data, rows, judge, side) for side in (one.own, one.alone))
+                        by_fold[number, k] = own - first
     rounds = _rounds([split for split, _ in done])
-    leads, means = np.empty((n_options, len(rounds))), np.empty((n_options, len(rounds)))
+    leads, means = (np.full((n_options, len(rounds)), math.nan) for _ in range(2))
     for number in range(n_options):
         for r, members in enumerate(rounds):
-            own = [(splits[k].test, ranked[k][number]) for k in members]
-            means[number, r] = _joint(data, judge, [(rows, one.joint) for rows, one in own])
+            parts = [(splits[k].test, ranked[k][number]) for k in members if ranked[k][number].tried]
+            if not parts:
+                continue
+            means[number, r] = _joint(data, judge, [(rows, one.joint) for rows, one in parts])
             leads[number, r] = means[number, r] - _joint(
-                data, judge, [(rows, one.joint_alone) for rows, one in own]
+                data, judge, [(rows, one.joint_alone) for rows, one in parts]
             )
     share = float(np.mean([split.test.size / split.train.size for split, _ in done]))
-    spread = by_fold.std(axis=1, ddof=1) if folds > 1 else np.full(n_options, math.inf)
-    return Judged(scores, alone, leads, spread * math.sqrt(1 / folds + share), means.mean(axis=1))
+    errors = np.array([_error(each[~np.isnan(each)], share) for each in by_fold])
+    return Judged(scores, alone, leads, errors, _mean(means))
+
+
+def _mean(values: Floats) -> Floats:
+    """The mean of each row without its NaN; NaN where there is nothing else."""
+    there = ~np.isnan(values)
+    sums, none = np.where(there, values, 0.0).sum(axis=1), np.full(len(values), math.nan)
+    return np.divide(sums, there.sum(axis=1), out=none, where=there.any(axis=1))
+
+
+def _error(leads: Floats, share: float) -> float:
+    """Standard error of the mean of leads on folds that share training rows; NaN of none, infinite of one."""
+    if leads.size < 2:
+        return math.nan if leads.size == 0 else math.inf
+    return float(leads.std(ddof=1)) * math.sqrt(1 / leads.size + share)
 
 
 def _rounds(splits: Sequence[Split]) -> list[list[int]]:

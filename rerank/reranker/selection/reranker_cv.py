@@ -23,10 +23,12 @@ from rerank.reranker.columns import lists_of
 from rerank.reranker.data import Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.explain import ExplainMixin
+from rerank.reranker.files.result_json import own_message
+from rerank.reranker.fit import LATE
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
-from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
-from rerank.reranker.selection.judge import Judged, judge_of, judged
+from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length, took
+from rerank.reranker.selection.judge import Judged, by_option, judge_of, judged
 from rerank.reranker.selection.told import ToldMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
@@ -86,9 +88,12 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     chosen_ : int or None
         Number of the option; None if the first stage was kept.
     cv_results_ : dict of arrays
-        ``params``, ``scores`` (options, folds) and ``first_stage`` (folds,): the statistic of the rows held out in each
-        fold; ``mean_score`` (options,); ``leads`` (options, repeats) over the first stage by the judge, with the
-        held-out rows of all folds in one list; ``mean_lead`` and ``lead_error`` (options,), NaN without a first stage.
+        For each option ``params``; ``split0_score`` and so on, the statistic of the rows held out in each fold, and
+        ``mean_score``; ``mean_lead`` over the first stage by the judge and ``lead_error``, NaN without a first stage;
+        ``folds_tried``. NaN stands for folds for which no time was left, and an option that was not tried on most folds
+        is not chosen. ``pandas.DataFrame(est.cv_results_)`` has a row for each option. By name there are also
+        ``scores`` (options, folds), ``first_stage`` (folds,), its statistic in each fold, and ``leads`` (options,
+        repeats), with the held-out rows of all folds in one list.
     judge_ : RankStatistic
     rule_ : str
     result_, coef_, features_, threshold_, first_stage_, classes_
@@ -173,6 +178,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
         with enough_memory():
             ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
+        spent = clock.spent
         found = judged(data, splits, ranked, statistic, judge)
         choice = choose(found, radii(candidates, base), rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
@@ -185,7 +191,10 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         self.judge_, self.rule_ = judge, rule
         self._publish(best, candidates, choice, found)
         # What held-out rows said goes with the result, and so into the model file.
-        best._adopt(replace(best.state_, result=replace(best.result_, evidence=self._evidence())))
+        result = replace(best.result_, evidence=self._evidence())
+        if any(note.startswith(LATE) for note in result.notes):
+            result = result.noting(took(spent, self.time_limit))
+        best._adopt(replace(best.state_, result=replace(result, message=own_message(result))))
         self.result_ = best.result_
         return self
 
@@ -195,15 +204,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         self.best_score_: float = choice.score
         self.first_stage_kept_: bool = choice.first_stage_kept
         self.chosen_: int | None = None if choice.first_stage_kept else choice.best
-        self.cv_results_: dict[str, NDArray[Any]] = {
-            "params": np.array(candidates, dtype=object),
-            "scores": found.scores,
-            "mean_score": found.scores.mean(axis=1),
-            "first_stage": found.alone,
-            "leads": found.leads,
-            "mean_lead": found.leads.mean(axis=1),
-            "lead_error": found.errors,
-        }
+        self.cv_results_: dict[str, NDArray[Any]] = by_option(found, candidates, "first_stage")
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
         for name in copied.split():
             setattr(self, name, getattr(best, name))

@@ -36,15 +36,18 @@ def evidence(found: Mapping[str, Any], judge: str, statistic: str, chosen: int |
     chosen : int or None
         Number of the option; None if the first stage was kept.
     **rest
-        Further attributes of ``Evidence``: the rule, or what had to be led.
+        Further attributes of ``Evidence``: the rule, what had to be led, or what the last fit kept.
     """
-    means, alone = found["mean_score"].tolist(), float(found["first_stage"].mean())
-    leads, errors = ([None if math.isnan(one) else one for one in found[f"{of}"].tolist()]
-                     for of in ("mean_lead", "lead_error"))  # fmt: skip
+    alone, folds = float(found["first_stage"].mean()), found["first_stage"].size
+    leads, errors, means = (
+        tuple(None if math.isnan(one) else one for one in found[name].tolist())
+        for name in ("mean_lead", "lead_error", "mean_score")
+    )
+    tried = tuple(found["folds_tried"].tolist())
     return Evidence(
-        options=tuple(map(one_line, option_names(found))), leads=tuple(leads), errors=tuple(errors),
-        means=tuple(means), first_stage=None if math.isnan(alone) else alone, judge=one_line(judge),
-        statistic=statistic, chosen=chosen, folds=found["first_stage"].size, **rest,
+        options=tuple(map(one_line, option_names(found))), leads=leads, errors=errors, means=means,
+        tried=() if set(tried) == {folds} else tried, first_stage=None if math.isnan(alone) else alone,
+        judge=one_line(judge), statistic=statistic, chosen=chosen, folds=folds, **rest,
     )  # fmt: skip
 
 
@@ -72,5 +75,6 @@ class ToldMixin(ShownMixin):
     def _evidence(self) -> Evidence:
         """What the choice was made by."""
         name = parse(self.best_estimator_.stat).name
-        rest = {"rule": self.rule_, "safeguard": float(self.safeguard)}
+        kept = self.best_estimator_.result_.keeps_first_stage
+        rest = {"rule": self.rule_, "safeguard": float(self.safeguard), "fit_keeps": kept}
         return evidence(self.cv_results_, self.judge_.name, name, self.chosen_, **rest)
