@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from rerank import load
+from rerank import Reranker, load
 from rerank.cli import app
 from rerank.cli.common import exit_code
+from rerank.io import read_table
+from rerank.reranker.files import model_file
 from rerank.reranker.selection.grid import RADII
+from tests.cases.mutants import signed
 
 RUN = CliRunner()
 
@@ -174,3 +177,21 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     assert "first stage kept, as held-out rows have it" in checked.output
     page = RUN.invoke(app, ["report", str(tmp_path / "m.json"), str(table), "-o", str(tmp_path / "r.html")])
     assert page.exit_code == 0 and last.split(". ", 1)[1] in (tmp_path / "r.html").read_text()
+
+
+def test_label_words_of_a_model_are_checked_against_those_of_the_table(table, tmp_path):
+    given = read_table(table, label="label")
+    words = np.where(given.y > 0, "dead", "alive")
+    est = Reranker("precision@20", solver="search", node_limit=1, pos_label="dead").fit(given.X, words)
+    texts = table.read_text().splitlines()
+    told = tmp_path / "words.csv"
+    rows = [line.rpartition(",")[0] + f",{word}" for line, word in zip(texts[1:], words)]
+    told.write_text("x0,x1,x2,label\n" + "\n".join(rows) + "\n")
+    est.save(tmp_path / "w.json")
+    command = ["verify", str(tmp_path / "w.json"), str(told), "--label", "label"]
+    assert RUN.invoke(app, command).exit_code == 3  # without a proof of the bound
+    body = model_file.to_dict(model_file.read(tmp_path / "w.json"))
+    pair = {"label_negative": "dead", "label_positive": "alive"}
+    (tmp_path / "w.json").write_text(json.dumps(signed(body | {"settings": body["settings"] | pair})))
+    for more in ([], ["--positive-label", "dead"]):
+        assert RUN.invoke(app, [*command, *more]).exit_code == 5

@@ -158,8 +158,9 @@ def test_a_report_names_what_varies_and_what_was_chosen():
         "lead_error": np.array([0.2, math.inf]), "mean_score": np.array([4.5, 3.75]), "folds_tried": np.array([2, 2]),
     }  # fmt: skip
     chosen = evidence(found, "window2@9", "precision@9", 0).report().splitlines()
-    first = "Lead over the first stage by window2@9 on held-out rows; the first stage has a mean precision@9 of 4 in a fold."
-    assert chosen[0] == first and chosen[1].split() == ["option", "lead", "error"]
+    first = "Lead over the first stage by window2@9 on held-out rows"
+    assert chosen[0] == f"{first}; the first stage has a mean precision@9 of 4 in a fold."
+    assert chosen[1].split() == ["option", "lead", "error"]
     assert chosen[2].split() == ["radius", "0.01", "+0.5", "0.2", "*"] and chosen[3].split()[-1] == "inf"
     assert chosen[-1].startswith("Chosen (*): radius 0.01, with a lead of +0.5 (error 0.2). The mean lead decides")
     kept = evidence(found, "a", "b", None).report()
@@ -170,7 +171,8 @@ def test_a_report_names_what_varies_and_what_was_chosen():
 
 
 def test_an_option_without_time_counts_for_nobody_and_is_told():
-    folds = np.array([[0.5, 0.5, 0.5, 0.5], [0.9, math.nan, math.nan, math.nan], [math.nan] * 4, [0.6, 0.6, 0.6, math.nan]])
+    none = math.nan
+    folds = np.array([[0.5] * 4, [0.9, none, none, none], [none] * 4, [0.6, 0.6, 0.6, none]])
     leads = np.array([[0.0, 0.0], [0.4, math.nan], [math.nan, math.nan], [0.1, 0.1]])
     errors = np.array([0.0, math.inf, math.nan, 0.01])
     judged = Judged(folds, np.full(4, 0.5), leads, errors, np.array([0.5, 0.9, math.nan, 0.6]))
@@ -186,4 +188,5 @@ def test_an_option_without_time_counts_for_nobody_and_is_told():
     nothing = replace(judged, scores=folds[2:3], leads=leads[2:3], errors=errors[2:3], means=judged.means[2:3])
     assert choose(nothing, [0.1], "best", -math.inf).first_stage_kept
     told = evidence(by_option(nothing, [{}], "first_stage"), "auc", "auc", None)
-    assert not told.guarded and told.ending.endswith("No option had the time for a fit on held-out rows; raise time_limit.")
+    assert not told.guarded
+    assert told.ending.endswith("No option had the time for a fit on held-out rows; raise time_limit.")

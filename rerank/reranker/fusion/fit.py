@@ -85,7 +85,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
             dropped = f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
         normalisers = tuple(name for name in normalisers if name in hopeful)
     tried = [Option(name, prior, radius) for name in normalisers for radius in radii]
-    choice = Chosen(tried[0], 0)
+    choice, before = Chosen(tried[0], 0), clock.spent
     if options["cv"] is not None:
         fits = {**settings, **_margin(options, tried[0].radius), "n_jobs": None}  # folds share the cores
         scores = replace(plain, normaliser=null.normaliser).scores(found.joined)
@@ -94,7 +94,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         choice = chosen_by_folds(
             own, tried, null, scores, statistic, fits, rule, clock, options["n_jobs"], options["verbose"]
         )
-    spent, kept = clock.spent, choice.number is None
+    spent, kept = clock.spent - before, choice.number is None
     option = replace(choice.option, normaliser=null.normaliser, prior=null.weights) if kept else choice.option
     if kept and option.radius is None:
         option = replace(option, radius=RADII[-1])

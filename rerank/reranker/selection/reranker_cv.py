@@ -176,9 +176,10 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         judge = fitted_statistic(judge, None, base.list_length, None)
         ids = None if qid is None else check_qid(lists_of(X, qid), data.y.size)
         splits = splits_of(data.X, judged_by(data), ids, self.cv, self.n_repeats, self.random_state)
+        before = clock.spent
         with enough_memory():
             ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
-        spent = clock.spent
+        spent = clock.spent - before
         found = judged(data, splits, ranked, statistic, judge)
         choice = choose(found, radii(candidates, base), rule, safeguard)
         best = clone(base).set_params(**candidates[choice.best])
