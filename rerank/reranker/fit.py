@@ -32,8 +32,8 @@ from rerank.reranker.words import corrections_in_words, kept_in_words
 
 Floats = NDArray[np.float64]
 
-LATE = "Nothing was left for the search"
-"""How the note begins on a fit whose time was over before its search."""
+LATE = "nothing was left for the search"
+"""What the note says on a fit whose time was over before its search."""
 
 FIRST_STAGE_SHARE = 0.4
 """Share of the time for a first stage of this package; others run to their end."""
@@ -169,8 +169,8 @@ def _notes(this: Fit) -> tuple[str, ...]:
     notes = [] if this.staged is None else [*this.staged.notes]
     if this.clock.remaining <= 0:
         notes.append(
-            f"{LATE}: this fit had {this.clock.limit:.2g} s, and the first stage and the shortlist took "
-            f"{this.clock.seconds['first_stage']:.2g} s."
+            f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.2g} s, and this fit had "
+            f"{this.clock.limit:.2g} s: {LATE}."
         )
     problem, statistic = this.training.problem, this.settings.statistic
     if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):

@@ -102,7 +102,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     model, result, audit = _final(found, plain, option, given, kept, clock, options)
     data = tables[model.normaliser]
     result = in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
-    if any(note.startswith(LATE) for note in result.notes) and choice.judged is not None:
+    if any(LATE in note for note in result.notes) and choice.judged is not None:
         result = result.noting(took(spent, options["time_limit"]))
     notes = tuple(note for note in (statistic.remark, *found.notes, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)

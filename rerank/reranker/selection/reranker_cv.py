@@ -193,7 +193,7 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         self._publish(best, candidates, choice, found)
         # What held-out rows said goes with the result, and so into the model file.
         result = replace(best.result_, evidence=self._evidence())
-        if any(note.startswith(LATE) for note in result.notes):
+        if any(LATE in note for note in result.notes):
             result = result.noting(took(spent, self.time_limit))
         best._adopt(replace(best.state_, result=replace(result, message=own_message(result))))
         self.result_ = best.result_
