@@ -71,7 +71,8 @@ def test_a_choice_by_folds() -> None:
     assert assert_type(search_.best_estimator_, Reranker).n_features_in_ == 3
     assert assert_type(search_.best_params_, dict[str, Any]) == {"radius": 0.1}
     assert isinstance(assert_type(search_.first_stage_kept_, bool), bool)
-    assert set(assert_type(search_.cv_results_, dict[str, NDArray[Any]])) >= {"leads"}
+    found = assert_type(search_.cv_results_, dict[str, NDArray[Any]])
+    assert set(found) >= {"params", "mean_lead", "split1_score"} and found["leads"].shape == (1, 2)
     assert assert_type(search_.coef_, Floats).shape == (3,)
     assert isinstance(assert_type(search_.result_, Result), Result)
     assert assert_type(search_.rank(X), Places).max() == 40

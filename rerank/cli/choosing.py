@@ -99,7 +99,7 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     from rerank.ranks import evaluate
     from rerank.reranker.data import units_of
     from rerank.reranker.selection.folds import splits_of
-    from rerank.reranker.selection.judge import of_whole_list
+    from rerank.reranker.selection.judge import in_lists_of
     from rerank.statistics import parse
 
     assert table.y is not None
@@ -109,7 +109,7 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     train, test = (some_of(table, rows) for rows in (split.train, split.test))
     part, statistic, unit, where = fitted(train), parse(est.stat), 1.0, ""
     if table.qid is None:
-        statistic, unit = of_whole_list(statistic, len(table), len(test))
+        statistic, unit = in_lists_of(statistic, len(table), len(test))
         where = f", as of a list of {len(table)} rows" if unit != 1.0 else ""
     grades = test.y
     assert grades is not None

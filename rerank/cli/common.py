@@ -102,9 +102,10 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
     return run
 
 
-def exit_code(result: Result) -> int:
-    """0 where the result is proved, 3 where its gap is open."""
-    return PROVED if result.proved else FEASIBLE
+def exit_code(result: Result, guarded: bool = False) -> int:
+    """0 where the result is proved or held-out rows kept what had to be led, 3 where its gap is open."""
+    guarded = guarded or (result.evidence is not None and result.evidence.guarded)
+    return PROVED if result.proved or guarded else FEASIBLE
 
 
 def silence() -> None:
@@ -281,7 +282,9 @@ def read_for(
                 f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
                 "theirs with --qid."
             )
-        positive = positive or (doc.settings.get("positive_label") if given["label"] is not None else None)
+        if positive is None and given["label"] is not None:
+            word = doc.settings.get("label_positive")
+            positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
         options = {
             **given, "positive": positive, "features": list(doc.feature_names), "delimiter": separator(delimiter)
         }  # fmt: skip

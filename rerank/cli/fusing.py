@@ -133,6 +133,7 @@ def _fit(
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import save
+    from rerank.reranker.fusion.told import guarded
 
     if target is not None:
         options = options | expressed(target, tuple(runs), options)
@@ -168,7 +169,7 @@ def _fit(
         if plot is not None:
             write_picture(plot, est.plot)
     outputs.check()
-    raise typer.Exit(exit_code(est.result_))
+    raise typer.Exit(exit_code(est.result_, guarded(est)))
 
 
 def _audited(est: ScoreFusion, folder: Path) -> bool:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.files.verify import Report
 
+GIVEN = "Taken as given from the model file"
+"""What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
+
 MOST_OPTIONS, MOST_DRAWN, LARGEST = 200, 30, 1e100
 """Options in the table and in the picture; no picture has larger numbers."""
 
@@ -27,17 +30,12 @@ def held_out(est: Reranker) -> Section:
             "labelled rows that the fit has not seen."
         )
         return Section(title, [text(lacking)])
-    n, judge = len(found.options), found.judge
-    lines = [
-        f"{n} {'option was' if n == 1 else 'options were'} tried on rows held out in {found.folds} folds, by fits that "
-        "had not seen them."
-    ]
-    if found.first_stage is not None:
-        lines.append(f"A lead is what an option had more of {judge} than the first stage.")
-    after = [found.ending.replace(" (*)", ""), found.reason]
-    if found.chosen is not None and not est.reranks_:
-        after.append("The fit on all rows then kept the first stage, because it found nothing better.")
-    parts = [text(*lines), _options(found), text(*after)]
+    n = len(found.options)
+    first, table, last = found.told()
+    tried = f"{n} {'option was' if n == 1 else 'options were'} tried by fits that had not seen these rows."
+    shown = table[: MOST_OPTIONS + 2]
+    parts = [text(tried, *first), rows(list(shown[0]), [list(row) for row in shown[1:]], [1, 2, 3])]
+    parts.append(text(*(one.replace(" (*)", "") for one in last)))
     if n > MOST_OPTIONS:
         parts.append(text(f"The first {MOST_OPTIONS} of {n} options are shown.", small=True))
     known = [one for one in (*found.leads, *found.errors) if one is not None]
@@ -45,26 +43,14 @@ def held_out(est: Reranker) -> Section:
         parts.append(picture(found.plot))
     if known:
         parts.append(text(_caution(found), small=True))
+    parts.append(text(f"{GIVEN}; the fits on folds are not repeated here.", small=True))
     return Section(title, parts)
-
-
-def _options(found: Evidence) -> str:
-    head = ["option", "lead", "95 % interval", f"{found.statistic} of a fold"]
-    body = [] if found.first_stage is None else [["first stage", "0", "", f"{found.first_stage:.4g}"]]
-    for number, name in enumerate(found.options[:MOST_OPTIONS]):
-        lead, ends = found.leads[number], found.interval(number)
-        interval = "" if ends is None else f"{ends[0]:+.4g} to {ends[1]:+.4g}"
-        mark = ", chosen" if number == found.chosen else ""
-        told = "" if lead is None else f"{lead:+.4g}"
-        body.append([f"{name}{mark}", told, interval, f"{found.means[number]:.4g}"])
-    return rows(head, body, [1, 2, 3])
 
 
 def _caution(found: Evidence) -> str:
     """What a lead and its interval do not say."""
     lines = [
-        "An interval has 1.96 standard errors on each side; they allow for folds that share training rows (Nadeau and "
-        "Bengio, 2003)."
+        "An interval has 1.96 standard errors on each side, of paired differences of relevant rows or of lists."
     ]
     if found.chosen is not None:
         ends = found.interval(found.chosen)
@@ -82,20 +68,25 @@ def proof(est: Reranker, unweighted: bool) -> Section:
 
     told = " ".join(proved_in_words(est.state_, unweighted))
     notes = tuple(note for note in est.result_.notes if not note.startswith(CORRECTIONS))
-    return Section("What was proved about the fit", [html_of(replace(est.result_, notes=notes), told)])
+    parts = [html_of(replace(est.result_, notes=notes), told)]
+    if notes:
+        parts.append(text(f"{GIVEN}: the notes.", small=True))
+    return Section("What was proved about the fit", parts)
 
 
-def certificate(doc: ModelDocument, checked: Report | None) -> Section:
-    """Which claims were recomputed, and the versions of the fit."""
-    parts = []
-    if checked is None:
-        parts.append(text("The numbers of the fit were not recomputed here: that takes the labelled rows of the fit."))
-    else:
-        failed = [check.name for check in checked.checks if not check.holds]
-        told = f" These do not hold: {', '.join(failed)}." if failed else ""
-        parts.append(text(f"{len(checked.checks)} claims were recomputed from these rows. {checked.outcome}{told}"))
-        for why, names in checked.reasons().items():
-            parts.append(text(f"{why[0].upper()}{why[1:]}: {', '.join(names)}.", small=True))
+def certificate(doc: ModelDocument, checked: Report, recomputed: bool) -> Section:
+    """Which claims were recomputed, which are open or taken as given, and the versions of the fit."""
+    failed = [check.name for check in checked.checks if not check.holds]
+    told = f" These do not hold: {', '.join(failed)}." if failed else ""
+    first = f"{len(checked.checks)} claims were recomputed from these rows."
+    if not recomputed:
+        first = (
+            "The numbers of the fit were not recomputed here: that takes the labelled rows of the fit. "
+            f"{len(checked.checks)} claims of the file were compared with each other."
+        )
+    parts = [text(f"{first} {checked.outcome}{told}")]
+    for why, names in checked.reasons().items():
+        parts.append(text(f"{why[0].upper()}{why[1:]}: {', '.join(names)}.", small=True))
     if doc.data_sha256:
         parts.append(text(f"Digest of the fitted problem: {doc.data_sha256}.", small=True))
     versions = ", ".join(f"{name} {version}" for name, version in doc.versions.items())

@@ -1,12 +1,14 @@
-"""The clock of time limits, which stands still while kernels are compiled.
+"""The clock of time limits, which stands still while kernels are compiled or loaded, and modules imported.
 
-Compiling happens once for a version on a machine, and takes seconds.  Which kernels a fit needs is known when it calls
-them, so numba itself says when it compiles one (:func:`watch`).  All threads share the clock, since numba compiles in
-one thread at a time while others wait.
+Compiling happens once for a version on a machine, and takes seconds; loading happens once in every process.  Which
+kernels a fit needs is known when it calls them, so the clock is stopped where numba makes one ready (:func:`watch`).
+All threads share the clock, since numba does that in one thread at a time while others wait.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 import logging
 import math
 import sys
@@ -28,7 +30,7 @@ _announced: set[str] = set()
 
 
 class _State(NamedTuple):
-    """Seconds spent, how many blocks and kernels are being compiled, and since when (infinite for none)."""
+    """Seconds spent, how many blocks and kernels are being made ready, and since when (infinite for none)."""
 
     spent: float = 0.0
     depth: int = 0
@@ -41,13 +43,13 @@ _state = _State()
 
 
 def compiling_time() -> float:
-    """Seconds that this process has spent on compiling kernels so far."""
+    """Seconds that this process has spent so far on compiling and loading kernels, and on imports of a fit."""
     now, state = time.perf_counter(), _state
     return state.spent + max(0.0, now - state.began)
 
 
 def working_time() -> float:
-    """A clock in seconds, from an arbitrary start, that stands still while kernels are compiled."""
+    """A clock in seconds, from an arbitrary start, that stands still while kernels are made ready."""
     now, state = time.perf_counter(), _state
     return min(now, state.began) - state.spent
 
@@ -60,6 +62,12 @@ def uncounted() -> Iterator[None]:
         yield
     finally:
         _end()
+
+
+def load(*names: str) -> Any:
+    """Import modules that a fit needs, while the clock stands still; returns the last of them."""
+    with uncounted():
+        return [importlib.import_module(name) for name in names][-1]
 
 
 def _begin() -> None:
@@ -86,35 +94,45 @@ def say(line: str, verbose: bool = False) -> None:
 
 
 def watch() -> None:
-    """Notice from now on when numba compiles a kernel of this package; does nothing before numba is imported."""
+    """Stop the clock from now on while numba compiles or loads a kernel of this package; needs numba imported."""
     global _watched
     if _watched or "numba" not in sys.modules:
         return
     _watched = True
     from numba.core import event
+    from numba.core.dispatcher import Dispatcher
 
     class Listener(event.Listener):
-        """Stops the clock from the first kernel to the last; a kernel compiles those that it calls."""
+        """Says what is compiled."""
 
         def on_start(self, event: Any) -> None:
-            if (name := _module(event)).startswith(ROOM):
-                _begin()
-                _announce(name, event.data["dispatcher"])
+            if _ours(kernel := event.data["dispatcher"]):
+                _announce(kernel)
 
         def on_end(self, event: Any) -> None:
-            if _module(event).startswith(ROOM):
-                _end()
+            pass
 
+    ready = Dispatcher.compile
+
+    # Numba tells of no loading, so its step that compiles or loads is wrapped; a kernel compiles those that it calls.
+    @functools.wraps(ready)
+    def counted(self: Any, sig: Any) -> Any:
+        if not _ours(self):
+            return ready(self, sig)
+        with uncounted():
+            return ready(self, sig)
+
+    setattr(Dispatcher, "compile", counted)  # noqa: B010 - no method of a class of ours
     event.register("numba:compile", Listener())
 
 
-def _module(event: Any) -> str:
-    return str(event.data["dispatcher"].py_func.__module__)
+def _ours(kernel: Any) -> bool:
+    return str(kernel.py_func.__module__).startswith(ROOM)
 
 
-def _announce(name: str, kernel: Any) -> None:
+def _announce(kernel: Any) -> None:
     """Say once for each package of kernels that it is compiled, unless that is part of something announced."""
-    package = name.rpartition(".")[0]
+    package = kernel.py_func.__module__.rpartition(".")[0]
     if _state.depth == 1 and package not in _announced:
         _announced.add(package)
         say(f"Compiling {package}, once for this machine: some seconds; kept in {kernel.stats.cache_path}.")

@@ -1,10 +1,11 @@
 """The header of a CSV file: which names it has, which columns are features; the numbers in its cells."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rerank.errors import InputError
 from rerank.io.columns import distinct, named_features, refuse_forgotten_list, saved_index
+from rerank.io.labels import TwoLabels
 from rerank.io.lines import MISSING, Path, named, no_number, number, wrong
 
 # Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
@@ -90,6 +91,14 @@ def value_of(cell: str) -> float:
         if (truth := _TRUTH.get(cell.strip())) is None:
             raise
         return truth
+
+
+def two_words(seen: Iterable[str], positive: str) -> TwoLabels | None:
+    """The two labels of a file that holds words; None where they are numbers, or more than two."""
+    others = list(set(seen) - {positive})
+    if len(others) != 1 or all(map(is_number, (positive, *others))):
+        return None
+    return TwoLabels(others[0], positive)
 
 
 def is_number(cell: str) -> bool:

@@ -12,7 +12,15 @@ from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
 from rerank.io.columns import distinct, index_note, roles_of, some
-from rerank.io.csv_header import choose_features, is_number, name_in, read_header, spreadsheet_cell, value_of
+from rerank.io.csv_header import (
+    choose_features,
+    is_number,
+    name_in,
+    read_header,
+    spreadsheet_cell,
+    two_words,
+    value_of,
+)
 from rerank.io.labels import POSITIVE, SIGNS_NOTE, grades_of_signs, word_to_find
 from rerank.io.lines import (
     MISSING,
@@ -175,6 +183,7 @@ class _Columns:
             sample_weight=_copy(rest.get("weight")),
             notes=tuple(self.notes),
             groups=self._words("groups"),
+            labels=two_words(self.words["label"], str(self.positive)) if "label" in self.words else None,
         )
 
     def _words(self, role: str) -> Words | None:

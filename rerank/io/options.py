@@ -6,7 +6,7 @@ Numbers may be of Python's types or of NumPy's; a boolean is not a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -139,3 +139,18 @@ def source(random_state: Any) -> np.random.Generator | np.random.RandomState:
 
 def _no_seed(given: Any, other: str) -> InputError:
     return InputError(f"random_state is {given!r}; give a whole number, 0 to {2**32 - 1}, {other} or None.")
+
+
+def refuse_gone(owner: str, given: Mapping[str, Any], gone: Mapping[str, str]) -> None:
+    """Refuse parameters that there are no more, with what to use, and those that there never were.
+
+    Raises
+    ------
+    InputError
+    TypeError
+        For a name that is not known, as Python does.
+    """
+    for name in given:
+        if name in gone:
+            raise InputError(f"{owner} has no {name!r} any more: {gone[name]}.")
+        raise TypeError(f"{owner} got an unexpected keyword argument {name!r}")

@@ -19,6 +19,7 @@ from rerank.io.columns import (
     saved_index,
     some,
 )
+from rerank.io.csv_header import two_words
 from rerank.io.frames import arrow_numeric, numbers
 from rerank.io.labels import POSITIVE, SIGNS_NOTE, grades_of_signs, word_to_find
 from rerank.io.lines import Path, named
@@ -200,6 +201,7 @@ class _Reader:
         if others:
             self.notes.append(f"Left out because they hold no numbers: {some([self.names[j] for j in others])}.")
         y = self._label()
+        seen = self._label_words()
         return Table(
             X=np.concatenate(self.blocks),
             y=y,
@@ -209,6 +211,7 @@ class _Reader:
             sample_weight=self._amounts("weight"),
             notes=tuple(self.notes),
             groups=self._column("groups"),
+            labels=None if seen is None or self.positive is None else two_words(seen, self.positive),
         )
 
     def _column(self, role: str) -> Words | None:
@@ -216,17 +219,22 @@ class _Reader:
             return None
         return np.array([word for part in self.roles[role] for word in part], dtype=np.object_)
 
+    def _label_words(self) -> list[str] | None:
+        if self.positive is None or "label" not in self.place:
+            return None
+        return [word for part in self.roles["label"] for word in part]
+
     def _label(self) -> Floats | None:
         if "label" not in self.place:
             return None
-        if self.positive is None:
+        seen = self._label_words()
+        if seen is None:
             labels = np.concatenate(self.roles["label"])
             grades = grades_of_signs(labels) if self.signs else labels
             if grades is not None and grades is not labels:
                 self.notes.append(SIGNS_NOTE)
                 return grades
             return self._amounts("label")
-        seen = [word for part in self.roles["label"] for word in part]
         if self.positive not in seen:
             name = self.names[self.place["label"]]
             raise InputError(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.labels import TwoLabels
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.object_]
@@ -36,6 +37,8 @@ class Table:
         What rows belong together, such as a person: never split between folds.
     notes : tuple of str
         Sentences on what the reader decided (columns left out, documents added), for the user to see.
+    labels : TwoLabels or None
+        The words that the file has for 0 and 1.
     """
 
     X: Floats
@@ -47,6 +50,7 @@ class Table:
     ideal_gains: Mapping[str, tuple[float, ...]] | None = None
     notes: tuple[str, ...] = ()
     groups: Words | None = None
+    labels: TwoLabels | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

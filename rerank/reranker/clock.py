@@ -1,4 +1,4 @@
-"""One time limit for a whole fit, and the wall time of each phase; compiling kernels does not count."""
+"""One time limit for a whole fit, and the wall time of each phase; compiling and loading do not count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from numbers import Real
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.errors.compiling import compiling_time, working_time
+from rerank.errors.compiling import compiling_time, load, watch, working_time
+
+NEEDED = ("numba", "scipy.optimize", "scipy.spatial.distance")
+"""What every fit imports; no limit counts that, so that a fit ends the same in a process that has it already."""
 
 
 class Clock:
@@ -26,7 +29,9 @@ class Clock:
     Attributes
     ----------
     seconds : dict of str to float
-        Wall time of each phase so far, without that of compiling.
+        Wall time of each phase so far, without that of compiling and loading.
+    cut : bool
+        Whether the limit ended the last search before it was through.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
@@ -35,11 +40,13 @@ class Clock:
             raise InputError(
                 f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more."
             )
-        self._began = time.monotonic()
+        self._began, self._compiled = time.monotonic(), compiling_time()
+        load(*NEEDED)
+        watch()
         self._set_out = working_time()
-        self._compiled = compiling_time()
         self._limit = math.inf if time_limit is None else float(time_limit)
         self.seconds: dict[str, float] = {}
+        self.cut: bool = False
 
     @property
     def elapsed(self) -> float:
@@ -49,7 +56,17 @@ class Clock:
     @property
     def remaining(self) -> float:
         """Seconds left, at least 0; infinite without a limit."""
-        return max(0.0, self._limit - (working_time() - self._set_out))
+        return max(0.0, self._limit - self.spent)
+
+    @property
+    def spent(self) -> float:
+        """Seconds that count so far."""
+        return working_time() - self._set_out
+
+    @property
+    def limit(self) -> float:
+        """Seconds in all; infinite without a limit."""
+        return self._limit
 
     @property
     def limited(self) -> bool:
@@ -61,9 +78,10 @@ class Clock:
         self._set_out = working_time()
 
     def report(self) -> dict[str, float]:
-        """``seconds``, those of compiling if there were any, and all that have passed."""
+        """``seconds``, those of compiling and loading if they show, and all that have passed."""
         compiling = compiling_time() - self._compiled
-        return {**self.seconds, **({"compile": compiling} if compiling > 0 else {}), "total": self.elapsed}
+        shown = {"compile": compiling} if compiling >= 0.005 else {}
+        return {**self.seconds, **shown, "total": self.elapsed}
 
     def share(self, fraction: float, reserve: float = 0.0) -> float | None:
         """A fraction of the remaining seconds after a reserve; None without a limit."""

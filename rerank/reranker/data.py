@@ -254,7 +254,7 @@ def checked(
     by_number = numbered(ideal_gains, names)
     table = rows.reranked(rows.columns.chosen)
     people = None if groups is None else number_lists(check_qid(groups, n, "groups"))[1]
-    return Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels, people), weights
+    return Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels, groups=people), weights
 
 
 def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
 from rerank.errors import InputError
 from rerank.io.shown import html_table
-
-RULES = ("mean", "best", "strict")
-"""How leads decide: by their mean, smaller radius first, by the largest mean, or by their mean less some errors."""
 
 WIDTH = 1.96
 """Standard errors on each side of a lead."""
@@ -29,111 +26,195 @@ class Evidence:
     ----------
     options : tuple of str
         Each option by the parameters in which options differ.
+    values : tuple of float or None
+        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over.
     leads, errors : tuples of float or None
-        Mean lead of each option by the judge, and its standard error, which allows for folds that share training rows.
-        None if there was no first stage; an error of one fold is infinite.
-    means : tuple of float
-        Mean statistic of the rows held out in a fold.
+        Lead of each option, and its standard error. None if it was not tried or there was nothing to lead; an error of
+        a single list among several is None.
     first_stage : float or None
-        The same of the first stage.
-    judge, statistic : str
-        What leads are measured by, and the user's own statistic.
+        The statistic by what had to be led.
+    statistic : str
     chosen : int or None
         Number of the option; None if the first stage was kept.
-    folds : int
-        Folds that count, those of all repeats.
-    rule : {"mean", "best", "strict"}
+    rivals : tuple of bool
+        Whether an option was only compared, and could not be chosen.
+    folds, rounds : int
+        Folds, and how often they were dealt.
     safeguard : float
-        Standard errors that the strict rule asks for; ``-inf`` keeps the reranking and ``inf`` the first stage.
+        Standard errors that a lead has to exceed; ``-inf`` keeps the reranking and ``inf`` the first stage.
+    list_length : int or None
+        Rows of the lists to come for which values are counted; None if the length makes no difference.
+    fit_keeps : bool
+        Whether the last fit, on all rows, found nothing better than the first stage, which is then kept.
     null : str
         What had to be led.
+    remark : str
+        What else the rule asks for, in a sentence.
     """
 
     options: tuple[str, ...]
+    values: tuple[float | None, ...]
     leads: tuple[float | None, ...]
     errors: tuple[float | None, ...]
-    means: tuple[float, ...]
     first_stage: float | None
-    judge: str
     statistic: str
+    rivals: tuple[bool, ...]
     chosen: int | None
     folds: int = 0
-    rule: str = "mean"
-    safeguard: float = 1.0
+    rounds: int = 1
+    safeguard: float = 2.0
+    list_length: int | None = None
+    fit_keeps: bool = False
     null: str = "the first stage"
+    remark: str = ""
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any], **rest: Any) -> Evidence:
+        """The evidence of the ``cv_results_`` of a choice."""
+        sides: dict[str, Any] = {
+            name: tuple(None if math.isnan(one) else float(one) for one in results[of])
+            for name, of in (("values", "value"), ("leads", "lead"), ("errors", "error"))
+        }
+        alone = next((float(one) for one in results["first_stage"] if not math.isnan(one)), None)
+        names, rivals = option_names(results["params"]), tuple(results["rival"])
+        return cls(options=names, rivals=rivals, first_stage=alone, **sides, **rest)
 
     def report(self) -> str:
-        """A table of the options, and what was chosen."""
-        first, rows, last = self._told()
-        width = max(len(row[0]) for row in rows)
-        lines = [f"{name:{width}}  {lead:>10}  {error:>8}  {mean}" for name, lead, error, mean in rows]
-        return "\n".join([first, *lines, last])
+        """A table of the options, what was chosen and why."""
+        first, rows, last = self.told()
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        aligned = [
+            f"{row[0]:{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip()
+            for row in rows
+        ]
+        return "\n".join([*first, *aligned, *last])
 
     def html(self) -> str:
         """The same as a piece of a page."""
-        first, rows, last = self._told()
+        first, rows, last = self.told()
         table = html_table(rows, ("left", "right", "right", "left"))
-        return f"<p>{escape(first)}</p>{table}<p><b>{escape(last)}</b></p>"
+        above = "".join(f"<p>{escape(one)}</p>" for one in first)
+        return above + table + "".join(f"<p><b>{escape(one)}</b></p>" for one in last)
 
     def plot(self, ax: Any = None) -> Any:
-        """Lead and interval of every option; returns the axes (:func:`rerank.plots.leads`)."""
+        """Lead and interval of every option that was tried; returns the axes (:func:`rerank.plots.leads`)."""
         from rerank.plots import leads
 
-        names = [name if len(name) <= DRAWN else f"{name[: DRAWN - 3]}..." for name in self.options]
-        means, errors = ([math.nan if one is None else one for one in side] for side in (self.leads, self.errors))
-        unit, null = f"lead over {self.null}, {self.judge}", self.null.removeprefix("the ")
-        return leads(names, means, errors, self.chosen, unit=unit, null=null, ax=ax)
+        tried = [k for k, lead in enumerate(self.leads) if lead is not None]
+        names = [self.options[k] for k in tried]
+        names = [name if len(name) <= DRAWN else f"{name[: DRAWN - 3]}..." for name in names]
+        values, errors = (
+            [math.nan if (one := side[k]) is None else one for k in tried] for side in (self.leads, self.errors)
+        )
+        chosen = None if self.taken is None else tried.index(self.taken)
+        unit, null = f"lead over {self.null}, {self.statistic}", self.null.removeprefix("the ")
+        return leads(names, values, errors, chosen, unit=unit, null=null, ax=ax)
 
     def interval(self, option: int) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where it is not known."""
         lead, error = self.leads[option], self.errors[option]
-        if lead is None or error is None or not math.isfinite(error):
-            return None
-        return lead - WIDTH * error, lead + WIDTH * error
+        return None if lead is None or error is None else (lead - WIDTH * error, lead + WIDTH * error)
+
+    @property
+    def taken(self) -> int | None:
+        """Number of the option by which the model ranks; None if it ranks as what had to be led."""
+        return None if self.fit_keeps else self.chosen
+
+    @property
+    def guarded(self) -> bool:
+        """Whether held-out rows decided for the first stage: a choice, and no lack of time."""
+        return self.chosen is None and any(lead is not None for lead in self.leads)
 
     @property
     def ending(self) -> str:
-        """What was chosen."""
+        """What was chosen, what it is worth on held-out rows, and why."""
+        null = f"{self.null[:1].upper()}{self.null[1:]}"
         if self.chosen is None:
-            return f"{self.null[:1].upper()}{self.null[1:]} is kept."
-        return f"Chosen (*): {self.options[self.chosen]}."
+            return f"{null} is kept. {self.reason}"
+        option, value = self.options[self.chosen], self.values[self.chosen]
+        if self.first_stage is not None and value is not None:
+            option += f"; {self.statistic} {short(self.first_stage)} -> {short(value)} on held-out rows"
+        if self.fit_keeps:
+            return (
+                f"{null} is kept. Held-out rows spoke for {option}, but the fit of that on all rows found nothing "
+                f"better than {self.null} in training."
+            )
+        return f"Chosen (*): {option}. {self.reason}"
 
     @property
     def reason(self) -> str:
         """Why that was chosen, in sentences."""
         if self.first_stage is None:
-            return f"There was no first stage to lead, so the option with the largest mean {self.judge} was taken."
+            return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
+        if self.chosen is None and not self.guarded:
+            return "No option had the time to be tried on held-out rows; raise time_limit."
         if math.isinf(self.safeguard):
             if self.safeguard > 0:
-                return f"The safeguard of this choice keeps {self.null} whatever the leads are."
-            return f"The safeguard was waived, so the option with the largest mean {self.judge} was taken."
-        errors = "standard error" if self.safeguard == 1 else "standard errors"
-        less = f" less {self.safeguard:g} {errors}" if self.rule == "strict" else ""
-        rule = f"The mean lead{less} decides: an option must have more than 0" + (
-            ", and the one with the most is taken."
-            if self.rule == "best"
-            else ". A larger radius is looked at only where the smaller one has that, and taken only where it has more."
-        )
-        return f"{rule} No option passed." if self.chosen is None else f"{rule} This option passed."
+                return f"safeguard=inf keeps {self.null} whatever the leads are."
+            return f"safeguard=-inf takes the option with the largest {self.statistic}, whatever its lead is."
+        bar = f"{self.safeguard:g} standard error{'' if self.safeguard == 1 else 's'}"
+        asked = f"more than {bar}" if self.safeguard else "more than 0"
+        if self.chosen is None:
+            return f"No option leads {self.null} by {asked}."
+        less = f", less {bar}," if self.safeguard else ""
+        rule = f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
+        return f"{rule} {self.remark}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
         found = {name: getattr(self, name) for name in sorted(_STORED)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
-    def _told(self) -> tuple[str, list[tuple[str, str, str, str]], str]:
-        """What the leads are, the rows of the table under their heads, and what was chosen."""
-        rows = [("option", "lead", "error", f"{self.statistic} of a fold")]
+    def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
+        """What the numbers are, the rows of the table under their heads, and what was chosen."""
+        often = (
+            "" if self.rounds == 1 else f"; options that lead were tried on {self.rounds} deals of the folds"
+        )
+        first = [f"Held-out rows of {self.folds} folds in one ranking{often}."]
+        if self.list_length is not None:
+            first.append(
+                f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are."
+            )
+        rows = [("option", self.statistic, "lead", "95 % interval")]
         if self.first_stage is not None:
-            rows.append((self.null.removeprefix("the "), f"{0:+.4g}", "", f"{self.first_stage:.6g}"))
+            rows.append((self.null.removeprefix("the "), short(self.first_stage), "", ""))
         for number, name in enumerate(self.options):
-            lead, error = self.leads[number], self.errors[number]
-            mean = f"{self.means[number]:.6g}{' *' if number == self.chosen else ''}"
-            rows.append((name, "" if lead is None else f"{lead:+.4g}", "" if error is None else f"{error:.2g}", mean))
-        return f"Lead over {self.null} by {self.judge} on held-out rows.", rows, self.ending
+            value, lead, interval = self.values[number], self.leads[number], self.interval(number)
+            told = "" if interval is None else " to ".join(f"{end:+.4g}" for end in interval)
+            if value is None:
+                told = "not tried: the time was over"
+            elif self.rivals[number]:
+                told += "  compared only"
+            elif number == self.taken:
+                told += "  *"
+            rows.append(
+                (name, "" if value is None else short(value), "" if lead is None else f"{lead:+.4g}", told)
+            )
+        last = [self.ending, *self._of_rivals()]
+        return first, rows, last
+
+    def _of_rivals(self) -> list[str]:
+        """What the best option says that could not be chosen, where it is clearly ahead of what was."""
+        taken = 0.0 if self.chosen is None else self.leads[self.chosen] or 0.0
+        ahead = [
+            (lead - taken, k) for k, lead in enumerate(self.leads) if self.rivals[k] and lead is not None
+        ]
+        ahead = [(more, k) for more, k in ahead if more > (self.errors[k] or math.inf)]
+        if not ahead:
+            return []
+        more, best = max(ahead)
+        return [
+            f"{self.options[best]} alone has {short(more)} more than what was taken: compare it before you trust this "
+            "score."
+        ]
 
 
-_STORED = {each.name for each in fields(Evidence)} - {"statistic", "null"}
+def short(value: float) -> str:
+    """A number in four digits."""
+    return f"{value:.4g}"
+
+
+_STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark"}
 
 
 def one_line(text: str) -> str:
@@ -142,34 +223,67 @@ def one_line(text: str) -> str:
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 3]}..."
 
 
-def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence:
+def option_names(params: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Each option by the parameters in which options differ; a first stage alone by its name."""
+    every = list(dict.fromkeys(name for one in params for name in one))
+    varied = [name for name in every if any(one.get(name) != params[0].get(name) for one in params)] or every
+    return tuple(one_line(_option_name(one, varied)) for one in params)
+
+
+def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
+    words = []
+    stage = params.get("first_stage") if "first_stage" in varied else None
+    if stage is not None:
+        words.append(stage if isinstance(stage, str) else type(stage).__name__)
+    for name in varied:
+        if name == "first_stage" or name not in params or (stage is not None and params.get("radius") == 0):
+            continue
+        if name == "radius" and params[name] is None:
+            words.append("free weights")
+        elif name not in ("margin", "window") or "radius" not in varied:
+            words.append(f"{name} {params[name]}")
+    return " ".join(words) or "as given"
+
+
+def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for.
+
+    None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
 
     Raises
     ------
     InputError
         For an entry that is missing, unknown, or of another kind than a choice writes.
     """
+    if "judge" in entries:
+        return None
     if odd := set(entries) ^ _STORED:
         raise _unusable(f"the entry {min(odd)[:40]!r} is missing or unknown")
-    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
+    given: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()
+    }
     found = Evidence(**given, statistic=statistic)
     n = len(found.options) if isinstance(found.options, tuple) else 0
-    alone, known = found.first_stage is None, _finite(found.first_stage)
+    sides = (found.leads, found.errors, found.values)
+    rivals = found.rivals if isinstance(found.rivals, tuple) else ()
+    alone = found.first_stage is None
     rules = {
-        "each option has a name": n > 0 and all(map(_is_name, (*found.options, found.judge))),
-        "each option has its numbers": all(
-            isinstance(side, tuple) and len(side) == n for side in (found.leads, found.errors, found.means)
-        )
-        and all(map(_finite, found.means)),
-        "leads and errors are numbers": (alone or known)
-        and all(one is None or _finite(one) for one in found.leads)
-        and all(one is None or (_real(one) and one >= 0) for one in found.errors),
-        "an option or the first stage is chosen": (found.chosen is None and not alone)
-        or (type(found.chosen) is int and 0 <= found.chosen < n),
-        "the rule is known": found.rule in RULES and _real(found.safeguard),
-        "folds are counted": type(found.folds) is int and found.folds >= 0,
-    }  # fmt: skip
+        "each option has a name": n > 0 and all(map(_is_name, found.options)),
+        "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
+        and all(one is None or _finite(one) for side in sides for one in side),
+        "errors are not negative": all(one is None or one >= 0 for one in found.errors),
+        "the first stage has a value": alone or _finite(found.first_stage),
+        "an option that was tried or the first stage is chosen": (found.chosen is None and not alone)
+        or (type(found.chosen) is int and 0 <= found.chosen < n and found.values[found.chosen] is not None),
+        "options that were only compared are marked, and none of them is chosen": len(rivals) == n
+        and all(type(one) is bool for one in rivals)
+        and (found.chosen is None or not rivals[found.chosen]),
+        "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
+        "the safeguard is a number": _real(found.safeguard),
+        "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
+        "the length of lists is counted": found.list_length is None
+        or (type(found.list_length) is int and found.list_length > 0),
+    }
     for rule, holds in rules.items():
         if not holds:
             raise _unusable(f"a rule is broken: {rule}")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
+from rerank.errors.compiling import uncounted
 from rerank.io.frames import is_sparse
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
@@ -239,6 +240,7 @@ def refuse_quoted_none(name: str) -> None:
         )
 
 
+@uncounted()
 def _named(name: str, rows: Rows, random_state: Any) -> Any:
     """The first stage that a name stands for."""
     if name == "logistic":

@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import Result, Solution, status_of
+from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.shown import message_of
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_near_rows
@@ -29,9 +29,12 @@ from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
-from rerank.reranker.words import corrections_in_words
+from rerank.reranker.words import corrections_in_words, kept_in_words
 
 Floats = NDArray[np.float64]
+
+LATE = "nothing was left for the search"
+"""What the note says on a fit whose time was over before its search."""
 
 FIRST_STAGE_SHARE = 0.4
 """Share of the time for a first stage of this package; others run to their end."""
@@ -81,8 +84,9 @@ class Fit:
         """The result of a fit that ended in ``solution``."""
         training, settings = self.training, self.settings
         problem = training.problem
+        kept = kept_in_words(settings, self.stage, self.data.rows.columns) if status in KEEPING else ()
         return Result.of(
-            solution.noting(*self.notes),
+            solution.noting(*self.notes, *kept),
             statistic=statistic, status=status, message=message,
             statistic_name=settings.quoted.name, fitted_name=settings.statistic.name, gain=settings.gain,
             C=settings.C, solver=settings.solver,
@@ -173,8 +177,8 @@ def _notes(this: Fit) -> tuple[str, ...]:
     notes += [] if this.staged is None else this.staged.notes
     if this.clock.remaining <= 0:
         notes.append(
-            f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.1f} s, which is all of the "
-            "time_limit or more: nothing was left for the search."
+            f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.2g} s, and this fit had "
+            f"{this.clock.limit:.2g} s: {LATE}."
         )
     problem, statistic = this.training.problem, this.settings.statistic
     if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):

@@ -27,15 +27,12 @@ __all__ = [
     "status_of",
 ]
 
-STATUSES = (
-    "optimal",
-    "optimal_by_solver",
-    "feasible",
-    "first_stage_kept",
-    "already_ideal",
-    "nothing_to_find",
-    "nothing_to_reorder",
-)
+KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
+"""Statuses of a fit that ended with the first stage."""
+CLAIM_SLACK = 1e-4
+"""Relative difference between a solver's figures and exact ones that is rounding."""
+
+STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 
 @dataclass(frozen=True)
@@ -119,6 +116,25 @@ class Solution:
         """The same with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 
+    @property
+    def claims_too_much(self) -> bool:
+        """Whether a solver's figure is above a bound that was proved, by more than rounding."""
+        claim = self.program_value
+        return (
+            claim is not None
+            and self.bound_source != "solver"
+            and claim > self.bound + CLAIM_SLACK * max(1.0, abs(self.bound))
+        )
+
+    def within_bound(self) -> Self:
+        """The same without a solver's figures if they are above a bound that was proved."""
+        if not self.claims_too_much:
+            return self
+        return replace(self, program_value=None, program_bound=None).noting(
+            f"The solver's own figure for its weights, {self.program_value:.9g}, is left out: it is above the proved "
+            f"bound {self.bound:.9g}, so it holds within the solver's tolerance only."
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result(Solution):
@@ -145,7 +161,7 @@ class Result(Solution):
     epsilon, C : float
     shortlist : ShortlistInfo
     seconds : mapping
-        Wall time of each phase, of compiling kernels if there was something to compile, and in all.
+        Wall time of each phase, of compiling and loading kernels if there was something to load, and in all.
     theorem : str
         Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
     folds : int
@@ -194,6 +210,11 @@ class Result(Solution):
     def proved(self) -> bool:
         """Whether the gap is closed, and the order of the shortlist matters."""
         return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
+
+    @property
+    def keeps_first_stage(self) -> bool:
+        """Whether the first stage's order is the answer."""
+        return self.status in KEEPING and self.first_stage_statistic is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""

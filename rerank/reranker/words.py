@@ -1,12 +1,18 @@
-"""Corrections of a first stage in words."""
+"""What a fit did to a first stage, in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rerank.reranker.columns import Columns
+    from rerank.reranker.first_stage import FirstStage
+    from rerank.reranker.settings import Settings
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +41,19 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
     told = [_one(names[j], float(weights[j]), float(spread[j])) for j in order[:MOST]]
     more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
     return f"{CORRECTIONS}, in deviations of the first stage's score: {', '.join(told)}{more}."
+
+
+def kept_in_words(settings: Settings, stage: FirstStage | None, columns: Columns) -> tuple[str, ...]:
+    """A sentence if a first stage that is kept ranks by more columns than ``max_features`` allows weights."""
+    if stage is None or settings.max_features is None:
+        return ()
+    used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
+    if used <= settings.max_features:
+        return ()
+    return (
+        f"max_features={settings.max_features} limits what is fitted after the first stage; that is kept, and ranks by "
+        f"{used} columns.",
+    )
 
 
 def _one(name: str, weight: float, spread: float) -> str:

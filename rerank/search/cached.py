@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rerank.errors.compiling import uncounted
 from rerank.search.compiled import MARK
 
 PARTS = {
@@ -18,8 +19,9 @@ PARTS = {
 """What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 
 
+@uncounted()
 def is_compiled(parts: Iterable[str] = tuple(PARTS)) -> bool:
-    """Whether every kernel of the parts is compiled, here or in the cache on disk; takes milliseconds."""
+    """Whether every kernel of the parts is compiled, here or in the cache on disk; imports numba."""
     from numba import config
 
     kernels = entries(parts)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError, SolverError
+from rerank.errors.compiling import uncounted
 from rerank.errors.telling import stderr
 from rerank.solvers.highs_answer import STATUSES, Ended, described
 from rerank.solvers.highs_listener import Listener
@@ -227,6 +228,7 @@ def _run(highs: Any) -> None:
     highs.resetGlobalScheduler(True)
 
 
+@uncounted()
 def _highspy() -> Any:
     try:
         import highspy

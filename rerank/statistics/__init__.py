@@ -30,6 +30,7 @@ from rerank.statistics.parse import parse
 from rerank.statistics.pnorm import PNorm
 from rerank.statistics.precision import Precision, Recall, WinnerTakesAll
 from rerank.statistics.rbp import RBP
+from rerank.statistics.share import Share
 from rerank.statistics.thinned import Thinned
 from rerank.statistics.window import Window
 
@@ -48,6 +49,7 @@ __all__ = [
     "RankStatistic",
     "Recall",
     "ReciprocalRank",
+    "Share",
     "Success",
     "Thinned",
     "Window",

@@ -69,6 +69,8 @@ class RankStatistic:
         Whether a row is relevant or not: its gain is 1 where its label is above 0, whatever the grade.
     per_relevant : bool
         Whether the value is presented as a share of the relevant items of the list, each counted by its gain.
+    by_share : bool
+        Whether it counts a share of the places, so that the length of a list makes no difference.
     remark : str
         What to say to those who may take the name for another measure, where a list has several relevant items.
     """
@@ -82,6 +84,7 @@ class RankStatistic:
     binary: ClassVar[bool] = False
     per_relevant: ClassVar[bool] = False
     remark: ClassVar[str] = ""
+    by_share: ClassVar[bool] = False
 
     def coefficients(self, n: int) -> Floats:
         """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""
@@ -119,6 +122,11 @@ class RankStatistic:
     def depth(self) -> int | None:
         """Places from the top that count; None where every place does."""
         return getattr(self, "at", None)
+
+    @property
+    def counts_places(self) -> bool:
+        """Whether the statistic counts some number of places from the top, or a share of the list."""
+        return self.depth is not None
 
     @property
     def length(self) -> int | None:

@@ -108,11 +108,14 @@ def fitted_statistic(
     InputError
         For a window around a statistic without a depth.
     """
+    from rerank.statistics.share import Share
     from rerank.statistics.thinned import Thinned
     from rerank.statistics.window import Window
 
     found = statistic
-    if window is not None:
+    if window is not None and isinstance(statistic, Share):
+        found = Share(Window(1, window), statistic.percent)
+    elif window is not None:
         if statistic.depth is None:
             raise InputError(
                 f"window is {window}, and {statistic.name} has no depth to put it around; leave it out, or use a "

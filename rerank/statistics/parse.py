@@ -9,6 +9,7 @@ from rerank.statistics import auc, dcg, hits, mrr, pnorm, precision, rbp, window
 from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
 from rerank.statistics.length import InLists
+from rerank.statistics.share import Share
 from rerank.statistics.thinned import Thinned
 
 # All statistics with a name, in the order in which the user sees them listed. A new one gets a line here.
@@ -82,6 +83,8 @@ def _from_text(text: str) -> RankStatistic:
             return made(_from_text(match[1]), match[2])
     if word.startswith(Custom.stem):
         return Custom.read(word)
+    if word.endswith("%"):
+        return _of_share(text, word[:-1])
     stem, at, argument = word.partition("@")
     stem = re.sub(r"[\s_-]", "", stem)
     if stem == mrr.MRR.stem and at:
@@ -101,6 +104,16 @@ def _from_text(text: str) -> RankStatistic:
     if kind.number is not None and not kind.number.optional:
         raise InputError(f"{text!r} needs a number after '@', for example {_example(kind, kind.number)!r}.")
     return kind()
+
+
+def _of_share(text: str, word: str) -> RankStatistic:
+    """Such as "precision@2%"."""
+    name, _, percent = word.partition("@")
+    try:
+        share = float(percent)
+    except ValueError:
+        raise InputError(f"{text!r}: {percent!r} is no share of a list; write 'precision@2%'.") from None
+    return Share(_from_text(f"{name}@1"), share)
 
 
 def _number(text: str, kind: type[RankStatistic], argument: str) -> float:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from functools import cache
@@ -12,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from rerank import Reranker
+from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.reranker.files import model_file
@@ -59,6 +60,9 @@ def fitted(case):
         "labels": {"n_candidates": 12},
         "graded": {"n_candidates": 12},
         "positive": {"positive": True, "n_candidates": 12},
+        "words": {"n_candidates": 12, "pos_label": "dead"},
+        "folds": {"n_candidates": 12},
+        "guarded": {"n_candidates": 12},
         "lists": {"stat": "ndcg@4", "first_stage": None},
         "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
     }[case]  # fmt: skip
@@ -73,16 +77,26 @@ def fitted(case):
         y = 2 * y - 1
     elif case == "graded":
         y = y * (1 + (X[:, 1] > 0))
+    elif case == "words":
+        y = np.where(y > 0, "dead", "alive")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*the first stage is kept")
-        est = Reranker(**{**options, **more}).fit(X, y, qid)
-    return est, Table(X, y, qid, None, est.state_.feature_names)
+        est = Reranker(**{**options, **more})
+        if case in ("folds", "guarded"):
+            safeguard = math.inf if case == "guarded" else -math.inf
+            grid = {"radius": [0.1, 1.0]}
+            est = RerankerCV(est, grid=grid, cv=2, n_repeats=1, safeguard=safeguard).fit(X, y).best_estimator_
+        else:
+            est.fit(X, y, qid)
+    labels = est.state_.labels if case == "words" else None
+    grades = labels.applied(y) if labels is not None else y
+    return est, Table(X, grades, qid, None, est.state_.feature_names, labels=labels)
 
 
 CASES = [
     "shortlist", "kept", "all rows", "thinned", "signs", "price", "custom", "unsolved", "highs", "solver's word",
     "open", "ideal", "nothing", "nothing found", "labels", "positive", "lists", "lists and a head",
-    "graded",
+    "graded", "words", "folds", "guarded",
 ]  # fmt: skip
 PROVED = ["shortlist", "kept", "signs", "lists and a head"]
 

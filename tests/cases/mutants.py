@@ -27,6 +27,8 @@ WORDS = {
     "settings.formulation": ("subrank", "mixed", "resolved_rank"),
     "settings.positive": (True, False, "signs"),
     "gain": ("exponential", "linear"),
+    "settings.label_negative": ("dead", "x"),
+    "settings.label_positive": ("alive", "x"),
     "statistic": (
         "dcg@5",
         "dcg@4",

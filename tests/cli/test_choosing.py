@@ -1,13 +1,19 @@
 """``rerank fit`` with a radius, with folds that choose it, and with rows held out."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from rerank import Reranker, load
 from rerank.cli import app
+from rerank.cli.common import exit_code
+from rerank.io import read_table
+from rerank.reranker.files import model_file
 from rerank.reranker.selection.grid import RADII
+from tests.cases.mutants import signed
 
 RUN = CliRunner()
 
@@ -142,3 +148,50 @@ def test_a_picture_without_matplotlib_is_refused_before_the_fit(table, tmp_path,
     monkeypatch.setattr(pictures, "find_spec", lambda name: None)
     done = fit(table, tmp_path, "--plot", str(tmp_path / "fit.png"))
     assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join((done.output + done.stderr).split())
+
+
+def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_everywhere(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = (X[:, 0] + 1.5 * rng.normal(size=200) > 1).astype(int)
+    table = tmp_path / "t.csv"
+    rows = [",".join(map(repr, map(float, row))) + f",{label}" for row, label in zip(X, y)]
+    table.write_text("a,b,c,d,e,label\n" + "\n".join(rows) + "\n")
+    options = ["--stat", "auc", "--cv", "3", "--rule", "strict", "--max-features", "3", "--node-limit", "1"]
+    done = fit(table, tmp_path, *options, "--json")
+    assert done.exit_code == 0, done.output  # rerank fit && rerank rank goes on
+    found = json.loads(done.stdout)
+    assert found["status"] == "first_stage_kept"
+    open_gap = replace(load(tmp_path / "m.json").result_, bound=9.0)
+    assert exit_code(open_gap) == 0 and exit_code(replace(open_gap, evidence=None)) == 3
+    assert found["message"].startswith("Held-out rows do not speak for reranking, so the first stage is kept.")
+    (told,) = found["held_out"]
+    last = told.splitlines()[-1]
+    assert last.startswith("The first stage is kept. The mean lead less 1 standard error decides")
+    assert sum("ranks by 5 columns" in note for note in found["notes"]) == 1  # and not by 3
+    printed = fit(table, tmp_path, *options)
+    assert last in printed.stdout and "max_features=3 limits" in printed.stdout and "Chosen" not in printed.stdout
+    assert "fold 3 of 3 in repeat 2 of 2: " in printed.stderr and "of 6" not in printed.stderr
+    checked = RUN.invoke(app, ["verify", str(tmp_path / "m.json"), str(table), "--label", "label"])
+    assert checked.exit_code == 3 and "All that could be checked holds" in checked.output, checked.output
+    assert "first stage kept, as held-out rows have it" in checked.output
+    page = RUN.invoke(app, ["report", str(tmp_path / "m.json"), str(table), "-o", str(tmp_path / "r.html")])
+    assert page.exit_code == 0 and last.split(". ", 1)[1] in (tmp_path / "r.html").read_text()
+
+
+def test_label_words_of_a_model_are_checked_against_those_of_the_table(table, tmp_path):
+    given = read_table(table, label="label")
+    words = np.where(given.y > 0, "dead", "alive")
+    est = Reranker("precision@20", solver="search", node_limit=1, pos_label="dead").fit(given.X, words)
+    texts = table.read_text().splitlines()
+    told = tmp_path / "words.csv"
+    rows = [line.rpartition(",")[0] + f",{word}" for line, word in zip(texts[1:], words)]
+    told.write_text("x0,x1,x2,label\n" + "\n".join(rows) + "\n")
+    est.save(tmp_path / "w.json")
+    command = ["verify", str(tmp_path / "w.json"), str(told), "--label", "label"]
+    assert RUN.invoke(app, command).exit_code == 3  # without a proof of the bound
+    body = model_file.to_dict(model_file.read(tmp_path / "w.json"))
+    pair = {"label_negative": "dead", "label_positive": "alive"}
+    (tmp_path / "w.json").write_text(json.dumps(signed(body | {"settings": body["settings"] | pair})))
+    for more in ([], ["--positive-label", "dead"]):
+        assert RUN.invoke(app, [*command, *more]).exit_code == 5

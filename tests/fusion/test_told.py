@@ -4,6 +4,9 @@ import pytest
 
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
+from rerank.reranker.fit import LATE
+from rerank.reranker.fusion.told import guarded
+from rerank.reranker.selection import held_out
 from tests.fusion import naive
 
 
@@ -52,3 +55,21 @@ def test_names_of_runs_are_no_html(case):
     evil = {f"<b>{name}": run for name, run in runs.items()}
     page = ScoreFusion(cv=None, random_state=0, time_limit=20.0).fit(evil, qrels)._repr_html_()
     assert "<b>r0" not in page and "&lt;b&gt;r0" in page
+
+
+def test_without_time_no_option_is_tried_no_fold_is_fitted_and_that_is_said(case, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    fits, real = [], held_out.fit
+    monkeypatch.setattr(held_out, "fit", lambda *given: fits.append(1) or real(*given))
+    est = ScoreFusion(cv=3, random_state=0, time_limit=0.0).fit(*case)
+    assert est.null_kept_ and not fits and (pd.DataFrame(est.cv_results_).folds_tried == 0).all()
+    assert est.result_.message == (
+        "RRF is kept: no option had the time to be tried on held-out queries; raise time_limit."
+    )
+    assert any("ran out of time at the prior" in note for note in est.notes_) and not guarded(est)
+    assert any(f"this fit had 0 s: {LATE}" in note for note in est.result_.notes)
+    more = ScoreFusion(cv=3, random_state=0, time_limit=60.0).fit(*case)  # what the message asks for
+    assert fits and (more.cv_results_["folds_tried"] == 6).all()
+    assert not any("ran out of time" in note for note in (*more.notes_, *more.result_.notes))
+    assert guarded(more) == more.null_kept_
+    assert "ranks give way to a normaliser that leads them by a standard error" in more.report()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, StratifiedKFold
 
 from rerank.errors import InputError
-from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.folds import fold_names, splits_of
 
 
 def rows(n=60, seed=0):
@@ -105,6 +105,17 @@ def test_folds_with_nothing_to_judge_by_are_left_out_aloud_and_refused_when_ther
     for cv in (late, []):
         with pytest.raises(InputError, match=f"gives {len(cv)} folds, and none holds out"):
             splits_of(X, relevant, None, cv, 1, None)
+
+
+def test_one_relevant_row_is_one_in_words_and_folds_are_numbered_in_their_repeat():
+    X, one = np.zeros((6, 1)), np.arange(6) == 2
+    with pytest.raises(InputError, match="cv is 5, but there is 1 relevant row that counts"):
+        splits_of(X, one, None, 5, 1, None)
+    with pytest.raises(InputError, match="but there is 1 list with a relevant row that counts"):
+        splits_of(X, one, np.arange(6) // 2, 5, 1, None)
+    names = fold_names(splits_of(X, np.arange(6) < 4, None, 2, 2, None))
+    assert names == [f"fold {k} of 2 in repeat {r} of 2" for r in (1, 2) for k in (1, 2)]
+    assert fold_names(splits_of(X, np.arange(6) < 4, None, 3, 1, None))[2] == "fold 3 of 3"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from rerank.reranker.selection.grid import (
     choose,
     first_stage_kept,
 )
-from rerank.reranker.selection.judge import Judged
+from rerank.reranker.selection.judge import Judged, by_option
 from rerank.reranker.selection.told import evidence
 from rerank.statistics import DCG, parse
 
@@ -155,10 +155,38 @@ def test_a_report_names_what_varies_and_what_was_chosen():
     found = {
         "params": [{"radius": 0.01, "margin": 0.1}, {"radius": 0.1, "margin": 0.1}],
         "first_stage": np.array([3.0, 5.0]), "mean_lead": np.array([0.5, -0.25]),
-        "lead_error": np.array([0.2, math.inf]), "mean_score": np.array([4.5, 3.75]),
+        "lead_error": np.array([0.2, math.inf]), "mean_score": np.array([4.5, 3.75]), "folds_tried": np.array([2, 2]),
     }  # fmt: skip
     chosen = evidence(found, "window2@9", "precision@9", 0).report().splitlines()
-    assert "window2@9" in chosen[0] and "first stage" in chosen[2] and chosen[3].endswith("4.5 *")
-    assert chosen[3].startswith("radius 0.01") and "margin" not in chosen[3]
-    assert chosen[-1] == "Chosen (*): radius 0.01."
-    assert evidence(found, "a", "b", None).report().splitlines()[-1] == "The first stage is kept."
+    first = "Lead over the first stage by window2@9 on held-out rows"
+    assert chosen[0] == f"{first}; the first stage has a mean precision@9 of 4 in a fold."
+    assert chosen[1].split() == ["option", "lead", "error"]
+    assert chosen[2].split() == ["radius", "0.01", "+0.5", "0.2", "*"] and chosen[3].split()[-1] == "inf"
+    assert chosen[-1].startswith("Chosen (*): radius 0.01, with a lead of +0.5 (error 0.2). The mean lead decides")
+    kept = evidence(found, "a", "b", None).report()
+    assert "\nThe first stage is kept. The mean lead decides" in kept and "*" not in kept
+    after = evidence(found, "a", "b", 0, fit_keeps=True).report()
+    assert "\nThe first stage is kept. Held-out rows spoke for radius 0.01, with a lead of +0.5" in after
+    assert "*" not in after and "Chosen" not in after
+
+
+def test_an_option_without_time_counts_for_nobody_and_is_told():
+    none = math.nan
+    folds = np.array([[0.5] * 4, [0.9, none, none, none], [none] * 4, [0.6, 0.6, 0.6, none]])
+    leads = np.array([[0.0, 0.0], [0.4, math.nan], [math.nan, math.nan], [0.1, 0.1]])
+    errors = np.array([0.0, math.inf, math.nan, 0.01])
+    judged = Judged(folds, np.full(4, 0.5), leads, errors, np.array([0.5, 0.9, math.nan, 0.6]))
+    assert judged.tried.tolist() == [4, 1, 0, 3] and judged.usable.tolist() == [True, False, False, True]
+    for rule in RULES:  # the option with the largest lead was tried on one of four folds, and is not taken
+        choice = choose(judged, [0.1] * 4, rule, 1.0)
+        assert (choice.best, choice.first_stage_kept, round(choice.score, 9)) == (3, False, 0.6)
+    assert choose(judged, [0.1] * 4, "best", -math.inf).best == 3
+    found = by_option(judged, [{"radius": one} for one in (0.1, 0.2, 0.3, 0.4)], "first_stage")
+    assert math.isnan(found["mean_lead"][2]) and found["mean_lead"][3] == pytest.approx(0.1)
+    told = evidence(found, "auc", "auc", 3).report()
+    assert "tried on 1 of 4 folds" in told and "tried on 3 of 4 folds" in told and "not tried: no time" in told
+    nothing = replace(judged, scores=folds[2:3], leads=leads[2:3], errors=errors[2:3], means=judged.means[2:3])
+    assert choose(nothing, [0.1], "best", -math.inf).first_stage_kept
+    told = evidence(by_option(nothing, [{}], "first_stage"), "auc", "auc", None)
+    assert not told.guarded
+    assert told.ending.endswith("No option had the time for a fit on held-out rows; raise time_limit.")

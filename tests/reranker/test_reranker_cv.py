@@ -180,7 +180,8 @@ def test_two_fits_agree_and_tell_their_folds(capsys):
     assert len(lines) == 8
     scores, first = one.cv_results_["scores"], one.cv_results_["first_stage"]
     for k, line in zip([*range(4)] * 2, lines, strict=True):
-        assert line.startswith(f"fold {k + 1} of 4: {parse(one.stat).name} {first[k]:.4g} by the first stage, ")
+        name = f"fold {k % 2 + 1} of 2 in repeat {k // 2 + 1} of 2"
+        assert line.startswith(f"{name}: {parse(one.stat).name} {first[k]:.4g} by the first stage, ")
         assert f"{scores[:, k].min():.4g}" in line and f"{scores[:, k].max():.4g} by" in line
 
 
@@ -215,6 +216,43 @@ def test_one_limit_holds_for_all_fits_together():
     assert cv.best_estimator_.time_limit < 4.0 and cv.best_params_.keys() == SMALL.keys()
 
 
+def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = outliers()
+    real, passed = held_out.fit, []
+
+    def fit(data, settings, options, clock, *rest):  # the second option needs more than there is
+        if settings.epsilon == SMALL["epsilon"][1]:
+            clock._limit = 0.0
+        passed.append(clock.remaining)
+        return real(data, settings, options, clock, *rest)
+
+    monkeypatch.setattr(held_out, "fit", fit)
+    est = RerankerCV(FAST, grid=SMALL, cv=3, rule="best", time_limit=60).fit(X, y, qid)
+    table = pd.DataFrame(est.cv_results_)
+    assert table.folds_tried.tolist() == [6, 0] and est.chosen_ == 0 and len(passed) == 12
+    assert np.isnan(table.mean_lead[1]) and np.isnan(est.cv_results_["scores"][1]).all()
+    assert table.split2_score[0] == est.cv_results_["scores"][0, 2]
+    assert "not tried: no time" in est.report() and "not tried: no time" in est._repr_html_()
+    assert est.result_.evidence.leads[1] is None and est.result_.evidence.tried == (6, 0)
+
+
+def test_without_any_time_nothing_is_tried_and_that_is_said(tmp_path):
+    X, y, qid = outliers()
+    began = time.monotonic()
+    est = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=0.0).fit(X, y, qid)
+    assert time.monotonic() - began < 5
+    assert est.first_stage_kept_ and np.isnan(est.cv_results_["mean_lead"]).all()
+    assert "no option had the time to be tried" in est.result_.message and "raise time_limit" in est.report()
+    (late,) = [note for note in est.result_.notes if "nothing was left for the search" in note]
+    assert "this fit had 0 s" in late and any("The fits on folds took" in note for note in est.result_.notes)
+    est.save(tmp_path / "m.json")
+    again = rerank.load(tmp_path / "m.json").result_.evidence
+    assert again.tried == (0, 0) and again.ending == est.result_.evidence.ending
+    more = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=60).fit(X, y, qid)  # what the message asks for
+    assert not more.first_stage_kept_ and (more.cv_results_["folds_tried"] == 6).all()
+
+
 def test_it_reads_as_its_report_and_its_result():
     X, y, qid = outliers()
     est = RerankerCV(FAST, grid=SMALL, cv=2, n_repeats=1)
@@ -225,7 +263,7 @@ def test_it_reads_as_its_report_and_its_result():
     assert page == est._repr_html_() and est.result_._repr_html_() in page
     for lead, error in zip(est.cv_results_["mean_lead"], est.cv_results_["lead_error"]):
         assert f">{lead:+.4g}<" in page and f">{error:.2g}<" in page
-    assert page.count("<tr>") == 1 + 1 + 2 + est.result_._repr_html_().count("<tr>")
+    assert page.count("<tr>") == 1 + 2 + est.result_._repr_html_().count("<tr>")
     assert ("Chosen (*): epsilon" in page) == (est.chosen_ is not None)
     with config_context(display="text"):
         assert list(est._repr_mimebundle_()) == ["text/plain"]

@@ -81,6 +81,36 @@ def test_a_message_a_source_or_a_figure_of_another_fit(case):
         assert not report.holds, change
 
 
+def test_label_words_that_were_exchanged_and_a_program_that_claims_more_than_was_proved():
+    est, given = fitted("words")
+    assert est.predict(given.X).tolist().count("dead") > 0 and forged("words").holds
+    settings = dict(document(est.state_).settings)
+    for words in (("dead", "alive"), ("alive", "x"), ("x", "dead")):
+        swapped = settings | dict(zip(("label_negative", "label_positive"), words))
+        assert not forged("words", settings=swapped).holds
+    est, given = fitted("highs")
+    bound = est.result_.bound
+    assert est.result_.bound_source != "solver" and est.result_.program_value is not None
+    for claim in (99.0, bound + 0.01):
+        report = forged("highs", result={"program_value": claim})
+        assert [check.name for check in report.checks if not check.holds] == ["value of the program"]
+    assert forged("highs", result={"program_value": bound}).holds
+
+
+def test_what_nobody_can_recompute_is_listed_as_given():
+    for case in ("folds", "guarded"):
+        report = forged(case, result={"notes.0": "Proved by a friend."})
+        given = {one.name for one in report.not_looked_at if not one.open}
+        assert {"result.evidence", "result.notes"} <= given and report.holds
+
+
+def test_a_figure_of_a_solver_above_a_proved_bound_is_left_out_with_a_note():
+    est, _ = fitted("highs")
+    above = replace(est.result_, program_value=est.result_.bound + 1.0).within_bound()
+    assert above.program_value is None and "above the proved bound" in above.notes[-1]
+    assert est.result_.within_bound() is est.result_
+
+
 def without_certificate(doc):
     return {key: value for key, value in doc.result.items() if not key.startswith("certificate.")}
 

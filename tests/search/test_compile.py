@@ -242,6 +242,56 @@ def test_a_kernel_of_this_package_that_is_compiled_stops_the_clock_and_is_announ
         assert compiling._state.depth == 0
 
 
+COLD = """
+import json, sys, time
+import numpy as np
+from rerank import Reranker, RerankerCV
+from rerank.errors import compiling
+import numba.core.caching as caching
+
+load, working, real, counted = caching.FunctionCache.load_overload, [], __builtins__.__import__, set()
+
+def slow(*given):
+    before = compiling.working_time()
+    time.sleep(0.4)
+    working.append(compiling.working_time() - before)
+    return load(*given)
+
+def traced(name, *rest, **more):
+    before, running = set(sys.modules), compiling._state.depth == 0
+    found = real(name, *rest, **more)
+    if running and sys._getframe(1).f_globals.get("__name__", "").startswith(("rerank.", "formulations.")):
+        counted.update({module.partition(".")[0] for module in set(sys.modules) - before})
+    return found
+
+caching.FunctionCache.load_overload = slow
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 3))
+y = (X[:, 0] - X[:, 1] + 2.5 * rng.normal(size=120) > 2.5).astype(int)
+fits = {
+    "search": lambda: Reranker("dcg@10", solver="search", time_limit=1.0, max_features=2).fit(X, y),
+    "none": lambda: Reranker("dcg@10", solver="none", time_limit=0.5, first_stage="ranksvm").fit(X, y),
+    "folds": lambda: RerankerCV(
+        Reranker("precision@10", solver="search"), grid={"radius": [0.1]}, cv=2, n_repeats=1, time_limit=1.0
+    ).fit(X, y),
+}
+__builtins__.__import__ = traced
+ends = [fits[sys.argv[1]]().result_ for _ in range(2)]
+told = [[end.statistic, end.status, end.value, end.bound, end.notes] for end in ends]
+print(json.dumps([*told, len(working), max(working), sorted(counted - {"encodings", "rerank", "formulations"})]))
+"""
+
+
+@pytest.mark.parametrize("way", ["search", "none", "folds"])
+def test_a_fit_ends_the_same_whether_its_kernels_have_to_be_loaded_or_are_there(way: str) -> None:
+    # The first fit loads each kernel from the cache in .4 seconds, more in all than its limit; the second has them.
+    warm.compile_kernels()
+    cold, again, loads, counted, imported = run(COLD, way)
+    assert cold == again
+    assert loads > 0 and counted == 0.0
+    assert not {"numba", "scipy", "pyomo", "highspy"} & set(imported)
+
+
 STAGE = """
 import json, time, warnings
 import numpy as np
@@ -262,7 +312,7 @@ def test_a_first_stage_that_is_compiled_gives_what_a_compiled_one_gives(tmp_path
     cold, coef, notes = run(STAGE, cache=tmp_path)
     warm_, again, _ = run(STAGE, cache=tmp_path)
     # .6 seconds of the limit are for the first stage, and its kernels take longer; imports count: .37 on slow cores.
-    assert cold["compile"] > 0.6 and "compile" not in warm_
+    assert cold["compile"] > 0.6 and warm_["compile"] < 0.5 * cold["compile"]  # the second loads and imports
     assert coef == again and not notes
     assert cold["first_stage"] <= cold["total"] - cold["compile"]
 

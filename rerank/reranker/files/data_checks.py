@@ -80,7 +80,7 @@ class DataChecks:
         checks.compare("columns left out", left, none, left == none, "result.left_out")
         weighted, found = doc.settings.get("weighted_lists"), data.list_weight is not None
         checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
-        check_labels(checks, self.found.state.labels, data.labels)
+        check_labels(checks, self.found.state.labels, data.labels, self.table.labels)
 
     def _shortlist(self) -> None:
         """Threshold, counts, and what the corrected theorem says."""
@@ -239,7 +239,9 @@ class DataChecks:
         told = self.found.scores if kept and self.found.scores is not None else scores
         quoted = self.found.data.evaluate(self.quoted, told)
         self._close("statistic of the ranking", result.statistic, quoted, "result.statistic")
-        if before is not None and result.solver not in ("none", "file"):
+        if result.evidence is not None and result.evidence.chosen is None:
+            checks.compare("first stage kept", "yes" if kept else "no", "by held-out rows, as given", kept)
+        elif before is not None and result.solver not in ("none", "file"):
             holds = kept == (before >= after) or close(before, after)
             checks.compare(
                 "first stage kept",

@@ -223,7 +223,7 @@ def _solved_by_file(
         bound_solver=old.bound_solver if source == "solver" else None,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
         start_accepted=None, evidence=None, notes=tuple(told),
-    )  # fmt: skip
+    ).within_bound()  # fmt: skip
     status = status_of(result)
     message = message_of(
         status, old.fitted_name, result.gap, source,

@@ -45,7 +45,8 @@ def check_file(checks: Checks, doc: ModelDocument, result: Result, first_stage: 
     checks.compare("message", result.message, "the same" if same else message, same, "result.message")
     if result.evidence is not None and result.evidence.chosen is None:
         reranks = doc.settings.get("reranks")
-        checks.compare("first stage kept by held-out rows", reranks, False, reranks is False)
+        kept = "no" if reranks else "yes"
+        checks.compare("first stage kept, as held-out rows have it", kept, "yes", reranks is False)
     checks.given("held-out rows were ranked by other fits, which are not repeated here", "result.evidence")
     _solver(checks, doc, result)
     _form(checks, doc, first_stage, where)
@@ -119,6 +120,9 @@ def _certificate(checks: Checks, doc: ModelDocument, result: Result, entries: di
 def _bound(checks: Checks, result: Result) -> None:
     """The bound against the value, and against the solver that is said to have given it."""
     checks.compare("bound not below the value", result.bound, result.value, result.bound >= result.value)
+    if result.program_value is not None:
+        claim = "not above the bound"
+        checks.compare("value of the program", result.program_value, claim, not result.claims_too_much)
     if result.bound_source != "solver" or result.solver == "file":
         return
     own = result.program_bound

@@ -13,13 +13,17 @@ from rerank.reranker.files.report import Checks
 from rerank.reranker.files.result_json import gathered
 
 
-def check_labels(checks: Checks, stated: TwoLabels | None, found: TwoLabels | None) -> None:
-    """What stands for irrelevant and relevant, against the table."""
+def check_labels(
+    checks: Checks, stated: TwoLabels | None, found: TwoLabels | None, words: TwoLabels | None
+) -> None:
+    """What stands for irrelevant and relevant, against the table and the ``words`` of its file."""
     pair = ("settings.label_negative", "settings.label_positive")
     signs = found is None and stated == TwoLabels(-1, 1)  # read as 0 and 1 from a file
     if stated is not None and not isinstance(stated.positive, str) and not signs:
         alike = type(stated.negative) is type(stated.positive)  # True is not 1 in a file
         checks.compare("labels", stated, found, stated == found and alike, *pair)
+    elif stated is not None and words is not None:
+        checks.compare("labels", stated, words, stated == words, *pair)
     checks.given("the table holds grades, not words", *pair)
 
 

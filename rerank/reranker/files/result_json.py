@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.reranker.evidence import Evidence, evidence_of
 from rerank.reranker.files.model_fields import MAX_TEXT
-from rerank.reranker.result import STATUSES, Result, ShortlistInfo, status_of
+from rerank.reranker.result import KEEPING, STATUSES, Result, ShortlistInfo, status_of
 from rerank.reranker.shown import message_of
 
 SOURCES = ("ideal", "search", "solver")
 """Who may say that nothing exceeds a bound."""
 
-UNFITTED = ("already_ideal", "nothing_to_find", "nothing_to_reorder")
-"""Statuses of a fit that ended with the first stage."""
+UNFITTED = KEEPING[1:]
+"""Statuses of a fit without weights."""
 
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "fitted_name", "gain", "epsilon", "C"}
@@ -54,8 +54,14 @@ def own_message(result: Result) -> str:
         status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver,
         read=result.solver == "file",
     )  # fmt: skip
-    kept = result.status == "first_stage_kept"
-    return f"{message_of('first_stage_kept', name)} {message}" if kept else message
+    if result.status != "first_stage_kept":
+        return message
+    if result.evidence is not None and result.evidence.chosen is None:
+        why = "guarded" if result.evidence.guarded else "untried"
+        return message_of(why, name)
+    if result.evidence is not None and not result.evidence.fit_keeps:
+        return message_of("chosen", name)
+    return f"{message_of('first_stage_kept', name)} {message}"
 
 
 def _shortened(text: Any) -> Any:
@@ -103,7 +109,8 @@ def _evidence(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     if not entries:
         return None
     rows = {name: _row(entries, name) for name in {key.partition(".")[0] for key in entries if "." in key}}
-    return evidence_of({key: value for key, value in entries.items() if "." not in key} | rows, statistic)
+    plain = {key: value for key, value in entries.items() if "." not in key}
+    return evidence_of(plain | rows, statistic)
 
 
 def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:

@@ -18,9 +18,10 @@ from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.nulls import Null, preferred
 from rerank.reranker.selection.folds import Split, splits_of
-from rerank.reranker.selection.grid import choose
-from rerank.reranker.selection.held_out import Ranked, held_out
-from rerank.reranker.selection.judge import Judged, judged
+from rerank.reranker.selection.held_out import Folds, Ranked, rows_of
+from rerank.reranker.selection.judge import Judge, Lead
+from rerank.reranker.selection.options import Option as Reranked
+from rerank.reranker.selection.options import best_of
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -33,8 +34,8 @@ SOME_QUERIES, MANY_QUERIES = 50, 200
 normalisers and radii they are enough, and all queries are held out once."""
 
 UNMOVED = (
-    "Most fits on folds ended where they began, at the prior; with more time_limit held-out queries may speak for "
-    "other weights."
+    "Most fits on folds ran out of time at the prior, where they began; with more time_limit held-out queries may "
+    "speak for other weights."
 )
 
 
@@ -62,15 +63,19 @@ class Chosen:
     number : int or None
         Of the option among those that were tried; None if the null is kept.
     tried : tuple of Option
-    judged : Judged or None
-        None without folds.
+    leads : tuple of Lead
+        Of the options that were tried; empty without folds.
+    folds, rounds : int
+        Folds, and how often they were dealt.
     note : str
     """
 
     option: Option
     number: int | None
     tried: tuple[Option, ...] = ()
-    judged: Judged | None = None
+    leads: tuple[Lead, ...] = ()
+    folds: int = 0
+    rounds: int = 0
     note: str = ""
 
 
@@ -119,87 +124,90 @@ def chosen_by_folds(
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, rule["random_state"])
     splits = [fewer_queries(split, first.qid, relevant, rule["random_state"]) for split in splits]
 
-    def judge(ranked: Sequence[Sequence[Ranked]]) -> Judged:
-        against = [[replace(one, alone=null_scores[split.test], joint_alone=null_scores[split.test]) for one in row]
-                   for split, row in zip(splits, ranked)]  # fmt: skip
-        return judged(first, splits, against, statistic, statistic, len(against[0]))
-
-    folds = _Folds(tables, splits, settings, clock, n_jobs, verbose)
+    folds = _Trial(tables, splits, Judge(first, splits, statistic), null_scores, settings, clock, n_jobs, verbose)
     own = {name: [option for option in options if option.normaliser == name] for name in tables}
     *others, last = own
     if not others:
         folds.take(own[last], 1.0)
     else:
         radii_left = len(own[last]) - 1
-        went_on = True
         for done, name in enumerate(own):
-            went_on = went_on and folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
-        first_round = judge(folds.ranked)
-        name = preferred(first_round.scores, [option.normaliser for option in folds.tried], null.normaliser, cv)
-        if went_on and radii_left:
-            folds.take([option for option in own[name] if option is not _middle(own[name])], 1.0)
-        last = name
-    found = judge(folds.ranked)
-    note = UNMOVED if clock.limited and mostly_unmoved(folds.ranked) else ""
+            folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
+        values = np.array([folds.by_fold(k) for k in range(len(folds.tried))])
+        last = preferred(values, [option.normaliser for option in folds.tried], null.normaliser, cv)
+        if radii_left:
+            folds.take([option for option in own[last] if option is not _middle(own[last])], 1.0)
+    note = UNMOVED if 2 * sum(not np.isnan(lead.value) for lead in folds.leads) < len(folds.leads) else ""
     numbers = [number for number, option in enumerate(folds.tried) if option.normaliser == last]
-    number, kept = best_of(found, numbers, rule)
-    return Chosen(folds.tried[number], None if kept else number, tuple(folds.tried), found, note)
-
-
-def best_of(found: Judged, numbers: Sequence[int], rule: Mapping[str, Any]) -> tuple[int, bool]:
-    """The option with the largest lead among some, and whether the null is kept because it leads none.
-
-    No radius has to be led by a smaller one first, as :func:`choose` has it for corrections of tables: weights that are
-    not negative over-fit little, and a small correction may show nothing on few queries where a large one does.
-    """
-    own = list(numbers)
-    some = replace(
-        found, scores=found.scores[own], leads=found.leads[own], errors=found.errors[own], means=found.means[own]
+    safeguard = float(rule["safeguard"])
+    if rule["rule"] == "mean" and np.isfinite(safeguard):
+        safeguard = 0.0
+    best = best_of(
+        [Reranked({"radius": folds.tried[k].radius}) for k in numbers], [folds.leads[k] for k in numbers], safeguard
     )
-    best = choose(some, [0.0] * len(own), rule["rule"], rule["safeguard"])
-    return own[best.best], best.first_stage_kept
+    number = numbers[0] if best is None else numbers[best]
+    told = None if best is None else number
+    deals = len({split.repeat for split in splits})
+    return Chosen(folds.tried[number], told, tuple(folds.tried), tuple(folds.leads), cv, deals, note)
 
 
 def _middle(options: Sequence[Option]) -> Option:
     return options[len(options) // 2]
 
 
-class _Folds:
+class _Trial:
     """What options make of held-out queries, some options of one normaliser after the other."""
 
     def __init__(
-        self, tables: Mapping[str, Data], splits: Sequence[Split], settings: Mapping[str, Any], clock: Clock,
-        n_jobs: int | None, verbose: int,
+        self, tables: Mapping[str, Data], splits: Sequence[Split], judge: Judge, null_scores: Floats,
+        settings: Mapping[str, Any], clock: Clock, n_jobs: int | None, verbose: int,
     ) -> None:  # fmt: skip
-        self._tables, self._splits, self._settings = tables, splits, settings
-        self._clock, self._n_jobs, self._verbose = clock, n_jobs, verbose
+        self._tables, self._splits, self._judge, self._settings = tables, splits, judge, settings
+        self._null, self._clock, self._n_jobs, self._verbose = null_scores, clock, n_jobs, verbose
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
+        self._ranked: list[list[Ranked]] = []
+        self._over = False
         self.tried: list[Option] = []
-        self._by_option: list[list[Ranked]] = []
+        self.leads: list[Lead] = []
 
-    def take(self, options: Sequence[Option], share: float) -> bool:
-        """Fit options of one normaliser on all folds, in a share of the time for folds; False after an interrupt."""
+    def take(self, options: Sequence[Option], share: float) -> None:
+        """Fit options of one normaliser on all folds, in a share of the time for folds; none after an interrupt."""
         left = (self._clock.remaining - self._end) * share
-        # held_out leaves a quarter of its time to a fit on all rows, which here comes once for all normalisers.
-        part = Clock(max(0.0, left) * 4 / 3 if self._clock.limited else None)
+        part = Clock(max(0.0, left) if self._clock.limited else None)
         base, name = reranker_of(options[0], self._settings), options[0].normaliser
-        if self._verbose:
-            radii = ", ".join(str(option.radius) for option in options)
-            say(f"normaliser {name}, radius {radii}")
-        candidates = [{"radius": option.radius} for option in options]
         with untold():
-            found = held_out(
-                base, candidates, self._splits, self._tables[name], None, part, self._n_jobs, self._verbose
-            )
-        self.tried += options
-        self._by_option += [[row[place] for row in found] for place in range(len(options))]
-        return len(found) == len(self._splits)
+            folds = Folds(base, self._splits, self._tables[name], None, part, self._n_jobs)
+        for place, option in enumerate(options):
+            deals: list[tuple[list[int], list[Ranked]]] = []
+            try:
+                for deal in [] if self._over else self._judge.deals():
+                    fits = (len(options) - place) * len(self._splits)
+                    with untold():
+                        ranked = folds.take({"radius": option.radius}, deal, fits)
+                    if len(ranked) == len(deal):
+                        deals.append((deal, [self._led(k, one) for k, one in zip(deal, ranked)]))
+            except KeyboardInterrupt:
+                self._over = True
+                if not deals and not any(self._ranked):
+                    raise
+            self.tried.append(option)
+            self._ranked.append([one for _, ranked in deals for one in ranked])
+            self.leads.append(self._judge.lead(deals))
+            if self._verbose:
+                lead = self.leads[-1]
+                say(f"normaliser {name}, radius {option.radius}: {self._judge.statistic.name} {lead.value:.4g}")
 
-    @property
-    def ranked(self) -> list[list[Ranked]]:
-        """For each fold that all options have, what each of them makes of it."""
-        folds = min(len(rows) for rows in self._by_option)
-        return [[rows[fold] for rows in self._by_option] for fold in range(folds)]
+    def _led(self, k: int, ranked: Ranked) -> Ranked:
+        """With the scores of the null as what has to be led."""
+        null = self._null[self._splits[k].test]
+        return replace(ranked, alone=null, joint_alone=null)
+
+    def by_fold(self, number: int) -> Floats:
+        """Statistic of each fold by an option; NaN for folds without time."""
+        found = np.full(len(self._splits), np.nan)
+        for k, one in enumerate(self._ranked[number]):
+            found[k] = rows_of(self._judge.data, self._splits[k].test).evaluate(self._judge.statistic, one.own)
+        return found
 
 
 @contextmanager
@@ -218,17 +226,6 @@ def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool
     rng = legacy(0 if random_state is None else random_state)
     kept = rng.choice(telling, MANY_QUERIES, replace=False)
     return replace(split, train=split.train[np.isin(qid[split.train], kept)])
-
-
-def mostly_unmoved(ranked: Sequence[Sequence[Ranked]]) -> bool:
-    """Whether most fits score held-out rows as their prior does, but for shift and scale."""
-    found = []
-    for row in ranked:
-        for one in row:
-            spreads = one.own.std(), one.alone.std()  # NaN for free weights, which have no prior
-            same = all(spread > 0 for spread in spreads) and np.corrcoef(one.own, one.alone)[0, 1] > 1 - 1e-9
-            found.append(bool(same))
-    return 2 * sum(found) > len(found)
 
 
 def of_mixed_lists(data: Data) -> NDArray[np.bool_]:

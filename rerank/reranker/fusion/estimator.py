@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError
 from rerank.io.shown import ShownMixin
 from rerank.ranks import evaluate
+from rerank.reranker.evidence import Evidence
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import Fitted, fit
@@ -92,8 +93,9 @@ class ScoreFusion(ShownMixin, BaseEstimator):
     runs_ : dict of str to float
         The same of each run alone, documents that it does not have last.
     cv_results_ : dict or None
-        ``params``, ``scores`` (options, folds), ``null`` (folds,), ``mean_score``, ``mean_lead`` and ``lead_error``
-        (options,); None without folds.
+        As of :class:`rerank.RerankerCV`, with ``first_stage`` for what had to be led; None without folds.
+    evidence_ : Evidence or None
+        The same as it is told and drawn, and what was chosen.
     notes_ : tuple of str
         What was left out, and why.
     """
@@ -170,6 +172,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         self.nulls_: dict[str, float] = {null.name: null.mean for null in found.nulls}
         self.runs_: dict[str, float] = found.alone
         self.cv_results_: dict[str, Any] | None = found.cv_results
+        self.evidence_: Evidence | None = found.evidence
         self._audit = found.audit
         return self
 

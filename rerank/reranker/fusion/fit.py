@@ -14,15 +14,19 @@ from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.evidence import Evidence
+from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.audit import Audit
 from rerank.reranker.fusion.choice import Chosen, Option, chosen_by_folds, reranker_of, untold
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
 from rerank.reranker.fusion.nulls import Null, prior_weights, promising, values_by_list
-from rerank.reranker.fusion.told import in_words
+from rerank.reranker.fusion.told import evidence, in_words, results
 from rerank.reranker.result import Result
-from rerank.reranker.selection.grid import check_safeguard, first_stage_kept
+from rerank.reranker.selection.held_out import took
+from rerank.reranker.selection.options import check_safeguard
+from rerank.reranker.selection.reranker_cv import first_stage_kept
 from rerank.statistics import RankStatistic, parse
 
 RADII = (0.1, 0.3, 1.0)
@@ -46,6 +50,7 @@ class Fitted:
     nulls: tuple[Null, ...]
     null_kept: bool
     cv_results: dict[str, Any] | None
+    evidence: Evidence | None
     notes: tuple[str, ...]
     audit: Audit | None
 
@@ -82,17 +87,17 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
         if left := [name for name in normalisers if name not in hopeful]:
             dropped = f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
         normalisers = tuple(name for name in normalisers if name in hopeful)
-    tried = [Option(name, prior, radius) for name in normalisers for radius in radii]
-    choice = Chosen(tried[0], 0)
+    able = [Option(name, prior, radius) for name in normalisers for radius in radii]
+    choice, before = Chosen(able[0], 0), clock.spent
     if options["cv"] is not None:
-        fits = {**settings, **_margin(options, tried[0].radius), "n_jobs": None}  # folds share the cores
+        fits = {**settings, **_margin(options, able[0].radius), "n_jobs": None}  # folds share the cores
         scores = replace(plain, normaliser=null.normaliser).scores(found.joined)
         rule = {name: options[name] for name in ("cv", "rule", "safeguard", "random_state")}
         own = {name: tables[name] for name in normalisers}
         choice = chosen_by_folds(
-            own, tried, null, scores, statistic, fits, rule, clock, options["n_jobs"], options["verbose"]
+            own, able, null, scores, statistic, fits, rule, clock, options["n_jobs"], options["verbose"]
         )
-    kept = choice.number is None
+    spent, kept = clock.spent - before, choice.number is None
     option = replace(choice.option, normaliser=null.normaliser, prior=null.weights) if kept else choice.option
     if kept and option.radius is None:
         option = replace(option, radius=RADII[-1])
@@ -100,6 +105,8 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     model, result, audit = _final(found, plain, option, given, kept, clock, options)
     data = tables[model.normaliser]
     result = in_words(_as_ranked(result, found, data, statistic, model, option.prior), null, choice)
+    if any(LATE in note for note in result.notes) and choice.leads:
+        result = result.noting(took(spent, options["time_limit"]))
     # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
     ranks = found.table(replace(plain, normaliser="rank", missing="zero", k=K)).X
     alone = {name: data.evaluate(statistic, own) for name, own in zip(names, ranks.T)}
@@ -107,7 +114,9 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     notes = tuple(note for note in (statistic.remark, *found.notes, *turned, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
     model = replace(model, about=about)
-    return Fitted(model, alone, result, null, tuple(nulls), kept, _cv_results(choice), notes, audit)
+    told = evidence(choice, options, null)
+    tried = None if told is None else results(choice)
+    return Fitted(model, alone, result, null, tuple(nulls), kept, tried, told, notes, audit)
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -228,16 +237,4 @@ def _about(
         "statistic": result.statistic, "status": result.status, "message": result.message, "queries": result.n_lists,
         "notes": list(notes),
         **({"not_taken": proved} if kept else proved),
-    }  # fmt: skip
-
-
-def _cv_results(choice: Chosen) -> dict[str, Any] | None:
-    found = choice.judged
-    if found is None:
-        return None
-    return {
-        "params": np.array([option.parameters for option in choice.tried], dtype=object),
-        "scores": found.scores, "mean_score": found.scores.mean(axis=1), "null": found.alone,
-        "leads": found.leads, "mean_lead": found.leads.mean(axis=1), "lead_error": found.errors,
-        "chosen": choice.number,
     }  # fmt: skip

@@ -106,7 +106,8 @@ def preferred(scores: Floats, names: Sequence[str], base: str, k: int) -> str:
     k : int
         Folds of a repeat; their training queries overlap, and the error allows for that [NadeauBengio2003].
     """
-    home = next((names.index(name) for name in ("rank", base) if name in names), 0)
+    tried = [name for name, own in zip(names, scores) if not np.isnan(own).any()]
+    home = next((names.index(name) for name in ("rank", base, *tried) if name in tried), 0)
     ahead = scores - scores[home]
     folds = scores.shape[1]
     error = ahead.std(axis=1, ddof=1) * math.sqrt(1 / folds + 1 / (k - 1)) if folds > 1 else math.inf

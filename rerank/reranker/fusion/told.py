@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import InputError
 from rerank.io.shown import html_table, text_table
-from rerank.reranker.selection.told import evidence
+from rerank.reranker.evidence import Evidence
+from rerank.reranker.selection.judge import cv_results
 from rerank.reranker.shown import number
 from rerank.reranker.words import CORRECTIONS
 from rerank.statistics import parse
 
 if TYPE_CHECKING:
-    from rerank.reranker.evidence import Evidence
     from rerank.reranker.fusion.choice import Chosen
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.nulls import Null
     from rerank.reranker.result import Result
 
 SIDES = ("left", "right", "right")
+
+NORMALISERS = (
+    "One normaliser is settled first: ranks give way only to one that leads them by a standard error in the mean of "
+    "the folds."
+)
+"""What is asked beside a lead, where several normalisers are tried."""
 
 
 MESSAGES = {
@@ -41,21 +49,29 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
     if choice.number is None:
         name = null.name[:1].upper() + null.name[1:]
         message = f"{name} is kept: held-out queries do not speak for fitted weights."
-        if choice.judged is None:
+        if not choice.leads:
             message = choice.note
+        elif all(math.isnan(lead.value) for lead in choice.leads):
+            message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
     told = [note for note in result.notes if choice.number is not None or not note.startswith(CORRECTIONS)]
     return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in told))
 
 
 def folds_of(est: ScoreFusion) -> str:
     """Lead, error and statistic of every option over the null, and what was chosen."""
-    given = _given(est)
+    given = est.evidence_
     return ("\n".join(est.notes_) or "There were no folds.") if given is None else given.report()
+
+
+def guarded(est: ScoreFusion) -> bool:
+    """Whether held-out queries kept the null."""
+    given = est.evidence_
+    return given is not None and given.guarded
 
 
 def shown(est: ScoreFusion) -> tuple[str, str]:
     """Text and HTML of a fit."""
-    given, result, about = _given(est), est.result_, f"Weights of the scores normalised by {est.normaliser_}:"
+    given, result, about = est.evidence_, est.result_, f"Weights of the scores normalised by {est.normaliser_}:"
     found = (("value", number(result.value)), ("bound", number(result.bound)), ("gap", number(result.gap, 9)))
     bounds = f"{', '.join(' '.join(pair) for pair in found)}, on the judged queries"
     if est.null_kept_:
@@ -78,7 +94,7 @@ def drawn(est: ScoreFusion, ax: Any) -> Any:
     InputError
         Without folds.
     """
-    given = _given(est)
+    given = est.evidence_
     if given is None:
         raise InputError(f"There were no folds, so no option has a lead. {' '.join(est.notes_)}".rstrip())
     return given.plot(ax)
@@ -92,11 +108,24 @@ def _ways(est: ScoreFusion) -> list[tuple[str, str, str]]:
     return [*rows, ("these weights", "", number(est.result_.statistic))]
 
 
-def _given(est: ScoreFusion) -> Evidence | None:
+def evidence(choice: Chosen, options: Mapping[str, Any], null: Null) -> Evidence | None:
     """What held-out queries said; None without folds."""
-    found = est.cv_results_
-    if found is None:
+    if not choice.leads:
         return None
-    name = parse(est.stat).name
-    chosen = None if est.null_kept_ else int(found["chosen"])
-    return evidence({**found, "first_stage": found["null"]}, name, name, chosen, null=est.null_)
+    free = options["rule"] == "mean" and math.isfinite(options["safeguard"])
+    several = len({option.normaliser for option in choice.tried}) > 1
+    return Evidence.of(
+        results(choice),
+        statistic=parse(options["stat"]).name,
+        chosen=choice.number,
+        folds=choice.folds,
+        rounds=choice.rounds,
+        safeguard=0.0 if free else float(options["safeguard"]),
+        null=null.name,
+        remark=NORMALISERS if several else "",
+    )
+
+
+def results(choice: Chosen) -> dict[str, Any]:
+    """``cv_results_`` of a choice."""
+    return cv_results([option.parameters for option in choice.tried], choice.leads, [False] * len(choice.tried))

@@ -30,6 +30,20 @@ class Split:
     repeat: int = -1
 
 
+def fold_names(splits: Sequence[Split]) -> list[str]:
+    """Each split in words: its number among those of its repeat."""
+    seen: dict[int, int] = {}
+    names = []
+    for split in splits:
+        seen[split.repeat] = seen.get(split.repeat, 0) + 1
+        names.append((seen[split.repeat], split.repeat))
+    repeats = len(seen)
+    return [
+        f"fold {number} of {seen[repeat]}" + (f" in repeat {repeat + 1} of {repeats}" if repeats > 1 else "")
+        for number, repeat in names
+    ]
+
+
 def splits_of(
     X: Floats, relevant: ArrayLike, units: NDArray[Any] | None, cv: Any, n_repeats: int | None, random_state: Any,
     unit: str = "list", there: Present | None = None,
@@ -102,10 +116,10 @@ def _dealt(
     telling[groups[relevant]] = True
     there = int(telling.sum())
     if there < folds:
-        what = "relevant rows" if unit == "row" else f"{unit}s with a relevant row"
-        raise InputError(
-            f"cv is {folds}, but there are {there} {what} that count; lower cv or give more data."
-        )
+        many = "relevant rows" if unit == "row" else f"{unit}s with a relevant row"
+        one = "relevant row" if unit == "row" else f"{unit} with a relevant row"
+        what = f"is 1 {one} that counts" if there == 1 else f"are {there} {many} that count"
+        raise InputError(f"cv is {folds}, but there {what}; lower cv or give more data.")
     rng = legacy(0 if random_state is None else random_state)
     made: list[Split] = []
     for repeat in range(n_repeats):

@@ -1,10 +1,9 @@
-"""Held-out rows ranked by candidates that learned from the other rows, and by the first stage alone."""
+"""Held-out rows ranked by options that learned from the other rows, and by the first stage alone."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.errors.compiling import working_time
-from rerank.errors.telling import say
+from rerank.errors.compiling import uncounted, working_time
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
+from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fit import fit
-from rerank.reranker.selection.folds import Indices, Split
+from rerank.reranker.selection.folds import Indices, Split, fold_names
 from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
 from rerank.reranker.settings import Settings, check, jobs_of
 from rerank.reranker.state import FittedState
@@ -31,7 +30,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What one candidate and its first stage make of the rows held out in one fold.
+    """What one option and the first stage that has to be led make of the rows held out in one fold.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class Ranked:
         Scores that order these rows, or each of their lists; ``alone`` is NaN without a first stage.
     joint, joint_alone : float64 arrays (rows,)
         Scores that can be compared with those of other folds: in the unit of the first stage's score where the
-        candidate corrects it, else places as shares of the rows.
+        option corrects it, else places as shares of the rows.
     """
 
     own: Floats
@@ -48,173 +47,144 @@ class Ranked:
     joint_alone: Floats
 
 
-def held_out(
-    base: Reranker,
-    candidates: Sequence[dict[str, Any]],
-    splits: Sequence[Split],
-    data: Data,
-    sample_weight: Floats | None,
-    clock: Clock,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> list[list[Ranked]]:
-    """For each fold what each candidate makes of the held-out rows.
+class Folds:
+    """The folds of a table, on which options are tried one after the other.
+
+    First-stage scores are computed once for all options that share them.
 
     Parameters
     ----------
     base : Reranker
-        The parameters that the candidates do not vary.
-    candidates : sequence of dict
-        Parameters of the reranker; none changes the first stage or the statistic.
+        The parameters that the options do not vary; its first stage is what has to be led.
     splits : sequence of Split
     data : Data
     sample_weight : float64 array (n,) or None
     clock : Clock
-        Its seconds are shared among all fits, including the fit on all rows at the end.
     n_jobs : int or None
         Folds at a time, by joblib.
-    verbose : int
-        1 writes a line to standard error for each fold, and the seconds since the first began.
-
-    Returns
-    -------
-    list of lists
-        After an interrupt it ends with the last complete fold. Folds whose first stages were not fitted in time are
-        left out, with the whole repeat that they belong to.
-
-    Raises
-    ------
-    InputError
-        Naming the fold on whose rows no model can be fitted or evaluated.
     """
-    options = [
-        base.get_params(deep=False) | candidate | {"checkpoint": None, "pos_label": None}
-        for candidate in candidates
-    ]
-    d = data.X.shape[1]
-    settings = [_resolved(check(one, d)) for one in options]
-    names = [f"fold {number} of {len(splits)}" for number in range(1, len(splits) + 1)]
-    gain = gain_of(base.stat, base.gain, sample_weight)
-    parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
-    jobs_of(n_jobs)
-    workers = joblib.effective_n_jobs(n_jobs)
 
-    def call(jobs: list[Any]) -> list[Any]:
+    def __init__(
+        self, base: Reranker, splits: Sequence[Split], data: Data, sample_weight: Floats | None, clock: Clock,
+        n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.splits, self.data = splits, data
+        self._given = base.get_params(deep=False) | {"checkpoint": None, "pos_label": None}
+        if data.qid is None and base.list_length is None and parse(base.stat).depth is not None:
+            # Lists to come are as long as this one; a fold is shorter, and there the first N are fewer.
+            self._given["list_length"] = data.y.size
+        self._weights, self._clock = sample_weight, clock
+        gain = gain_of(base.stat, base.gain, sample_weight)
+        names = fold_names(splits)
+        self._parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
+        self._held = [rows_of(data, split.test) for split in splits]
+        jobs_of(n_jobs)
+        self._n_jobs, self._workers = n_jobs, joblib.effective_n_jobs(n_jobs)
+        if self._workers > 1:
+            with uncounted():  # processes start, and load what every fit needs
+                joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(Clock)() for _ in range(self._workers))
+        self._priors: dict[Any, list[Prior | None]] = {}
+
+    def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
+        """What an option makes of the rows held out in some folds; fewer folds where the time is over.
+
+        Parameters
+        ----------
+        option : mapping
+            Parameters of the reranker.
+        folds : sequence of int
+            Numbers of splits.
+        fits : int
+            How many fits may still come, these included, which share the time.
+
+        Raises
+        ------
+        InputError
+            Naming the fold on whose rows no model can be fitted.
+        """
+        given = self._given | dict(option)
+        settings = _resolved(check(given, self.data.X.shape[1]))
+        own = self._prior(settings, folds)
+        null = self._prior(replace(settings, first_stage=self._given["first_stage"]), folds)
+        jobs = [
+            (settings, given, self._parts[k], self._held[k], prior, led) for k, prior, led in zip(folds, own, null)
+        ]
+        found: list[Ranked] = []
+        while len(found) < len(jobs) and self._clock.remaining > 0:
+            some = jobs[len(found) : len(found) + self._workers]
+            limit = self._clock.least(given["time_limit"], max(1, math.ceil(fits / self._workers)))
+            found += self._run([(_fold, (*job, limit)) for job in some])
+            fits -= len(some)
+        return found
+
+    def _prior(self, settings: Settings, folds: Sequence[int]) -> list[Prior | None]:
+        """First-stage scores of some folds; fewer if the time is over."""
+        stage = settings.first_stage
+        kind = (stage if isinstance(stage, str) else id(stage), settings.cross_fit, settings.radius is None, *folds)
+        if kind not in self._priors:
+            splits, parts = [self.splits[k] for k in folds], [self._parts[k] for k in folds]
+            found = priors(self.data, settings, self._weights, splits, parts, self._call)
+            if len(found) < len(folds):
+                return found
+            self._priors[kind] = found
+        return self._priors[kind]
+
+    def _call(self, jobs: list[Any]) -> list[Any]:
+        """Results of functions, fewer if the next ones would not end in time."""
         found: list[Any] = []
         longest = 0.0
-        while len(found) < len(jobs) and clock.remaining >= longest:
-            began, some = working_time(), jobs[len(found) : len(found) + workers]
-            if workers == 1:
-                found += [function(*given) for function, given in some]
-            else:
-                parallel = joblib.Parallel(n_jobs=n_jobs)
-                found += parallel(joblib.delayed(function)(*given) for function, given in some)
+        while len(found) < len(jobs) and self._clock.remaining >= longest:
+            began, some = working_time(), jobs[len(found) : len(found) + self._workers]
+            found += self._run(some)
             longest = max(longest, working_time() - began)
         return found
 
-    shared: dict[tuple[bool, bool], list[Prior | None]] = {}
-    for one in settings:
-        if _kind(one) not in shared:
-            shared[_kind(one)] = priors(data, one, sample_weight, splits, parts, call)
-    jobs = []
-    ready = min(map(len, shared.values()))
-    for number, (split, part) in enumerate(zip(splits[:ready], parts)):
-        given = [shared[_kind(one)][number] for one in settings]
-        held = rows_of(data, split.test)
-        jobs.append((part, held, given))
-    # A quarter of the time is for the fit on all rows.
-    fits = math.ceil(len(splits) * len(candidates) * 4 / 3)
-
-    def ranked() -> Iterator[list[Ranked]]:
-        if workers > 1:
-            limit = clock.least(None, math.ceil(fits / workers))
-            limits: list[Any] = [_least(one["time_limit"], limit) for one in options]
-            # Not every backend of joblib has generators, so they are asked for only where lines are printed.
-            parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator" if verbose else "list")
-            yield from parallel(joblib.delayed(_fold)(settings, options, *job, limits) for job in jobs)
-            return
-        for number, job in enumerate(jobs):
-            first = fits - number * len(options)
-            limits = [(one["time_limit"], first - place) for place, one in enumerate(options)]
-            yield _fold(settings, options, *job, limits, clock)
-
-    found: list[list[Ranked]] = []
-    began = time.perf_counter()
-    try:
-        for name, job, fold in zip(names, jobs, ranked()):
-            found.append(fold)
-            if verbose:
-                with naming(f"the rows held out in {name}"):
-                    line = _told(base.stat, job[1], fold)
-                spent = time.perf_counter() - began
-                say(f"{name}: {line}, {spent:.1f} s in all")
-    except KeyboardInterrupt:
-        if not found:
-            raise
-    return found
-
-
-def _told(stat: object, held: Data, ranked: Sequence[Ranked]) -> str:
-    """The statistic of the rows held out in a fold, by the first stage and by the options."""
-    statistic = parse(stat)
-    own = sorted(held.evaluate(statistic, one.own) for one in ranked)
-    alone = ranked[0].alone
-    first = "" if np.isnan(alone).any() else f"{held.evaluate(statistic, alone):.4g} by the first stage, "
-    ends = " to ".join(f"{value:.4g}" for value in dict.fromkeys((own[0], own[-1])))
-    return f"{statistic.name} {first}{ends} by {len(own)} {'option' if len(own) == 1 else 'options'}"
+    def _run(self, jobs: list[Any]) -> list[Any]:
+        if self._workers == 1:
+            return [function(*given) for function, given in jobs]
+        return list(
+            joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(function)(*given) for function, given in jobs)
+        )
 
 
 def _resolved(settings: Settings) -> Settings:
     """The settings with a number of folds for the first stage's scores, as a plain fit would use.
 
     Held-out rows judge weights and no bound. So a search ends with its first points, unless it is told where to end.
+    A first stage alone learns nothing from its scores of training rows.
     """
-    from rerank.reranker.cross_fit import asked_folds
-
+    folds = 0 if settings.radius == 0 else asked_folds(settings)
     limit = settings.node_limit
     if limit is None and settings.presolve and settings.formulation != "resolved_rank":
         limit = 0
-    return replace(settings, cross_fit=asked_folds(settings), node_limit=limit, proof=False, verbose=0)
-
-
-def _kind(settings: Settings) -> tuple[bool, bool]:
-    """What the first-stage scores of a fold depend on."""
-    return bool(settings.cross_fit), settings.radius is not None
-
-
-def _least(own: float | None, limit: float | None) -> float | None:
-    return min((one for one in (own, limit) if one is not None), default=None)
+    return replace(settings, cross_fit=folds, node_limit=limit, proof=False, verbose=0)
 
 
 def _fold(
-    settings: Sequence[Settings], options: Sequence[dict[str, Any]], part: Part, held: Data,
-    given: Sequence[Prior | None], limits: Sequence[Any], clock: Clock | None = None,
-) -> list[Ranked]:  # fmt: skip
-    """All candidates of one fold."""
-    found = []
-    for one, option, prior, limit in zip(settings, options, given, limits):
-        seconds = limit if clock is None else clock.least(*limit)
-        with naming(f"the training rows of {part.name}"):
-            state = fit(
-                part.data, one, option, Clock(seconds), part.weights, None if prior is None else prior.staged
-            )
-        with naming(f"the rows held out in {part.name}"):
-            found.append(_ranked(state, held, None if prior is None else prior.held))
-    return found
+    settings: Settings, option: Mapping[str, Any], part: Part, held: Data, own: Prior | None, null: Prior | None,
+    seconds: float | None,
+) -> Ranked:  # fmt: skip
+    """One option on one fold."""
+    with naming(f"the training rows of {part.name}"):
+        state = fit(
+            part.data, settings, option, Clock(seconds), part.weights, None if own is None else own.staged
+        )
+    with naming(f"the rows held out in {part.name}"):
+        return _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
 
 
-def _ranked(state: FittedState, held: Data, first: Floats | None) -> Ranked:
+def _ranked(state: FittedState, held: Data, prior: Floats | None, null: Floats | None) -> Ranked:
     lists = held.qid
-    own = state.row_scores(held.rows, first) if lists is None else state.list_scores(held.rows, lists, first)
-    alone = np.full(own.size, math.nan) if first is None else first
-    if lists is not None or first is None:
+    own = state.row_scores(held.rows, prior) if lists is None else state.list_scores(held.rows, lists, prior)
+    alone = np.full(own.size, math.nan) if null is None else null
+    if lists is not None or prior is None or null is None:
         return Ranked(own, alone, own, alone)
     if state.anchored and math.isinf(state.threshold):
         moved = (
             held.rows.reranked(state.features) @ state.corrections if state.reranks else np.zeros(own.size)
         )
-        return Ranked(own, alone, first + (moved - moved.mean()), first)
-    return Ranked(own, alone, _shares(own), _shares(first))
+        return Ranked(own, alone, prior + (moved - moved.mean()), null)
+    return Ranked(own, alone, _shares(own), _shares(null))
 
 
 def _shares(scores: Floats) -> Floats:
@@ -222,6 +192,12 @@ def _shares(scores: Floats) -> Floats:
     ordered = np.sort(scores)
     ends = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
     return (ends[0] + ends[1]) / (2.0 * scores.size)
+
+
+def took(seconds: float, time_limit: float | None) -> str:
+    """A note on a last fit without time: what took it."""
+    of = "" if time_limit is None else f" of the time_limit of {time_limit:g} s"
+    return f"The fits on folds took {seconds:.2g} s{of}."
 
 
 def judged_by(data: Data) -> NDArray[np.bool_]:

@@ -1,56 +1,83 @@
-"""Cross-validation over a grid of rerankers, with the first stage alone as the null hypothesis.
+"""A choice by held-out rows: from the first stage itself, over simple rivals and corrections of it, to free weights.
 
 An exact fit can over-fit its training list. How far a fit may move from its first stage is for held-out rows to say:
-:class:`RerankerCV` tries corrections of growing size, and keeps the first stage where none of them leads.
+:class:`RerankerCV` sees all sizes of corrections at once, judges each by the user's own statistic, and keeps the first
+stage unless one leads by clearly more than its error.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
+from rerank.errors.telling import say
 from rerank.io.arrays import held
+from rerank.io.options import refuse_gone
+from rerank.io.shown import ShownMixin
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
 from rerank.reranker.cross_fit import asked_folds
-from rerank.reranker.data import Weights, data_of
+from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
+from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.explain import ExplainMixin
-from rerank.reranker.selection.folds import fold_of_each, splits_of
-from rerank.reranker.selection.grid import Choice, candidates_of, check_rule, choose, first_stage_kept, radii
-from rerank.reranker.selection.held_out import held_out, judged_by, refuse_fixed_length
-from rerank.reranker.selection.judge import Judged, judge_of, judged
-from rerank.reranker.selection.told import UNTRIED, ToldMixin
+from rerank.reranker.files.result_json import own_message
+from rerank.reranker.fit import LATE
+from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
+from rerank.reranker.selection.held_out import Folds, Ranked, judged_by, refuse_fixed_length, took
+from rerank.reranker.selection.judge import NOT_TRIED, Judge, Lead, cv_results
+from rerank.reranker.selection.options import (
+    SAFEGUARD,
+    Option,
+    best_of,
+    check_safeguard,
+    corrections,
+    options_of,
+)
 from rerank.reranker.settings import check
+from rerank.reranker.shown import html_of, text_of
 from rerank.reranker.state import FittedState
-from rerank.statistics import fitted_statistic, parse
+from rerank.statistics import parse
 
 if TYPE_CHECKING:
     from rerank.io import Table
 
-Floats = NDArray[np.float64]
+GONE = {
+    "rule": "one rule holds for every statistic; safeguard says how clear a lead has to be",
+    "judge": "leads are measured by the statistic itself; leave it out",
+}
+"""Parameters of earlier versions, and what to use."""
+
+FOLDS_SHARE = 0.75
+"""Share of the time for the folds; the rest is for the fit on all rows."""
 
 
-class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
-    """A :class:`Reranker` whose options are chosen by cross-validation, with the first stage as a safeguard.
+class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
+    """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
     Parameters
     ----------
     reranker : Reranker, optional
         Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its checkpoint is for the last fit,
-        on all rows.
+        on all rows. Its ``list_length`` says how long lists to come are; without it the length of the training list is
+        taken, and the report says so.
     grid : mapping of str to sequence, or sequence of such mappings, optional
-        Values of the reranker's parameters. By default radii of .03 and .1, corrections of 3 columns, a
-        margin of .1 and, for a statistic of N places, a window of 2; for AUC of one list a radius of .1 with
-        corrections of 3 columns, and radii of .3 and 1 with corrections of all.
+        Values of the reranker's parameters. By default corrections of all columns with radii .03, .1, .3, 1 and 3 and a
+        margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
+        statistic of N places; and simple first stages: logistic regression with squares of the columns, refitted on the
+        first 10, 20 or 40 % of its own list, and with balanced classes. Where the first stage is "logistic" they may be
+        chosen, and corrections of the best of them too; beside any other first stage they are only compared.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -58,26 +85,20 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         whether a row is relevant as its ``y``. Its folds also serve for the first stage's out-of-fold scores of the
         last fit, where they hold out every row once.
     n_repeats : int or None
-        Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
-    rule : None or {"mean", "best", "strict"}
-        By "mean" the mean lead over the first stage decides, smaller radius first: a larger radius is tried only where
-        the one before it leads. By "best" the largest mean lead decides. By "strict" the lead must exceed ``safeguard``
-        standard errors, smaller radius first. None is "best" for AUC of one list, else "mean".
-    judge : None, str or RankStatistic
-        What leads are measured by. None is ``window8@N`` for a statistic of N places of one list, because hits far
-        around N vary less than hits up to N, and else the statistic itself.
-    safeguard : float, default 1.0
-        For the strict rule. ``-inf`` always keeps the reranking and ``inf`` the first stage, by any rule.
+        Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter. Only options
+        that lead on the first deal are tried on the others.
+    safeguard : float, default 2.0
+        Standard errors that a lead has to exceed. ``inf`` keeps the first stage, and ``-inf`` takes the option with the
+        largest statistic.
     time_limit : float or None
-        Seconds for everything, shared among the fits; each fit also keeps to the reranker's own limit. A fit of a first
-        stage of others runs to its end; the next one is begun only if it would end in time. If no fold is tried, the
-        first stage is kept.
+        Seconds for everything; options for which no time is left are not tried. Each fit also keeps to the reranker's
+        own limit. A fit of a first stage of others runs to its end; the next one is begun only if it would end in time.
     n_jobs : int or None
         Folds at a time, by joblib, so that any of its backends serves (Ray, Dask).
     random_state : int, RandomState, Generator or None
         Seed of the folds; None is 0, so that two fits give the same result.
     verbose : int, default 0
-        1 writes a line with its seconds to standard error for each fold, unless ``n_jobs`` has several at a time.
+        1 writes a line with its seconds to standard error for each option.
 
     Attributes
     ----------
@@ -85,26 +106,25 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         Fitted on all rows with the best options; it ranks as the first stage does if that was kept.
     best_params_ : dict
     best_score_ : float
-        Mean statistic of the folds by what was kept, in the unit of :meth:`score` with the weights of ``fit``.
+        Held-out statistic of what was kept, in the unit of :meth:`score` with the weights of ``fit``, as of a list to
+        come.
     first_stage_kept_ : bool
     chosen_ : int or None
         Number of the option; None if the first stage was kept.
-    cv_results_ : dict of arrays
-        ``params``, ``scores`` (options, folds) and ``first_stage`` (folds,): the statistic of the rows held out in each
-        fold; ``mean_score`` (options,); ``leads`` (options, repeats) over the first stage by the judge, with the
-        held-out rows of all folds in one list; ``mean_lead`` and ``lead_error`` (options,), NaN without a first stage.
-    judge_ : RankStatistic
-    rule_ : str
+    cv_results_ : dict of lists
+        For each option ``params``, ``value`` (the statistic of the held-out rows of all folds in one list, or the mean
+        over held-out lists), ``first_stage`` (the same by the first stage), ``lead``, ``error`` (its standard error)
+        and ``rival`` (compared only). NaN for an option that was not tried, and without a first stage.
     result_, coef_, features_, threshold_, first_stage_, classes_
         Of ``best_estimator_``.
 
     Notes
     -----
-    Held-out rows of a single list are scored with the training threshold, so that the head keeps its share of the rows.
-    Held-out lists are ranked as lists. After an interrupt the choice uses the folds that are complete. Scores that a
-    candidate corrects come from first stages that have not seen the rows, in the folds too. Folds share training rows,
-    for which the standard error allows by the corrected variance of Nadeau and Bengio (Machine Learning 52, 2003):
-    (1/J + n_test/n_train) times the variance of the leads of J folds.
+    The lead is measured by the statistic itself, with all held-out rows in one ranking of full length and the places
+    that count at their share of it. Its standard error is that of paired differences of rows that earn, or of lists
+    (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Held-out rows of a single list are scored with the training
+    threshold, so that the head keeps its share of the rows. Scores that an option corrects come from first stages that
+    have not seen the rows, in the folds too. After an interrupt the choice uses the options that were tried.
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
@@ -117,20 +137,18 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         grid: Any = None,
         cv: Any = 5,
         n_repeats: int | None = None,
-        rule: str | None = None,
-        judge: Any = None,
-        safeguard: float = 1.0,
+        safeguard: float = SAFEGUARD,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        **gone: Any,
     ) -> None:
+        refuse_gone("RerankerCV", gone, GONE)
         self.reranker = reranker
         self.grid = grid
         self.cv = cv
         self.n_repeats = n_repeats
-        self.rule = rule
-        self.judge = judge
         self.safeguard = safeguard
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -166,80 +184,65 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
-        given = base.get_params(deep=False)
+        safeguard, given = check_safeguard(self.safeguard), base.get_params(deep=False)
         rows = (X, y, qid, sample_weight, query_weight, ideal_gains)
         data, weights = data_of(*rows, given, clone(base), names, groups)
-        lists = data.qid is not None
-        candidates = candidates_of(self.grid, base, data.X.shape[1], lists)
-        for options in candidates:
-            check(given | options, data.X.shape[1])
+        options = options_of(self.grid, base, data)
+        for option in options:
+            check(given | option.params, data.X.shape[1])
         refuse_fixed_length(base, data)
-        statistic = parse(base.stat)
-        rule, safeguard = check_rule(self.rule, self.safeguard, statistic, lists)
-        judge = judge_of(statistic, lists) if self.judge is None else parse(self.judge)
-        judge = fitted_statistic(judge, None, base.list_length, None)
-        ids = lists_of(X, qid) if groups is None else lists_of(X, groups, "groups")
-        units = (
-            data.units
-            if ids is None or (lists and groups is not None)
-            else data.rows.there.of(np.asarray(ids))
-        )
-        unit = "list" if groups is None else "group" if qid is None else "joined list"
-        dealing = (self.cv, self.n_repeats, self.random_state, unit, data.rows.there)
-        splits = splits_of(data.X, judged_by(data), units, *dealing)
+        splits = self._splits(data, X, qid, groups)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
         data = data if fold is None else replace(data, fold=fold)
+        judge = Judge(data, splits, parse(base.stat), base.list_length)
         with enough_memory():
-            ranked = held_out(base, candidates, splits, data, weights, clock, self.n_jobs, self.verbose)
-        found = judged(data, splits, ranked, statistic, judge, len(candidates))
-        choice = choose(found, radii(candidates, base), rule, safeguard)
-        best = clone(base).set_params(**candidates[choice.best])
+            part = Clock(clock.share(FOLDS_SHARE))
+            trial = _Trial(Folds(base, splits, data, weights, part, self.n_jobs), judge, self.verbose)
+            trial.take(options)
+            if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
+                trial.take(corrections(base, data.X.shape[1], simple))
+        spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
+        params = trial.params_of(chosen, base)
+        best = clone(base).set_params(**params)
         if fold is not None and asked_folds(check(best.get_params(deep=False), data.X.shape[1])):
             best.set_params(cross_fit=len(splits))
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best._fit_named(*rows, names, groups, fold)
-        best._adopt(
-            self._noted(best.state_, fold is None and splits[0].repeat < 0 and groups is None, bool(ranked))
-        )
-        if choice.first_stage_kept:
+        if chosen is None:
             alone = first_stage_kept(best.state_)
             best = restored(alone.with_classes(data.rows, data.y, alone.scores))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
-        self.judge_, self.rule_ = judge, rule
-        self._publish(best, candidates, choice, found)
+        self._publish(best, trial, chosen, params)
         # What held-out rows said goes with the result, and so into the model file.
-        if ranked:
-            best._adopt(replace(best.state_, result=replace(best.result_, evidence=self._evidence())))
+        result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
+        if any(LATE in note for note in result.notes):
+            result = result.noting(took(spent, self.time_limit))
+        if fold is None and splits[0].repeat < 0 and groups is None and result.folds and not result.grouped:
+            result = result.noting(
+                "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
+                f"{result.folds} folds of its own; give groups, if rows belong together."
+            )
+        best._adopt(replace(best.state_, result=replace(result, message=own_message(result))))
         self.result_ = best.result_
         return self
 
-    def _noted(self, state: FittedState, divided: bool, tried: bool) -> FittedState:
-        """The state with notes on folds of its own beside those of a splitter, and on a choice without time."""
-        notes = []
-        if divided and state.result.folds and not state.result.grouped:
-            notes.append(
-                "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
-                f"{state.result.folds} folds of its own; give groups, if rows belong together."
-            )
-        if not tried:
-            notes.append(UNTRIED)
-        return replace(state, result=state.result.noting(*notes))
+    def _splits(self, data: Data, X: Any, qid: Any, groups: Any) -> list[Split]:
+        """The folds: whole lists and groups, a splitter gets what the user calls them."""
+        ids = lists_of(X, qid) if groups is None else lists_of(X, groups, "groups")
+        joined = data.qid is not None and groups is not None
+        units = data.units if ids is None or joined else data.rows.there.of(np.asarray(ids))
+        unit = "list" if groups is None else "group" if qid is None else "joined list"
+        dealing = (self.cv, self.n_repeats, self.random_state, unit, data.rows.there)
+        return splits_of(data.X, judged_by(data), units, *dealing)
 
-    def _publish(self, best: Reranker, candidates: list[dict[str, Any]], choice: Choice, found: Judged) -> None:
+    def _publish(self, best: Reranker, trial: _Trial, chosen: int | None, params: dict[str, Any]) -> None:
         self.best_estimator_ = best
-        self.best_params_: dict[str, Any] = candidates[choice.best]
-        self.best_score_: float = choice.score
-        self.first_stage_kept_: bool = choice.first_stage_kept
-        self.chosen_: int | None = None if choice.first_stage_kept else choice.best
-        self.cv_results_: dict[str, NDArray[Any]] = {
-            "params": np.array(candidates, dtype=object),
-            "scores": found.scores,
-            "mean_score": found.scores.mean(axis=1) if found.alone.size else found.means,
-            "first_stage": found.alone,
-            "leads": found.leads,
-            "mean_lead": found.leads.mean(axis=1),
-            "lead_error": found.errors,
-        }
+        self.first_stage_kept_, self.chosen_ = chosen is None, chosen
+        self.best_params_: dict[str, Any] = params
+        self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
+        self.cv_results_: dict[str, list[Any]] = cv_results(
+            [option.params for option in trial.options], trial.leads, [option.rival for option in trial.options]
+        )
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
         for name in copied.split():
             setattr(self, name, getattr(best, name))
@@ -248,11 +251,43 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def _evidence(self, trial: _Trial, safeguard: float, best: Reranker) -> Evidence:
+        """The numbers of the choice as what can be told, drawn and kept."""
+        judge, statistic = trial.judge, trial.judge.statistic
+        counted = judge.data.qid is None and statistic.depth is not None
+        deals = judge.deals()
+        return Evidence.of(
+            self.cv_results_,
+            statistic=statistic.name,
+            chosen=self.chosen_,
+            folds=len(deals[0]),
+            rounds=len(deals),
+            safeguard=safeguard,
+            list_length=judge.list_length or judge.data.y.size if counted else None,
+            fit_keeps=self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage,
+        )
+
+    def report(self) -> str:
+        """Statistic, lead and interval of every option on held-out rows, what was chosen and why."""
+        return self._told().report()
+
+    def _told(self) -> Evidence:
+        check_is_fitted(self, "best_estimator_")
+        found = self.best_estimator_.result_.evidence
+        assert found is not None
+        return found
+
+    def _shown(self) -> tuple[str, str] | None:
+        if not hasattr(self, "best_estimator_"):
+            return None
+        result, found = self.best_estimator_.result_, self._told()
+        return f"{found.report()}\n\n{text_of(result)}", found.html() + html_of(result)
+
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
         if X is not None:
             return super().plot(X, y, ax)
-        return self._evidence().plot(ax)
+        return self._told().plot(ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")
@@ -277,6 +312,96 @@ class RerankerCV(ToldMixin, ExplainMixin, BaseEstimator):
     def save(self, path: Any) -> None:
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
         self._best().save(path)
+
+
+class _Trial:
+    """Options tried on folds one after the other, each judged when its folds are complete."""
+
+    def __init__(self, folds: Folds, judge: Judge, verbose: int) -> None:
+        self.options: list[Option] = []
+        self.leads: list[Lead] = []
+        self.judge = judge
+        self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
+        self._over = False
+
+    def take(self, options: Sequence[Option]) -> None:
+        """Try some more options; after an interrupt, or when the time is over, they are left untried."""
+        first = len(self.options)
+        self.options += options
+        self.leads += [NOT_TRIED] * len(options)
+        deal, *others = self.judge.deals()
+        for place, option in enumerate(options):
+            if self._over:
+                return
+            left = math.ceil((len(options) - place) * len(self.judge.splits))
+            try:
+                done = self._done(option, [deal], left)
+                if not done:
+                    self._over = True
+                    return
+                self.leads[first + place] = self.judge.lead(done)
+                if self.leads[first + place].lead > 0 and others:
+                    self.leads[first + place] = self.judge.lead(done + self._done(option, others, left))
+            except KeyboardInterrupt:
+                self._over = True
+                if all(math.isnan(lead.value) for lead in self.leads):
+                    raise
+            if self._verbose:
+                self._say(first + place)
+
+    def _done(
+        self, option: Option, deals: Sequence[Sequence[int]], fits: int
+    ) -> list[tuple[Sequence[int], list[Ranked]]]:
+        """The deals of folds that are complete, with what the option made of them."""
+        found = []
+        for folds in deals:
+            ranked = self._folds.take(option.params, folds, fits)
+            if len(ranked) < len(folds):
+                break
+            found.append((folds, ranked))
+        return found
+
+    def best_simple(self, safeguard: float) -> str | None:
+        """The simple first stage that is best and passes, if any is."""
+        able = [
+            replace(option, rival=option.rival or "first_stage" not in option.params)
+            for option in self.options
+        ]
+        best = best_of(able, self.leads, max(safeguard, 0.0))
+        return None if best is None else str(able[best].params["first_stage"])
+
+    def params_of(self, chosen: int | None, base: Reranker) -> dict[str, Any]:
+        """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""
+        if chosen is not None:
+            return self.options[chosen].params
+        if base.formulation == "resolved_rank" or (base.first_stage is None and base.radius is None):
+            return self.options[0].params
+        return {"radius": 0.0}
+
+    @property
+    def alone(self) -> float:
+        """The statistic by the first stage."""
+        return next((lead.alone for lead in self.leads if not math.isnan(lead.value)), math.nan)
+
+    def _say(self, number: int) -> None:
+        lead = self.leads[number]
+        name = option_names([option.params for option in self.options])[number]
+        led = "" if math.isnan(lead.lead) else f", {lead.lead:+.4g} over the first stage"
+        spent = time.perf_counter() - self._began
+        say(f"{name}: {self.judge.statistic.name} {short(lead.value)}{led}, {spent:.1f} s in all")
+
+
+def first_stage_kept(state: FittedState) -> FittedState:
+    """The state with its first stage kept, and the status of that; the message follows from the evidence."""
+    result, alone = state.result, state.result.first_stage_statistic
+    if alone is None or (not state.reranks and result.status != "first_stage_kept"):
+        return state
+    message = "Held-out rows do not speak for another order, so the first stage is kept."
+    return replace(
+        state,
+        reranks=False,
+        result=replace(result, status="first_stage_kept", statistic=alone, message=message),
+    )
 
 
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:

@@ -83,7 +83,7 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
             solution = _search_then_program(problem, settings, clock, start)
         else:
             solution = alone(problem, settings, clock, start)
-    return _bounded_by_ideal(problem, solution)
+    return _bounded_by_ideal(problem, solution).within_bound()
 
 
 def certificate_seconds(problem: Problem) -> float:
@@ -186,6 +186,7 @@ def _searched(
             checkpoint=settings.checkpoint,
             held=held,
         )
+    clock.cut = limit is not None and clock.seconds["search"] >= limit
     if settings.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
         printed("search ends:", told=claims(claimed(problem, settings)))(end)

@@ -6,7 +6,6 @@ converted to the unit of the value.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
+from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.reranker.solve.margin import check_epsilon, default_epsilon, largest_difference
 from rerank.statistics import RankStatistic
@@ -152,7 +152,7 @@ class Stated:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
-        module = importlib.import_module(f"formulations.{self.formulation}")
+        module = load(f"formulations.{self.formulation}")
         assigned = module.assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
@@ -269,7 +269,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any],
     if problem.weighs_hits:
         raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
     check_stated()
-    module = importlib.import_module(f"formulations.{formulation}")
+    module = load(f"formulations.{formulation}")
     ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     options = {
         "epsilon": problem.epsilon, "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,

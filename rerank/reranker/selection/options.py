@@ -1,0 +1,146 @@
+"""The options of a choice: from a grid, or by default from the first stage itself to free weights."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.model_selection import ParameterGrid
+
+from rerank.errors import InputError
+from rerank.io.frames import is_sparse
+from rerank.reranker.data import Data
+from rerank.reranker.estimator import Reranker
+from rerank.reranker.selection.judge import Lead
+from rerank.statistics import parse
+
+SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
+"""Simple first stages that are tried beside logistic regression, and named beside any other first stage."""
+
+RADII = (0.03, 0.1, 0.3, 1.0, 3.0, None)
+"""Radii that are tried by default, in deviations of the first stage's score; None is for free weights."""
+
+FEW, FEW_RADIUS = 3, 0.1
+"""Few columns, and the radius of their corrections."""
+
+MARGIN, WINDOW = 0.1, 2.0
+"""Margin and window that go with a radius (docs/decisions/0062 has what was measured)."""
+
+SAFEGUARD = 2.0
+"""Standard errors that a lead has to exceed by default (docs/decisions/0062)."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """Parameters of the reranker, and whether they are only compared.
+
+    Attributes
+    ----------
+    params : dict
+    rival : bool
+        It is judged and reported, and never chosen: it would replace a score that the user gave.
+    """
+
+    params: dict[str, Any]
+    rival: bool = False
+
+    @property
+    def radius(self) -> float:
+        """``inf`` for free weights."""
+        radius = self.params.get("radius", 0.0)
+        return math.inf if radius is None else float(radius)
+
+
+def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
+    """Every combination of a grid, or the default options for a table, cheap ones first.
+
+    Raises
+    ------
+    InputError
+        For a value that is not a grid, an empty grid, unknown parameters, and parameters that change the statistic.
+    """
+    if grid is None:
+        return _default(base, data)
+    try:
+        candidates = list(ParameterGrid(grid))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
+    if not candidates:
+        raise InputError("grid is empty; give a mapping from names to lists, {} for the reranker as it is.")
+    known = base.get_params(deep=False)
+    for name in sorted({name for candidate in candidates for name in candidate} - known.keys()):
+        raise InputError(f"grid varies {name!r}; a Reranker has {', '.join(sorted(known))}.")
+    for name in ("stat", "gain"):
+        if any(name in candidate for candidate in candidates):
+            raise InputError(f"grid varies {name!r}, which is what the choice is judged by; fix it.")
+    return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
+
+
+def _default(base: Reranker, data: Data) -> list[Option]:
+    if base.formulation == "resolved_rank":  # that program cannot correct a given score
+        return [Option({"radius": None})]
+    simple = [Option({"first_stage": name, "radius": 0.0}, rival=base.first_stage != "logistic") for name in SIMPLE]
+    if base.first_stage is None or is_sparse(data.rows.given):
+        simple = []
+    return simple + corrections(base, data.X.shape[1])
+
+
+def corrections(base: Reranker, n_columns: int, first_stage: str | None = None) -> list[Option]:
+    """Corrections of a first stage, or of the one that the base has, by growing radius."""
+    fixed: dict[str, Any] = {} if first_stage is None else {"first_stage": first_stage}
+    if base.window is None and base.thinning is None and parse(base.stat).counts_places:
+        fixed["window"] = WINDOW
+    anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
+    found = [Option((fixed if radius is None else anchored) | {"radius": radius}) for radius in RADII]
+    if base.max_features is None and n_columns > FEW:
+        found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
+    return found
+
+
+def check_safeguard(safeguard: Any) -> float:
+    """The safeguard as a float, ``inf`` and ``-inf`` among them.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(safeguard, numbers.Real) or isinstance(safeguard, bool) or math.isnan(safeguard):
+        spelled = "NaN" if isinstance(safeguard, float) else repr(safeguard)
+        raise InputError(f"safeguard is {spelled}; it must be a number of standard errors.")
+    return float(safeguard)
+
+
+def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:
+    """The option to take, or None to keep the first stage.
+
+    The option with the largest lead less ``safeguard`` standard errors is taken, if that is more than 0; of equal
+    ones the smaller correction. Options that were not tried and rivals count for nobody.
+
+    Parameters
+    ----------
+    options : sequence of Option
+    leads : sequence of Lead
+        NaN where an option was not tried.
+    safeguard : float
+        ``inf`` keeps the first stage, and ``-inf`` takes the option with the largest statistic, as is done where no
+        first stage has to be led.
+    """
+    able = [k for k, option in enumerate(options) if not option.rival and not math.isnan(leads[k].value)]
+    if not able:
+        return None
+    if safeguard == -math.inf or math.isnan(leads[able[0]].lead):
+        return max(able, key=lambda k: (leads[k].value, -options[k].radius))
+    if safeguard == math.inf:
+        return None
+    # An error that is not known, of a single list, is no reason to move.
+    clear = {k: _clear(leads[k], safeguard) for k in able}
+    best = max(able, key=lambda k: (clear[k], -options[k].radius))
+    return best if clear[best] > 0 else None
+
+
+def _clear(lead: Lead, safeguard: float) -> float:
+    clear = lead.lead - safeguard * lead.error if safeguard else lead.lead
+    return -math.inf if math.isnan(clear) else clear
