@@ -206,3 +206,23 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
             "them, or leave the column out with features=[...]."
         )
     return table
+
+
+def entries(values: Any) -> list[Any]:
+    """One column as Python objects, None where one is missing: None, NaN, NaT and NA of any package."""
+    if hasattr(values, "to_pylist"):
+        found = values.to_pylist()
+    elif type(values).__module__.startswith("polars"):
+        found = values.to_list()
+    else:
+        array = values if hasattr(values, "iloc") else np.asarray(values)
+        kind = getattr(array.dtype, "kind", "O")
+        # Times finer than a microsecond would become numbers.
+        found = list(array) if kind not in "mM" else np.asarray(array).astype(f"{kind}8[us]").tolist()
+    return [None if _is_missing(one) else one for one in found]
+
+
+def _is_missing(entry: Any) -> bool:
+    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(entry, float | np.floating) and bool(np.isnan(entry))

@@ -162,7 +162,7 @@ def concluded(this: Fit) -> FittedState:
 
 def _notes(this: Fit) -> tuple[str, ...]:
     """What has to be said of first stage, statistic and columns."""
-    notes = [] if this.staged is None else [*this.staged.notes]
+    notes = [] if this.staged is None else [*this.staged.stage.notes, *this.staged.notes]
     if this.clock.remaining <= 0:
         notes.append(
             f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.1f} s, which is all of the "

@@ -17,12 +17,13 @@ from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
-from rerank.reranker.files.document import quoted_statistic_of, statistic_of
+from rerank.reranker.files.document import TABLE, quoted_statistic_of, statistic_of
 from rerank.reranker.files.label_checks import check_cuts, check_labels
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, same_scaling
 from rerank.reranker.files.report import Checks
 from rerank.reranker.files.result_json import UNFITTED, certificate_entries, gathered
+from rerank.reranker.first_stage import of_tables
 from rerank.reranker.learners import name_of
 from rerank.reranker.training import fitted_scores, theorem_of
 
@@ -171,7 +172,7 @@ class DataChecks:
         checks, stage = self.checks, self.found.state.first_stage
         names = (
             "first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage",
-            "settings.prior_centre", "settings.prior_scale",
+            "settings.prior_centre", "settings.prior_scale", f"settings.{TABLE}",
         )  # fmt: skip
         scores = self.found.scores
         before = None if scores is None else self.found.data.evaluate(self.statistic, scores)
@@ -182,7 +183,7 @@ class DataChecks:
         )  # fmt: skip
         if stage is None:
             return None
-        if stage.estimator is not None:
+        if stage.estimator is not None and of_tables(stage.estimator) is None:
             kind = name_of(stage.estimator)
             checks.compare("first stage", stage.name, kind, stage.name == kind, *names)
         else:
