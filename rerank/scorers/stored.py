@@ -57,7 +57,9 @@ def from_dict(kind: type, body: Mapping[str, Any]) -> Any:
     n = _whole(body["n_columns"], "n_columns", 1)
     sparse = _flag(body["sparse"], "sparse")
     rules = [_rule_in(one) for one in _list(body["columns"], "columns")]
-    left_out = dict(_left_out(one) for one in _list(body["left_out"], "left_out"))
+    reasons = [_left_out(one) for one in _list(body["left_out"], "left_out")]
+    left_out = dict(sorted(reasons))
+    _that(list(left_out.items()) == reasons, "columns left out are ascending")
     ats = [rule.at for rule in rules]
     _that(ats == sorted(set(ats)) and all(at < n for at in ats), "columns are ascending numbers of columns")
     _that(
@@ -71,22 +73,23 @@ def from_dict(kind: type, body: Mapping[str, Any]) -> Any:
     _that(square_of == sorted(set(square_of) & set(values)), "squares are of columns of numbers, ascending")
     _that(body["squares"] is True or not square_of, "there are squares only with squares=True")
     m = (n if sparse else starts[-1]) + len(square_of)
-    classes = np.array(_list(body["classes"], "classes"))
-    _that(
-        classes.shape == (2,) and classes.dtype.kind in "biufU" and bool(classes[0] < classes[1]),
-        "two classes, ascending",
+    classes = _list(body["classes"], "classes")
+    plain = (
+        len(classes) == 2
+        and type(classes[0]) is type(classes[1])
+        and type(classes[0]) in (bool, int, float, str)
     )
+    _that(plain and classes[0] < classes[1], "there are two classes, ascending")
     _that(type(body["squares"]) is bool, "squares is true or false")
     _that(body["head"] is None or type(body["head"]) is float, "head is null or a number")
+    _float(body["C"], "C")
+    _whole(body["max_iter"], "max_iter", 1)
     found = kind(**{name: body[name] for name in PARAMETERS})
-    found.n_features_in_, found.classes_ = n, classes
+    found.n_features_in_, found.classes_ = n, np.array(classes)
     found.rules_, found.left_out_ = None if sparse else rules, left_out
     found.square_of_ = np.array(square_of, dtype=np.intp)
-    found.centre_ = (
-        np.zeros(m)
-        if sparse and not body["centre"]
-        else _floats(body["centre"], "centre", 0 if sparse else m)
-    )
+    centre = _floats(body["centre"], "centre", 0 if sparse else m)
+    found.centre_ = np.zeros(m) if sparse else centre
     found.scale_ = _floats(body["scale"], "scale", m)
     _that(bool(np.all(found.scale_ > 0)), "scale is positive")
     found.coef_, found.intercept_ = _model(body, m)

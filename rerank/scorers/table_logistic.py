@@ -233,19 +233,20 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
                 )
             return np.ascontiguousarray((rows @ (coef / self.scale_).T).T) + start[:, None]
         X = X.tocsc() if issparse(X) else X
-        total = np.repeat(start[:, None], n, axis=1)
+        total: Floats = np.repeat(start[:, None], n, axis=1)
         own = self.centre_.size - self.square_of_.size
         squares = {int(j): own + k for k, j in enumerate(self.square_of_)}
         at = 0
         # Summed column by column: BLAS gives a row other bits among other rows.
-        for block in encoded(X, self.rules_, self._names()):
-            for values in block.T:
-                scaled = (values - self.centre_[at]) / self.scale_[at]
-                total += coef[:, at, None] * scaled
-                if at in squares:
-                    j = squares[at]
-                    total += coef[:, j, None] * ((scaled**2 - self.centre_[j]) / self.scale_[j])
-                at += 1
+        with np.errstate(over="ignore", invalid="ignore"):  # who takes the scores refuses what is not finite
+            for block in encoded(X, self.rules_, self._names()):
+                for values in block.T:
+                    scaled = (values - self.centre_[at]) / self.scale_[at]
+                    total += coef[:, at, None] * scaled
+                    if at in squares:
+                        j = squares[at]
+                        total += coef[:, j, None] * ((scaled**2 - self.centre_[j]) / self.scale_[j])
+                    at += 1
         return total
 
     def _models(self) -> tuple[Floats, Floats]:

@@ -6,15 +6,18 @@ and may differ in their last digits from one machine to another; they have to ag
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rerank.certificate import certify, digest
 from rerank.errors import CertificateError
+from rerank.io.frames import is_frame, is_sparse
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
+from rerank.reranker.columns import Rows, columns_of
 from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
 from rerank.reranker.files.document import TABLE, quoted_statistic_of, statistic_of
@@ -30,6 +33,17 @@ from rerank.reranker.training import fitted_scores, theorem_of
 if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.problem import Proof
+
+
+def _left_out(rows: Rows, doc: ModelDocument) -> tuple[str, ...]:
+    """Columns that hold no numbers or miss some, if all others can be reranked; else columns were named."""
+    table = rows.given
+    if doc.reranked is None or is_sparse(table) or not (is_frame(table) or table.dtype.kind == "f"):
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has said what an array lacks
+        found = columns_of(table).columns
+    return found.left_out if np.array_equal(found.chosen, doc.reranked) else ()
 
 
 class DataChecks:
@@ -77,8 +91,11 @@ class DataChecks:
         chosen = data.rows.columns.chosen
         used, wanted = doc.features.tolist(), chosen[self.found.training.features].tolist()
         checks.compare("columns used", used, wanted, used == wanted, "features", "reranked")
-        left, none = self.result.left_out, data.rows.columns.left_out
-        checks.compare("columns left out", left, none, left == none, "result.left_out")
+        left, none = self.result.left_out, _left_out(data.rows, doc)
+        checks.compare("columns left out", left, none, left in ((), none))
+        if left == none:
+            checks.determined("result.left_out")
+        checks.given("columns to rerank may have been named, and then none is left out", "result.left_out")
         weighted, found = doc.settings.get("weighted_lists"), data.list_weight is not None
         checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
         check_labels(checks, self.found.state.labels, data.labels)
