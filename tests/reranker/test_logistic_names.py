@@ -10,8 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
 
 from rerank import Reranker, RerankerCV, load
+from rerank.cli import app
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.reranker.affine import affine_part
@@ -238,6 +240,33 @@ def test_rows_that_lack_a_column_or_have_another_type_are_refused_in_a_sentence(
         InputError, match="Column 'colour' held texts at the fit and holds numbers now; give texts"
     ):
         again.rank(frame)
+
+
+def test_commands_send_who_has_texts_to_python_and_take_the_variants_on_numbers(tmp_path):
+    X, y = mixed("pandas")
+    model, data = str(tmp_path / "m.json"), str(tmp_path / "t.csv")
+    fitted(X, y).save(model)
+    X.assign(y=y).to_csv(data, index=False)
+    told = CliRunner().invoke(app, ["rank", model, data])
+    assert told.exit_code == 2 and "as a data frame, with rerank.load." in " ".join(told.output.split())
+    assert load(model).rank(X).size == y.size  # the advice
+    X[["size", "flag"]].assign(y=y).to_csv(data, index=False)
+    options = ["--label", "y", "--stat", "precision@20", "--solver", "search", "--node-limit", "20"]
+    fit = [
+        "fit",
+        data,
+        "--model",
+        model,
+        "--first-stage",
+        "logistic+squares+head20",
+        "--radius",
+        "0.1",
+        *options,
+    ]
+    page = str(tmp_path / "r.html")
+    for command in (fit, ["rank", model, data], ["score", model, data], ["verify", model, data],
+                    ["report", model, data, "-o", page]):  # fmt: skip
+        assert CliRunner().invoke(app, command).exit_code in (0, 3), command
 
 
 def test_nothing_is_said_of_names_of_columns():
