@@ -215,14 +215,13 @@ def entries(values: Any) -> list[Any]:
     elif type(values).__module__.startswith("polars"):
         found = values.to_list()
     else:
-        array = values if hasattr(values, "iloc") else np.asarray(values)
-        kind = getattr(array.dtype, "kind", "O")
-        # Times finer than a microsecond would become numbers.
-        found = list(array) if kind not in "mM" else np.asarray(array).astype(f"{kind}8[us]").tolist()
-    return [None if _is_missing(one) else one for one in found]
+        kind = "O" if hasattr(values, "iloc") else np.asarray(values).dtype.kind
+        # Times of NumPy that are finer than a microsecond would become numbers.
+        found = list(values) if kind not in "mM" else np.asarray(values).astype(f"{kind}8[us]").tolist()
+    kinds = set(map(type, found))
+    odd = {kind for kind in kinds if issubclass(kind, float | np.floating) or kind.__name__ in ("NAType", "NaTType")}
+    return [None if type(one) in odd and _is_missing(one) else one for one in found] if odd else found
 
 
 def _is_missing(entry: Any) -> bool:
-    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(entry, float | np.floating) and bool(np.isnan(entry))
+    return not isinstance(entry, float | np.floating) or bool(np.isnan(entry))

@@ -8,10 +8,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import column, entries, numbers
@@ -29,7 +29,7 @@ RARE, OTHER_KIND = f"no text in {LEAST_ROWS} rows", "neither numbers nor text"
 REASONS = (DATE, OWN, CONSTANT, EMPTY, RARE, OTHER_KIND)
 """Why a column is left out."""
 
-_TEXTS = (str, bytes, bool, int, float, Decimal, np.generic)
+_CONTAINERS = (list, tuple, dict, set, np.ndarray)
 _DATES = (datetime.date, datetime.time, datetime.timedelta)
 
 
@@ -132,9 +132,9 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
     seen = [one for one in found if one is not None]
     if not seen:
         return EMPTY
-    if any(isinstance(one, _DATES) for one in seen):
+    if any(issubclass(kind, _DATES) for kind in _types(seen)):
         return DATE
-    if not all(isinstance(one, _TEXTS) for one in seen):
+    if any(map(_is_container, _types(seen))):
         return OTHER_KIND
     counts: dict[str, int] = {}
     for one in map(str, seen):
@@ -152,8 +152,8 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
     return Texts(j, tuple(kept), len(kept) < len(counts), gaps)
 
 
-def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[Floats]:
-    """The encoded columns (n, width) of each rule.
+def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple[Floats, Any]]:
+    """For each rule encoded rows (m, width), and which of them each row of the table has; None for one after another.
 
     A gap is filled with the median. A text that has no column of its own counts as another text, and as none of the
     texts seen if there were no others. A gap of texts is none of them.
@@ -165,32 +165,45 @@ def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[Flo
     """
     for rule in rules:
         values, name = _numbers(X, rule.at, names[rule.at]), names[rule.at]
-        empty = values is not None and bool(np.isnan(values).all())
         if isinstance(rule, Numbers):
-            if values is None and not any(one is not None for one in entries(column(X, rule.at))):
+            if values is None and not _types(entries(column(X, rule.at))):
                 values = np.full(X.shape[0], np.nan)  # a column without values has no type
             if values is None:
                 raise InputError(f"Column {name!r} held numbers at the fit and does not now; give numbers.")
             missing = np.isnan(values)
             block = np.where(missing, rule.fill, values)[:, None]
-            yield np.column_stack([block, missing]) if rule.gaps else block
+            yield (np.column_stack([block, missing]) if rule.gaps else block), None
             continue
-        if values is not None and not empty:
+        if values is not None and not np.isnan(values).all():
             raise InputError(f"Column {name!r} held texts at the fit and holds numbers now; give texts.")
-        yield _one_hot(rule, entries(column(X, rule.at)), name)
+        # The last row is that of a text that has no column.
+        yield np.eye(rule.width + 1, rule.width), _codes(rule, entries(column(X, rule.at)), name)
 
 
-def _one_hot(rule: Texts, found: list[Any], name: str) -> Floats:
-    wrong = next((one for one in found if one is not None and not isinstance(one, _TEXTS)), None)
-    if wrong is not None:
-        raise InputError(f"Column {name!r} held texts at the fit and holds {wrong!r:.40} now; give texts.")
+def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Floats:
+    """The encoded columns (n, m) of a table; see :func:`coded`."""
+    return np.hstack([block if codes is None else block[codes] for block, codes in coded(X, rules, names)])
+
+
+def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
+    if wrong := sorted(
+        kind.__name__ for kind in _types(found) if issubclass(kind, _DATES) or _is_container(kind)
+    ):
+        raise InputError(
+            f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
+        )
     place = {level: j for j, level in enumerate(rule.levels)}
     other = len(rule.levels) if rule.others else rule.width
     missing = rule.width - 1 if rule.gaps else rule.width
-    codes = [missing if one is None else place.get(str(one), other) for one in found]
-    block = np.zeros((len(found), rule.width + 1))  # the last column takes what has none
-    block[np.arange(len(found)), codes] = 1.0
-    return block[:, :-1]
+    return np.array([missing if one is None else place.get(str(one), other) for one in found], dtype=np.intp)
+
+
+def _types(found: list[Any]) -> set[type]:
+    return set(map(type, found)) - {type(None)}
+
+
+def _is_container(kind: type) -> bool:
+    return issubclass(kind, _CONTAINERS) or hasattr(kind, "to_list")
 
 
 def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from rerank.io.frames import is_frame, some_rows
 from rerank.io.options import real, whole
 from rerank.scorers import stored
 from rerank.scorers.data import Floats, weights_of
-from rerank.scorers.encoding import Numbers, Rule, encoded, learned, told
+from rerank.scorers.encoding import Numbers, Rule, coded, encoded, learned, told
 
 
 class TableLogistic(ClassifierMixin, BaseEstimator):
@@ -175,7 +175,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         if not self.rules_:
             why = ", ".join(f"{names[j]!r}: {reason}" for j, reason in list(self.left_out_.items())[:5])
             raise InputError(f"X has no column to learn from ({why}); give one that varies.")
-        rows = np.hstack(list(encoded(table, self.rules_, names)))
+        rows = encoded(table, self.rules_, names)
         scaler.fit(rows, sample_weight=weight)
         self.centre_, self.scale_ = scaler.mean_, scaler.scale_
         rows = (rows - self.centre_) / self.scale_
@@ -239,14 +239,16 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         at = 0
         # Summed column by column: BLAS gives a row other bits among other rows.
         with np.errstate(over="ignore", invalid="ignore"):  # who takes the scores refuses what is not finite
-            for block in encoded(X, self.rules_, self._names()):
+            for block, codes in coded(X, self.rules_, self._names()):
+                part = np.zeros((coef.shape[0], block.shape[0]))
                 for values in block.T:
                     scaled = (values - self.centre_[at]) / self.scale_[at]
-                    total += coef[:, at, None] * scaled
+                    part += coef[:, at, None] * scaled
                     if at in squares:
                         j = squares[at]
-                        total += coef[:, j, None] * ((scaled**2 - self.centre_[j]) / self.scale_[j])
+                        part += coef[:, j, None] * ((scaled**2 - self.centre_[j]) / self.scale_[j])
                     at += 1
+                total += part if codes is None else part[:, codes]
         return total
 
     def _models(self) -> tuple[Floats, Floats]:

@@ -208,6 +208,35 @@ def test_a_column_of_another_kind_is_refused_in_a_sentence_and_one_without_value
         fitted.decision_function(lacks)
 
 
+def test_categories_dates_and_what_is_neither():
+    pandas = pytest.importorskip("pandas")
+    n, y = 60, np.arange(60) % 2
+    times = pandas.date_range("2024-01-01", periods=n, freq="h")
+    X = pandas.DataFrame(
+        {
+            "cut": pandas.cut(pandas.Series(np.arange(n)), 3),
+            "code": pandas.Series(np.arange(n) % 2).astype("category"),
+            "text": pandas.array(["a", "b", None] * 20, dtype="string"),
+            "yes": pandas.array([True, False, None] * 20, dtype="boolean"),
+            "object": np.array([True, False, None] * 20, dtype=object),
+            "time": times,
+            "zone": times.tz_localize("Europe/Berlin"),
+            "span": times - times[0],
+            "list": [[1, 2]] * n,
+            "none": [None] * n,
+        }
+    )
+    fitted = TableLogistic().fit(X, y)
+    names = fitted.get_feature_names_out().tolist()
+    assert names[3:] == ["code=0", "code=1", "text=a", "text=b", "text is missing", "yes", "yes is missing", "object",
+                         "object is missing"]  # fmt: skip
+    assert names[0].startswith("cut=(") and fitted.left_out_ == {
+        5: "a date", 6: "a date", 7: "a date", 8: "neither numbers nor text", 9: "no value",
+    }  # fmt: skip
+    arrays = TableLogistic().fit(np.column_stack([times.to_numpy().astype(object), y]).astype(object), y)
+    assert set(arrays.left_out_) <= {0}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
