@@ -8,6 +8,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -156,7 +158,8 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
     """For each rule encoded rows (m, width), and which of them each row of the table has; None for one after another.
 
     A gap is filled with the median. A text that has no column of its own counts as another text, and as none of the
-    texts seen if there were no others. A gap of texts is none of them.
+    texts seen if there were no others. A gap of texts is none of them. In a column of objects numbers and texts may
+    stand side by side, and some rows may hold only one of the two: a text among numbers is a gap.
 
     Raises
     ------
@@ -165,16 +168,17 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
     """
     for rule in rules:
         values, name = _numbers(X, rule.at, names[rule.at]), names[rule.at]
+        mixed = getattr(getattr(column(X, rule.at), "dtype", None), "kind", "") == "O"
         if isinstance(rule, Numbers):
-            if values is None and not _types(entries(column(X, rule.at))):
-                values = np.full(X.shape[0], np.nan)  # a column without values has no type
+            if values is None:
+                values = _among_others(entries(column(X, rule.at)), mixed)
             if values is None:
                 raise InputError(f"Column {name!r} held numbers at the fit and does not now; give numbers.")
             missing = np.isnan(values)
             block = np.where(missing, rule.fill, values)[:, None]
             yield (np.column_stack([block, missing]) if rule.gaps else block), None
             continue
-        if values is not None and not np.isnan(values).all():
+        if values is not None and not mixed and not np.isnan(values).all():
             raise InputError(f"Column {name!r} held texts at the fit and holds numbers now; give texts.")
         # The last row is that of a text that has no column.
         yield np.eye(rule.width + 1, rule.width), _codes(rule, entries(column(X, rule.at)), name)
@@ -183,6 +187,15 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
 def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Floats:
     """The encoded columns (n, m) of a table; see :func:`coded`."""
     return np.hstack([block if codes is None else block[codes] for block, codes in coded(X, rules, names)])
+
+
+def _among_others(found: list[Any], mixed: bool) -> Floats | None:
+    """A column of objects as numbers, texts among them as gaps; None if it holds values and no number."""
+    kinds = {kind for kind in _types(found) if issubclass(kind, Real | Decimal) and mixed}
+    if _types(found) and not kinds:
+        return None  # a column without values has no type
+    values = np.array([float(one) if type(one) in kinds else np.nan for one in found])
+    return None if np.isinf(values).any() else values
 
 
 def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
