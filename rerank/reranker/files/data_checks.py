@@ -203,8 +203,8 @@ class DataChecks:
         if stage.estimator is not None and of_tables(stage.estimator) is None:
             kind = name_of(stage.estimator)
             checks.compare("first stage", stage.name, kind, stage.name == kind, *names)
-        else:
-            checks.determined("settings.opaque_first_stage")  # the first stage is in the file
+        elif stage.estimator is None:
+            checks.determined("settings.opaque_first_stage")  # the first stage is in the file, by its weights
         checks.given("the first stage is taken as given; what follows from it was recomputed", *names)
         return before
 
