@@ -269,6 +269,11 @@ def read_for(
     from rerank.reranker.files import model_file
 
     doc = model_file.read(model)
+    if any(key.startswith("table.columns.") and key.endswith(".levels.0") for key in doc.settings):
+        raise InputError(
+            f"The first stage of {model} learned from columns of texts, and commands read columns of numbers only; "
+            "rank and score the rows from Python, as a data frame, with rerank.load."
+        )
     options: dict[str, Any]
     if header := column_names(data, separator(delimiter)):
         given = {"label": label, "qid": qid, "id": id, "weight": weight}

@@ -50,7 +50,11 @@ def fit(
         ),
     ] = "dcg@10",
     first_stage: Annotated[
-        str, typer.Option(help="logistic, toppush, ranksvm, robirank, a column of scores, or none.")
+        str,
+        typer.Option(
+            help="logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a "
+            "column of scores, or none."
+        ),
     ] = "logistic",
     candidates: Annotated[
         str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")

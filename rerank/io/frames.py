@@ -269,3 +269,22 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
             "them, or leave the column out with features=[...]."
         )
     return table
+
+
+def entries(values: Any) -> list[Any]:
+    """One column as Python objects, None where one is missing: None, NaN, NaT and NA of any package."""
+    if hasattr(values, "to_pylist"):
+        found = values.to_pylist()
+    elif type(values).__module__.startswith("polars"):
+        found = values.to_list()
+    else:
+        kind = "O" if hasattr(values, "iloc") else np.asarray(values).dtype.kind
+        # Times of NumPy that are finer than a microsecond would become numbers.
+        found = list(values) if kind not in "mM" else np.asarray(values).astype(f"{kind}8[us]").tolist()
+    kinds = set(map(type, found))
+    odd = {kind for kind in kinds if issubclass(kind, float | np.floating) or kind.__name__ in ("NAType", "NaTType")}
+    return [None if type(one) in odd and _is_missing(one) else one for one in found] if odd else found
+
+
+def _is_missing(entry: Any) -> bool:
+    return not isinstance(entry, float | np.floating) or bool(np.isnan(entry))

@@ -19,7 +19,7 @@ from rerank.errors.compiling import working_time
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage
+from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_own_name, linear_stage
 from rerank.reranker.settings import FOLDS, Settings
 
 Floats = NDArray[np.float64]
@@ -126,7 +126,7 @@ def folds_of(data: Data, settings: Settings) -> int:
 def asked_folds(settings: Settings) -> int:
     """How many folds the settings ask for: "auto" is for anchored problems, and for learners of others."""
     if isinstance(settings.cross_fit, str):
-        ours = isinstance(settings.first_stage, str) and settings.first_stage in NAMES
+        ours = is_own_name(settings.first_stage)
         return FOLDS if settings.radius is not None or not ours else 0
     return settings.cross_fit
 

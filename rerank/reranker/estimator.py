@@ -35,11 +35,12 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``,
         ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
-        Orders the whole list and cuts the shortlist: ``"logistic"``, ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any
-        scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds
-        scores, a function from a table to scores, or one score for each training row. It gets X as it was given. A
-        fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it).
-        With None every row is a candidate.
+        Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
+        parts (``"logistic+squares+head20+balanced"``), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
+        estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds scores, a function
+        from a table to scores, or one score for each training row. It gets X as it was given. A fitted estimator is
+        used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row
+        is a candidate.
     n_candidates : int, "auto" or None
         K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
         is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the

@@ -34,6 +34,15 @@ SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 NAMES = ("logistic", *SCORERS)
 
+# What may follow "logistic", joined by +, and the options of rerank.scorers.TableLogistic that it stands for.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "squares": {"squares": True},
+    "head10": {"head": 0.1},
+    "head20": {"head": 0.2},
+    "head40": {"head": 0.4},
+    "balanced": {"balanced": True},
+}
+
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
@@ -56,6 +65,8 @@ class FirstStage:
         Whether it was ready when it came, and so was not fitted here.
     log_odds : bool
         Whether scores of models that were fitted on other rows can be compared with these.
+    notes : tuple of str
+        Sentences for the result.
     """
 
     name: str
@@ -67,6 +78,7 @@ class FirstStage:
     scale: float = 1.0
     frozen: bool = False
     log_odds: bool = False
+    notes: tuple[str, ...] = ()
 
     def scores(self, rows: Rows) -> Floats:
         """Score of each row, larger is better."""
@@ -90,6 +102,55 @@ class FirstStage:
         return replace(self, coef=self.coef / scale, intercept=(self.intercept - centre) / scale)
 
 
+def is_logistic(name: Any) -> bool:
+    """Whether it names logistic regression or a variant of it."""
+    return isinstance(name, str) and name.partition("+")[0] == "logistic"
+
+
+def is_own_name(name: Any) -> bool:
+    """Whether it names a first stage of this package that is fitted."""
+    return is_logistic(name) or (isinstance(name, str) and name in SCORERS)
+
+
+def variant_options(name: str) -> dict[str, Any]:
+    """The options of a logistic regression by its name, such as ``"logistic+squares+head20"``.
+
+    Raises
+    ------
+    InputError
+        For an unknown part, one that is given twice, and two shares of rows.
+    """
+    options: dict[str, Any] = {}
+    for part in name.split("+")[1:]:
+        if part not in VARIANTS:
+            raise InputError(
+                f"first_stage is {name!r}, and {part!r} is no part of it; known after 'logistic', joined by '+': "
+                f"{', '.join(VARIANTS)}."
+            )
+        if options.keys() & VARIANTS[part].keys():
+            raise InputError(
+                f"first_stage is {name!r}, and {part!r} is the second part of its kind; leave one out."
+            )
+        options |= VARIANTS[part]
+    return options
+
+
+def variant_name(estimator: Any) -> str:
+    """The name of a logistic regression with these options, parts in the order of :data:`VARIANTS`."""
+    given = estimator.get_params()
+    return "+".join(["logistic", *(part for part, options in VARIANTS.items() if options.items() <= given.items())])
+
+
+def of_tables(estimator: Any) -> Any:
+    """The :class:`rerank.scorers.TableLogistic` that an estimator is, frozen or not; None for another."""
+    if estimator is None:
+        return None
+    from rerank.scorers import TableLogistic
+
+    inside = thawed(estimator)
+    return inside if isinstance(inside, TableLogistic) else None
+
+
 def fit_first_stage(
     first_stage: Any,
     rows: Rows,
@@ -103,8 +164,8 @@ def fit_first_stage(
     Parameters
     ----------
     first_stage : str, estimator, callable, array or None
-        ``"logistic"``, a scorer of this package, a column of the table, any scikit-learn estimator, a function from a
-        table to scores, or one score for each row. None gives None.
+        ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
+        scikit-learn estimator, a function from a table to scores, or one score for each row. None gives None.
     rows : Rows
     y : float64 array (n,)
         0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
@@ -120,23 +181,27 @@ def fit_first_stage(
     ready = _ready(first_stage, rows)
     if ready is not None:
         return ready
-    named = isinstance(first_stage, str)
-    scorer = _named(first_stage, rows, random_state) if named else first_stage
-    name = first_stage if named else name_of(first_stage)
+    named, said = isinstance(first_stage, str), ""
+    if is_logistic(first_stage):
+        scorer, said = _logistic(first_stage, rows)
+    else:
+        scorer = _named(first_stage, rows, random_state) if named else first_stage
+    of_table = of_tables(scorer) is not None
+    name = name_of(first_stage) if not named else variant_name(scorer) if of_table else first_stage
     if isinstance(first_stage, type) or not any(hasattr(scorer, each) for each in ("fit", "predict")):
         raise InputError(
-            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, the name of a column, a "
-            "scikit-learn estimator, a function, or an array of scores."
+            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, 'logistic+squares' and "
+            "the like, the name of a column, a scikit-learn estimator, a function, or an array of scores."
         )
-    numeric = rows.columns.numeric if named and not is_sparse(rows.given) else None
+    numeric = rows.columns.numeric if named and not of_table and not is_sparse(rows.given) else None
     if numeric is not None and not numeric.size:
         raise InputError(
-            f"The first stage {name!r} learns from columns of numbers that miss none, and X has no such column; give a "
-            "scikit-learn pipeline that encodes the columns."
+            f"The first stage {name!r} learns from columns of numbers that miss none, and X has no such column; give "
+            "'logistic', which encodes the columns, or a scikit-learn pipeline that does."
         )
     seen = rows.given if numeric is None else rows.inputs(numeric)
     estimator = scorer
-    if named:
+    if named and not of_table:
         names = rows.columns.inputs
         estimator = standardised(scorer, seen, names if numeric is None else [names[j] for j in numeric])
     frozen = not named and is_fitted(estimator)
@@ -153,9 +218,14 @@ def fit_first_stage(
             "other columns, or TopPush with threshold='quantile' and a larger k."
         )
     scores = scores_of(estimator, seen, rows.n)
-    coef, intercept = _affine(estimator, rows, numeric, scores)
+    coef, intercept = (None, 0.0) if of_table else _affine(estimator, rows, numeric, scores)
     odds = log_odds(estimator, seen, scores)
-    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds)
+    if of_table:
+        table = of_tables(estimator)
+        odds = odds and table.head is None  # the model of another fold may be of two parts where this is of one
+        said = table.told(rows.columns.inputs)
+    notes = (said,) if said else ()
+    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds, notes=notes)
     return stage, scores if coef is None else stage.scores(rows)
 
 
@@ -179,7 +249,7 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
     """Scores that need no fit: a column, an array with one score a row, or what a function makes of the table."""
     d = len(rows.columns.inputs)
     if isinstance(first_stage, str):
-        if first_stage in NAMES or first_stage not in rows.columns.inputs:
+        if is_own_name(first_stage) or first_stage not in rows.columns.inputs:
             return None
         coef = np.zeros(d)
         coef[rows.columns.inputs.index(first_stage)] = 1.0
@@ -241,12 +311,35 @@ def refuse_quoted_none(name: str) -> None:
 
 
 @uncounted()
-def _named(name: str, rows: Rows, random_state: Any) -> Any:
-    """The first stage that a name stands for."""
-    if name == "logistic":
-        from sklearn.linear_model import LogisticRegression
+def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
+    """The logistic regression that a name stands for, and a sentence on columns that it leaves out.
 
-        return LogisticRegression(max_iter=1000)
+    If columns of numbers that miss none are all that there is to learn from, it is one of these, whose weights are kept
+    as numbers; else one of the table as it is, which has its own sentence.
+    """
+    from rerank.scorers import TableLogistic
+
+    options, columns, sparse = variant_options(name), rows.columns, is_sparse(rows.given)
+    plain, said = not options.keys() - {"balanced"}, ""
+    if sparse:
+        plain = not options
+    elif plain and columns.numeric.size < len(columns.inputs):
+        from rerank.scorers.encoding import Numbers, learned, told
+
+        rules, left_out = learned(rows.given, None, columns.inputs)
+        complete = set(columns.numeric.tolist())
+        plain = bool(rules) and all(isinstance(rule, Numbers) and rule.at in complete for rule in rules)
+        said = told(rules, left_out, columns.inputs) if plain else ""
+    if not plain:
+        return TableLogistic(**options), ""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000, class_weight="balanced" if options else None), said
+
+
+@uncounted()
+def _named(name: str, rows: Rows, random_state: Any) -> Any:
+    """The scorer that a name stands for."""
     if name not in SCORERS:
         refuse_quoted_none(name)
         meant = nearest(name, (*NAMES, *rows.columns.inputs))

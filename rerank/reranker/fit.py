@@ -174,7 +174,7 @@ def _notes(this: Fit) -> tuple[str, ...]:
     """What has to be said of first stage, statistic and columns."""
     index = this.data.rows.columns.index
     notes = [*([index_note(index)] if index else []), *this.data.notes]
-    notes += [] if this.staged is None else this.staged.notes
+    notes += [] if this.staged is None else [*this.staged.stage.notes, *this.staged.notes]
     if this.clock.remaining <= 0:
         notes.append(
             f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.2g} s, and this fit had "

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rerank.scorers.push import ExponentialPush, PNormPush
     from rerank.scorers.ranksvm.estimator import RankSVM
     from rerank.scorers.robirank.estimator import RoBiRank
+    from rerank.scorers.table_logistic import TableLogistic
     from rerank.scorers.toppush.estimator import InfinitePush, TopPush
     from rerank.scorers.transform import MonotoneTransform
 
@@ -26,6 +27,7 @@ _HOMES = {
     "CostSensitiveLogistic": "rerank.scorers.cost_sensitive",
     "CostSensitiveSVM": "rerank.scorers.cost_sensitive",
     "MonotoneTransform": "rerank.scorers.transform",
+    "TableLogistic": "rerank.scorers.table_logistic",
 }
 __all__ = [
     "CostSensitiveLogistic",
@@ -36,6 +38,7 @@ __all__ = [
     "PNormPush",
     "RankSVM",
     "RoBiRank",
+    "TableLogistic",
     "TopPush",
 ]
 

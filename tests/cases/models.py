@@ -63,6 +63,8 @@ def fitted(case):
         "words": {"n_candidates": 12, "pos_label": "dead"},
         "folds": {"n_candidates": 12},
         "guarded": {"n_candidates": 12},
+        "squares and a head": {"first_stage": "logistic+squares+head40", "n_candidates": 12},
+        "texts and gaps": {"features": [0, 1, 2], "n_candidates": 12},
         "lists": {"stat": "ndcg@4", "first_stage": None},
         "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
     }[case]  # fmt: skip
@@ -75,6 +77,9 @@ def fitted(case):
         X, y, qid = lists(3)
     elif case == "labels":
         y = 2 * y - 1
+    elif case == "texts and gaps":
+        words = np.where(np.arange(y.size) % 2 == 0, "one", "other")
+        X = np.column_stack([X.astype(object), words, np.where(y > X[:, 0], np.nan, X[:, 1])])
     elif case == "graded":
         y = y * (1 + (X[:, 1] > 0))
     elif case == "words":
@@ -96,7 +101,7 @@ def fitted(case):
 CASES = [
     "shortlist", "kept", "all rows", "thinned", "signs", "price", "custom", "unsolved", "highs", "solver's word",
     "open", "ideal", "nothing", "nothing found", "labels", "positive", "lists", "lists and a head",
-    "graded", "words", "folds", "guarded",
+    "graded", "words", "folds", "guarded", "squares and a head", "texts and gaps",
 ]  # fmt: skip
 PROVED = ["shortlist", "kept", "signs", "lists and a head"]
 

@@ -26,6 +26,7 @@ WORDS = {
     "settings.solver": ("search", "highs", "none", "cbc"),
     "settings.formulation": ("subrank", "mixed", "resolved_rank"),
     "settings.positive": (True, False, "signs"),
+    "settings.opaque_first_stage": ("logistic", "logistic+squares", "TableLogistic", "Ridge"),
     "gain": ("exponential", "linear"),
     "settings.label_negative": ("dead", "x"),
     "settings.label_positive": ("alive", "x"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rerank.reranker.selection.grid import RADII
 from typer.testing import CliRunner
 
 from rerank import Reranker, load
@@ -12,7 +13,6 @@ from rerank.cli import app
 from rerank.cli.common import exit_code
 from rerank.io import read_table
 from rerank.reranker.files import model_file
-from rerank.reranker.selection.grid import RADII
 from tests.cases.mutants import signed
 
 RUN = CliRunner()

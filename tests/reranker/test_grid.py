@@ -8,10 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
-from rerank import Reranker
-from rerank.errors import InputError
-from rerank.reranker.evidence import RULES
 from rerank.reranker.selection.grid import (
     CORRECTIONS,
     RADII,
@@ -22,8 +18,12 @@ from rerank.reranker.selection.grid import (
     choose,
     first_stage_kept,
 )
-from rerank.reranker.selection.judge import Judged, by_option
 from rerank.reranker.selection.told import evidence
+
+from rerank import Reranker
+from rerank.errors import InputError
+from rerank.reranker.evidence import RULES
+from rerank.reranker.selection.judge import Judged, by_option
 from rerank.statistics import DCG, parse
 
 SAFEGUARDS = [-math.inf, -1.0, 0.0, 1.0, 50.0, math.inf]

@@ -6,29 +6,44 @@ and may differ in their last digits from one machine to another; they have to ag
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rerank.certificate import certify, digest
 from rerank.errors import CertificateError
+from rerank.io.frames import is_frame, is_sparse
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
+from rerank.reranker.columns import Rows, columns_of
 from rerank.reranker.cross_fit import folds_of
 from rerank.reranker.files.bound_checks import CLOSE, check_bound, close
-from rerank.reranker.files.document import quoted_statistic_of, statistic_of
+from rerank.reranker.files.document import TABLE, quoted_statistic_of, statistic_of
 from rerank.reranker.files.label_checks import check_cuts, check_labels
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, same_scaling
 from rerank.reranker.files.report import Checks
 from rerank.reranker.files.result_json import UNFITTED, certificate_entries, gathered
+from rerank.reranker.first_stage import of_tables
 from rerank.reranker.learners import name_of
 from rerank.reranker.training import fitted_scores, theorem_of
 
 if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.problem import Proof
+
+
+def _left_out(rows: Rows, doc: ModelDocument) -> tuple[str, ...]:
+    """Columns that hold no numbers or miss some, if all others can be reranked; else columns were named."""
+    table = rows.given
+    if doc.reranked is None or is_sparse(table) or not (is_frame(table) or table.dtype.kind == "f"):
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has said what an array lacks
+        found = columns_of(table).columns
+    return found.left_out if np.array_equal(found.chosen, doc.reranked) else ()
 
 
 class DataChecks:
@@ -76,8 +91,11 @@ class DataChecks:
         chosen = data.rows.columns.chosen
         used, wanted = doc.features.tolist(), chosen[self.found.training.features].tolist()
         checks.compare("columns used", used, wanted, used == wanted, "features", "reranked")
-        left, none = self.result.left_out, data.rows.columns.left_out
-        checks.compare("columns left out", left, none, left == none, "result.left_out")
+        left, none = self.result.left_out, _left_out(data.rows, doc)
+        checks.compare("columns left out", left, none, left in ((), none))
+        if left == none:
+            checks.determined("result.left_out")
+        checks.given("columns to rerank may have been named, and then none is left out", "result.left_out")
         weighted, found = doc.settings.get("weighted_lists"), data.list_weight is not None
         checks.compare("weights of lists", weighted, found, weighted is found, "settings.weighted_lists")
         check_labels(checks, self.found.state.labels, data.labels, self.table.labels)
@@ -178,7 +196,7 @@ class DataChecks:
         checks, stage = self.checks, self.found.state.first_stage
         names = (
             "first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage",
-            "settings.prior_centre", "settings.prior_scale",
+            "settings.prior_centre", "settings.prior_scale", f"settings.{TABLE}",
         )  # fmt: skip
         scores = self.found.scores
         before = None if scores is None else self.found.data.evaluate(self.statistic, scores)
@@ -189,11 +207,11 @@ class DataChecks:
         )  # fmt: skip
         if stage is None:
             return None
-        if stage.estimator is not None:
+        if stage.estimator is not None and of_tables(stage.estimator) is None:
             kind = name_of(stage.estimator)
             checks.compare("first stage", stage.name, kind, stage.name == kind, *names)
-        else:
-            checks.determined("settings.opaque_first_stage")  # the first stage is in the file
+        elif stage.estimator is None:
+            checks.determined("settings.opaque_first_stage")  # the first stage is in the file, by its weights
         checks.given("the first stage is taken as given; what follows from it was recomputed", *names)
         return before
 

@@ -16,8 +16,8 @@ from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import ModelDocument
-from rerank.reranker.files.result_json import gathered, result_from_flat, result_to_flat
-from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.files.result_json import flattened, gathered, nested, result_from_flat, result_to_flat
+from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.result import Result
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
@@ -31,6 +31,11 @@ OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "x
 
 # Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
+TABLE = "table"
+"""Entries of the settings below this name are the state of a first stage that learned from a table as it is."""
+
+# Lists of that state, which may be empty, and then have no entry.
+_LISTS = ("columns", "left_out", "centre", "square_of")
 # Parameters without a field of their own, and their values if a file does not hold them.
 KEPT: dict[str, Any] = {
     "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "node_limit": None,
@@ -107,6 +112,7 @@ def document(state: FittedState) -> ModelDocument:
                 else {}
             ),
             "weighted_lists": state.weighted_lists,
+            **_table(stage),
             **_two_labels(state),
             **({} if state.classes is None else state.classes.to_flat()),
             "named_features": state.columns.frame,
@@ -117,6 +123,11 @@ def document(state: FittedState) -> ModelDocument:
         data_sha256=_data_sha256(state),
         random_state=state.settings.seed,
     )
+
+
+def _table(stage: FirstStage | None) -> dict[str, Any]:
+    table = None if stage is None or stage.coef is not None else of_tables(stage.estimator)
+    return {} if table is None else flattened(table.to_dict(), TABLE)
 
 
 def _two_labels(state: FittedState) -> dict[str, Any]:
@@ -203,15 +214,51 @@ def signs_of(doc: ModelDocument) -> np.ndarray:
     return signs
 
 
+def missing_first_stage(doc: ModelDocument) -> str | None:
+    """Name of the first stage, if it is not in the document."""
+    opaque = doc.settings.get("opaque_first_stage")
+    return None if opaque is None or gathered(doc.settings, TABLE) else str(opaque)
+
+
+def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstStage | None:
+    """The first stage of a document; ``first_stage`` is one that is not in it."""
+    if doc.first_stage_coef is not None:
+        intercept = float(doc.first_stage_intercept or 0.0)
+        return FirstStage(str(doc.first_stage), None, doc.first_stage_coef, intercept)
+    name, entries = doc.settings.get("opaque_first_stage"), gathered(doc.settings, TABLE)
+    if name is None and not entries:
+        return None
+    if entries:
+        from rerank.scorers import TableLogistic
+
+        first_stage = TableLogistic.from_dict({each: [] for each in _LISTS} | nested(entries))
+        found, d, own = first_stage.n_features_in_, len(columns.inputs), variant_name(first_stage)
+        if found != d or name not in (own, "TableLogistic"):
+            raise InputError(
+                f"The stored first stage cannot be used (it is {own} of {found} columns, and the model states "
+                f"{str(name)[:40]} of {d}); fit and save it again."
+            )
+        if columns.frame:
+            first_stage.feature_names_in_ = np.array(columns.inputs, dtype=object)
+    centre, scale = (
+        float(doc.settings.get(f"prior_{each}", usual)) for each, usual in (("centre", 0), ("scale", 1))
+    )
+    return FirstStage(str(name), first_stage, None, centre=centre, scale=scale)
+
+
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
     """The fitted state that a document describes, without its training data."""
-    opaque = doc.settings.get("opaque_first_stage")
+    opaque = missing_first_stage(doc)
     if opaque is not None and first_stage is None:
         raise InputError(
             f"{where} was fitted with the first stage {opaque}, which is no file of numbers; pass the fitted "
             "estimator as rerank.load(path, first_stage=...)."
         )
     positive = doc.settings.get("positive", False)
+    columns = columns_of(doc)
+    stage = _stage_of(doc, first_stage, columns)
+    if stage is not None and opaque is None and stage.estimator is not None:
+        first_stage = stage.name if is_own_name(stage.name) else stage.estimator
     options = {
         "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
         "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
@@ -219,16 +266,6 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         "positive": signs_of(doc).tolist() if positive == "signs" else positive,
         **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
     }  # fmt: skip
-    columns = columns_of(doc)
-    stage = None
-    if doc.first_stage_coef is not None:
-        intercept = float(doc.first_stage_intercept or 0.0)
-        stage = FirstStage(str(doc.first_stage), None, doc.first_stage_coef, intercept)
-    elif opaque is not None:
-        centre, scale = (
-            float(doc.settings.get(f"prior_{name}", usual)) for name, usual in (("centre", 0), ("scale", 1))
-        )
-        stage = FirstStage(str(opaque), first_stage, None, centre=centre, scale=scale)
     pair = ("label_negative", "label_positive")
     labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
     return ReadState(

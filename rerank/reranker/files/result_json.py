@@ -42,7 +42,7 @@ def result_to_flat(result: Result) -> dict[str, Any]:
             body[field.name] = float(body[field.name])
     if result.certificate is not None:
         body["certificate"] = certificate_entries(result.certificate)
-    return _flattened({**body, "message": _shortened(result.message)})
+    return flattened({**body, "message": _shortened(result.message)})
 
 
 def own_message(result: Result) -> str:
@@ -73,7 +73,7 @@ def _shortened(text: Any) -> Any:
 
 def certificate_entries(certificate: Any) -> dict[str, Any]:
     """Every entry of a certificate by dotted name; with hundreds of lists its fractions are too long for a file."""
-    return {key: _shortened(value) for key, value in _flattened(certificate.to_dict()).items()}
+    return {key: _shortened(value) for key, value in flattened(certificate.to_dict()).items()}
 
 
 def _certificate(entries: Mapping[str, Any]) -> Any:
@@ -85,7 +85,8 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
     return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
 
 
-def _flattened(body: Any, prefix: str = "") -> dict[str, Any]:
+def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
+    """Values by dotted name; entries of a sequence are numbered."""
     if isinstance(body, Mapping):
         items = list(body.items())
     elif isinstance(body, list):
@@ -95,13 +96,43 @@ def _flattened(body: Any, prefix: str = "") -> dict[str, Any]:
     return {
         name: value
         for key, inner in items
-        for name, value in _flattened(inner, f"{prefix}.{key}" if prefix else str(key)).items()
+        for name, value in flattened(inner, f"{prefix}.{key}" if prefix else str(key)).items()
     }
 
 
 def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The entries below a dotted name."""
     return {key[len(prefix) + 1 :]: value for key, value in flat.items() if key.startswith(prefix + ".")}
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The mapping that was flattened; a sequence is numbered from 0, and empty ones are not there.
+
+    Raises
+    ------
+    InputError
+        If a name stands for a value and for a mapping.
+    """
+    tree: dict[str, Any] = {}
+    for key, value in flat.items():
+        *path, last = key.split(".")
+        node = tree
+        for part in path:
+            node = node.setdefault(part, {})
+            if not isinstance(node, dict):
+                raise _unusable(f"{key[:40]} is below a value")
+        if last in node:
+            raise _unusable(f"{key[:40]} is a value and a mapping")
+        node[last] = value
+    return {key: _sequences(value) for key, value in tree.items()}
+
+
+def _sequences(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    inner = {key: _sequences(value) for key, value in node.items()}
+    numbered = [str(number) for number in range(len(inner))]
+    return [inner[key] for key in numbered] if set(inner) == set(numbered) else inner
 
 
 def _evidence(entries: Mapping[str, Any], statistic: str) -> Evidence | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rerank.errors import InputError
 from rerank.reranker.data import Weights
 from rerank.reranker.files.data_checks import DataChecks
-from rerank.reranker.files.document import result_of
+from rerank.reranker.files.document import missing_first_stage, result_of
 from rerank.reranker.files.file_checks import check_file
 from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
@@ -72,7 +72,7 @@ def _report(
     without_data: bool,
 ) -> Report:  # fmt: skip
     checks = Checks(doc)
-    opaque = doc.settings.get("opaque_first_stage")
+    opaque = missing_first_stage(doc)
     stand_in = object() if first_stage is None and opaque is not None else first_stage
     result = result_of(doc)
     check_file(checks, doc, result, stand_in, where)

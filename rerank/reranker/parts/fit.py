@@ -19,7 +19,13 @@ from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.cross_fit import Staged, taken_at_its_word
-from rerank.reranker.first_stage import NAMES, FirstStage, fit_first_stage, linear_stage, refuse_quoted_none
+from rerank.reranker.first_stage import (
+    FirstStage,
+    fit_first_stage,
+    is_own_name,
+    linear_stage,
+    refuse_quoted_none,
+)
 from rerank.reranker.fit import Fit, concluded
 from rerank.reranker.learners import is_fitted, name_of
 from rerank.reranker.parts.cuts import alone, classes_of_parts
@@ -137,9 +143,9 @@ def _stage(settings: Settings, parts: Sequence[Part], columns: Columns) -> First
     if given is None and isinstance(prior, str):
         raise InputError(f"prior is {prior!r}, and the deviations that it takes {advice}")
     word = isinstance(given, str)
-    if word and (given in NAMES or given not in columns.inputs):
+    if word and (is_own_name(given) or given not in columns.inputs):
         refuse_quoted_none(given)
-        hint = "" if given in NAMES else f" is no column (did you mean {nearest(given, columns.inputs)!r}?), and"
+        hint = "" if is_own_name(given) else f" is no column (did you mean {nearest(given, columns.inputs)!r}?), and"
         raise InputError(f"first_stage is {given!r}, which{hint} to fit {advice}")
     if isinstance(given, np.ndarray | list | tuple) or type(given).__name__ == "Series":
         raise InputError(f"first_stage is an array of scores, which {advice}")

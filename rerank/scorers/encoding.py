@@ -1,0 +1,238 @@
+"""Columns of any table as numbers: gaps filled and marked, a column for each frequent text, all on one scale.
+
+What is learned from the training rows is plain numbers and texts, so that it is stored without pickle.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.frames import column, entries, numbers
+from rerank.scorers.data import Floats
+
+LEAST_ROWS, LEAST_SHARE, MOST_LEVELS, LONGEST = 10, 0.005, 50, 1000
+"""A text gets a column of its own if it stands in so many rows and in that share of them; at most so many texts of a
+column do, each of at most so many characters."""
+
+NEARLY_ALL = 0.9
+"""A column of which so many of the rows have a text of their own is a name or an id."""
+
+DATE, OWN, CONSTANT, EMPTY = "a date", "nearly a text for each row", "constant", "no value"
+RARE, OTHER_KIND = f"no text in {LEAST_ROWS} rows", "neither numbers nor text"
+REASONS = (DATE, OWN, CONSTANT, EMPTY, RARE, OTHER_KIND)
+"""Why a column is left out."""
+
+_CONTAINERS = (list, tuple, dict, set, np.ndarray)
+_DATES = (datetime.date, datetime.time, datetime.timedelta)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers: what fills a gap, and whether gaps are marked in a column of their own."""
+
+    at: int
+    fill: float
+    gaps: bool
+
+    @property
+    def width(self) -> int:
+        """Number of encoded columns."""
+        return 1 + self.gaps
+
+    def names(self, name: str) -> list[str]:
+        """Names of the encoded columns."""
+        return [name] + [f"{name} is missing"] * self.gaps
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of texts: those with a column of their own; whether others, and gaps, have one."""
+
+    at: int
+    levels: tuple[str, ...]
+    others: bool
+    gaps: bool
+
+    @property
+    def width(self) -> int:
+        """Number of encoded columns."""
+        return len(self.levels) + self.others + self.gaps
+
+    def names(self, name: str) -> list[str]:
+        """Names of the encoded columns."""
+        each = [f"{name}={level}" for level in self.levels]
+        return each + [f"{name} is another text"] * self.others + [f"{name} is missing"] * self.gaps
+
+
+Rule = Numbers | Texts
+
+
+def learned(X: Any, weight: Floats | None, names: Sequence[str]) -> tuple[list[Rule], dict[int, str]]:
+    """How each column of a table is encoded, and why the others are left out.
+
+    Parameters
+    ----------
+    X : table (n, d)
+    weight : float64 array (n,) or None
+        For the median that fills gaps; a text is counted by rows.
+    names : sequence of str
+        For messages.
+    """
+    rules: list[Rule] = []
+    left_out: dict[int, str] = {}
+    for j in range(X.shape[1]):
+        values = _numbers(X, j, names[j])
+        found = _of_texts(j, entries(column(X, j))) if values is None else _of_numbers(j, values, weight)
+        if isinstance(found, str):
+            left_out[j] = found
+        else:
+            rules.append(found)
+    return rules, left_out
+
+
+def _numbers(X: Any, j: int, name: str) -> Floats | None:
+    values = numbers(column(X, j))
+    if values is not None and np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise InputError(
+            f"X holds inf in row {row}, column {j} ({name!r}); give a finite number, or leave it empty."
+        )
+    return values
+
+
+def _of_numbers(j: int, values: Floats, weight: Floats | None) -> Rule | str:
+    missing = np.isnan(values)
+    seen = values[~missing]
+    if not seen.size:
+        return EMPTY
+    if seen.min() == seen.max() and not missing.any():
+        return CONSTANT
+    return Numbers(j, _median(seen, None if weight is None else weight[~missing]), bool(missing.any()))
+
+
+def _median(values: Floats, weight: Floats | None) -> float:
+    """The median of rows that count ``weight`` times."""
+    if weight is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order])
+    half = reached[-1] / 2
+    ends = [values[order[np.searchsorted(reached, half, side)]] for side in ("left", "right")]
+    return float(ends[0] / 2 + ends[1] / 2)
+
+
+def _of_texts(j: int, found: list[Any]) -> Rule | str:
+    seen = [one for one in found if one is not None]
+    if not seen:
+        return EMPTY
+    if any(issubclass(kind, _DATES) for kind in _types(seen)):
+        return DATE
+    if any(map(_is_container, _types(seen))):
+        return OTHER_KIND
+    counts: dict[str, int] = {}
+    for one in map(str, seen):
+        counts[one] = counts.get(one, 0) + 1
+    gaps = len(seen) < len(found)
+    if len(counts) == 1 and not gaps:
+        return CONSTANT
+    if len(counts) > NEARLY_ALL * len(seen) and len(seen) > LEAST_ROWS:
+        return OWN
+    least = max(LEAST_ROWS, LEAST_SHARE * len(found))
+    frequent = [one for one, count in counts.items() if count >= least and len(one) <= LONGEST]
+    if not frequent:
+        return RARE
+    kept = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_LEVELS])
+    return Texts(j, tuple(kept), len(kept) < len(counts), gaps)
+
+
+def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple[Floats, Any]]:
+    """For each rule encoded rows (m, width), and which of them each row of the table has; None for one after another.
+
+    A gap is filled with the median. A text that has no column of its own counts as another text, and as none of the
+    texts seen if there were no others. A gap of texts is none of them. In a column of objects numbers and texts may
+    stand side by side, and some rows may hold only one of the two: a text among numbers is a gap.
+
+    Raises
+    ------
+    InputError
+        For texts where numbers were, and the reverse.
+    """
+    for rule in rules:
+        values, name = _numbers(X, rule.at, names[rule.at]), names[rule.at]
+        mixed = getattr(getattr(column(X, rule.at), "dtype", None), "kind", "") == "O"
+        if isinstance(rule, Numbers):
+            if values is None:
+                values = _among_others(entries(column(X, rule.at)), mixed)
+            if values is None:
+                raise InputError(f"Column {name!r} held numbers at the fit and does not now; give numbers.")
+            missing = np.isnan(values)
+            block = np.where(missing, rule.fill, values)[:, None]
+            yield (np.column_stack([block, missing]) if rule.gaps else block), None
+            continue
+        if values is not None and not mixed and not np.isnan(values).all():
+            raise InputError(f"Column {name!r} held texts at the fit and holds numbers now; give texts.")
+        # The last row is that of a text that has no column.
+        yield np.eye(rule.width + 1, rule.width), _codes(rule, entries(column(X, rule.at)), name)
+
+
+def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Floats:
+    """The encoded columns (n, m) of a table; see :func:`coded`."""
+    return np.hstack([block if codes is None else block[codes] for block, codes in coded(X, rules, names)])
+
+
+def _among_others(found: list[Any], mixed: bool) -> Floats | None:
+    """A column of objects as numbers, texts among them as gaps; None if it holds values and no number."""
+    kinds = {kind for kind in _types(found) if issubclass(kind, Real | Decimal) and mixed}
+    if _types(found) and not kinds:
+        return None  # a column without values has no type
+    values = np.array([float(one) if type(one) in kinds else np.nan for one in found])
+    return None if np.isinf(values).any() else values
+
+
+def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
+    if wrong := sorted(
+        kind.__name__ for kind in _types(found) if issubclass(kind, _DATES) or _is_container(kind)
+    ):
+        raise InputError(
+            f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
+        )
+    place = {level: j for j, level in enumerate(rule.levels)}
+    other = len(rule.levels) if rule.others else rule.width
+    missing = rule.width - 1 if rule.gaps else rule.width
+    return np.array([missing if one is None else place.get(str(one), other) for one in found], dtype=np.intp)
+
+
+def _types(found: list[Any]) -> set[type]:
+    return set(map(type, found)) - {type(None)}
+
+
+def _is_container(kind: type) -> bool:
+    return issubclass(kind, _CONTAINERS) or hasattr(kind, "to_list")
+
+
+def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) -> str:
+    """A sentence: which columns were learned from, and which were not and why."""
+    kinds = [
+        (sum(isinstance(rule, kind) for rule in rules), word)
+        for kind, word in ((Numbers, "numbers"), (Texts, "text"))
+    ]
+    kinds = [(count, word) for count, word in kinds if count]
+    whole = f"{len(rules)} column{'s' * (len(rules) != 1)}"
+    parts = (
+        f" of {kinds[0][1]}"
+        if len(kinds) == 1
+        else ": " + ", ".join(f"{count} of {word}" for count, word in kinds)
+    )
+    left = [f"{names[j]} ({why})" for j, why in left_out.items()]
+    more = f", and {len(left) - 10} more" if len(left) > 10 else ""
+    tail = f"; left out: {', '.join(left[:10])}{more}" if left else ""
+    return f"Logistic regression learned from {whole}{parts}{tail}."
