@@ -59,7 +59,8 @@ def extreme(seed: int) -> Instance:
 
 def _changed(rng: np.random.Generator, kind: str, p: Problem) -> Problem:
     X: NDArray[Any] = p.X
-    lists, epsilon = p.lists, p.epsilon
+    lists: tuple[RankedList, ...] = p.lists
+    epsilon: float = p.epsilon
     if kind.startswith("weights"):
         lists = tuple(replace(q, weight=float(10.0 ** rng.integers(-12, 13))) for q in lists)
     elif kind.startswith("gains"):

@@ -27,7 +27,7 @@ from rerank.cli.common import (
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
-    from rerank.problem import Proof
+    from rerank.problem import Margin, Proof
     from rerank.reranker.state import FittedState
 
 
@@ -220,13 +220,10 @@ def _candidates(text: str) -> int | str | None:
         ) from None
 
 
-def _margin(text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--epsilon is {text!r}; it must be auto or a positive number.") from None
+def _margin(text: str) -> Margin | str:
+    from rerank.problem import margin_of
+
+    return text if text == "auto" else margin_of("--epsilon", text, "auto or a positive number")
 
 
 def _cross_fit(text: str) -> int | str | bool:

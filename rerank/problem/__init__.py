@@ -4,6 +4,7 @@ from rerank.problem.build import problem_of, ranked_list
 from rerank.problem.coordinates import coordinates
 from rerank.problem.digest import digest
 from rerank.problem.lists import RankedList, Unit
+from rerank.problem.margin import Margin, margin_of
 from rerank.problem.partitions import anchored_problem
 from rerank.problem.problem import Problem
 from rerank.problem.proof import Proof
@@ -11,6 +12,7 @@ from rerank.problem.scaling import scale_columns
 from rerank.problem.values import values_at
 
 __all__ = [
+    "Margin",
     "Problem",
     "Proof",
     "RankedList",
@@ -18,6 +20,7 @@ __all__ = [
     "anchored_problem",
     "coordinates",
     "digest",
+    "margin_of",
     "problem_of",
     "ranked_list",
     "scale_columns",

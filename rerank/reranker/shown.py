@@ -29,7 +29,7 @@ def number(value: float | None, digits: int = 6) -> str:
 
 def message_of(
     status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None,
-    bound_solver: str | None = None,
+    bound_solver: str | None = None, gave_up: bool = False,
 ) -> str:  # fmt: skip
     """One or two sentences: what holds, and what to do about it.
 
@@ -43,6 +43,8 @@ def message_of(
         The smallest ``n_candidates`` with which an order of the shortlist can matter.
     bound_solver : str, optional
         Whose word the bound is, if it is a solver's.
+    gave_up : bool
+        Whether more time would not help the search.
     """
     name, who = statistic_name, bound_solver or "the solver"
     how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
@@ -58,7 +60,11 @@ def message_of(
         "the bound is not; presolve=True with more time_limit lets the search prove it.",
         "feasible": f"Stopped with a gap of {gap:.6g} in {name}, margin and price included: allowed weights with "
         f"a larger value may exist, larger by at most this gap{f', on the word of {who}' if bound_solver else ''}. "
-        "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved.",
+        + (
+            "More time would not change that; a note says why."
+            if gave_up
+            else "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
+        ),
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",
         "already_ideal": "The first stage already puts the shortlist in the best possible order for "

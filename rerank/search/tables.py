@@ -7,7 +7,9 @@ between the two gains.  Equal pairs of the same item are merged and weighted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +20,11 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.search.places import MOST_NUMBERS, places_of, starts
 from rerank.search.sizes import ListPairs, check_time, pairs_of
+
+FINEST = 2**20
+"""Whole numbers are looked for in tables multiplied by this."""
+MOST_COMMON = 2**45
+"""Common denominators beyond are of no use: rounding hides their multiples."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -53,6 +60,8 @@ class Tables:
         Linear problems: value of losing nothing, in units of ``grain``.
     constant : float
         Added to every value.
+    spacing : float
+        See :func:`spacing`.
     """
 
     pairs: Floats
@@ -74,6 +83,7 @@ class Tables:
     constant: float
     epsilon: float
     tolerance: float
+    spacing: float
 
     @property
     def size(self) -> int:
@@ -150,7 +160,26 @@ def tolerance(problem: Problem) -> float:
     """
     d, size = problem.n_features, problem.largest_score
     anchored = 8.0 * (size + problem.epsilon) * 2.0**-53 if problem.anchored else 0.0
-    return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 + anchored
+    return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 * (1.0 + problem.epsilon) + anchored
+
+
+def spacing(problem: Problem, scale: Floats | None = None) -> float:
+    """At coordinates that are whole numbers ``v.(x_i - x_k) - epsilon`` is a multiple of this; 0 if none is known.
+
+    Tables of whole numbers have one.  Where all coordinates are multiples of a binary fraction ``h``, the difference is a
+    multiple of ``h`` times this.  If that is more than the rounding, what is computed as 0 is exactly 0: the pair
+    reaches the margin.
+    """
+    used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+    common = problem.epsilon.exact.denominator
+    for j, size in enumerate(np.ones(problem.n_features) if scale is None else scale):
+        column = problem.X[used, j] * FINEST
+        if common > MOST_COMMON or not (np.abs(column) < 2.0**53).all() or (column != np.rint(column)).any():
+            return 0.0
+        step = int(np.gcd.reduce((column - column[0]).astype(np.int64)))
+        width = Fraction(float(problem.high[j])) - Fraction(float(problem.low[j]))
+        common = math.lcm(common, (Fraction(step, FINEST) * Fraction(float(size)) / width).denominator)
+    return 0.0 if common > MOST_COMMON else 1.0 / common
 
 
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
@@ -208,8 +237,9 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         grain=0.0,
         total=0.0,
         constant=problem.constant,
-        epsilon=problem.epsilon,
+        epsilon=float(problem.epsilon),
         tolerance=tolerance(problem),
+        spacing=spacing(problem, scale),
     )
     linear = all(_is_linear(unit.coefficients) for unit in units) and not problem.weighs_hits
     return _linear(problem, flat) if units and linear else flat

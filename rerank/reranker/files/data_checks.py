@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.certificate import certify, digest
 from rerank.errors import CertificateError
-from rerank.problem import Problem
+from rerank.problem import Margin, Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.cross_fit import folds_of
@@ -121,8 +121,11 @@ class DataChecks:
         checks.given("nothing can be found, whatever the statistic", *fitted)
         options = ("epsilon", "C", "signs", *statistic)
         margin, radius = (doc.settings.get(name) for name in ("margin", "radius"))
-        same = margin is None or margin == doc.epsilon
-        checks.compare("margin", margin, doc.epsilon if margin is not None else None, same, "settings.margin")
+        margin = None if margin is None else float(Margin(margin))
+        agrees = margin is None or margin == doc.epsilon
+        checks.compare(
+            "margin", margin, doc.epsilon if margin is not None else None, agrees, "settings.margin"
+        )
         if radius is None or (problem is not None and problem.anchored):
             options = (*options, "settings.radius")  # the limits of the weights are part of the digest
         checks.given("the first stage's scores are equal, so that nothing depends on it", "settings.radius")

@@ -13,7 +13,7 @@ from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError
 from rerank.io.atomic import together, writing_bytes
 from rerank.io.bounded import read_bytes
-from rerank.problem import Problem
+from rerank.problem import Margin, Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.files import model_file
@@ -143,7 +143,8 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     """
     doc = document(state)
     sides = (
-        (doc.data_sha256, digest(problem)), (doc.epsilon.hex(), problem.epsilon.hex()), (doc.C.hex(), problem.C.hex()),
+        (doc.data_sha256, digest(problem)), (Margin(doc.epsilon).text, problem.epsilon.text),
+        (doc.C.hex(), problem.C.hex()),
         (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
         # Anchored problems hold signs as limits, which are part of the digest.
         (None if doc.signs is None or problem.anchored else doc.signs.tolist(),
@@ -186,6 +187,7 @@ def _solved_by_file(
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
+        gave_up=False,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
         start_accepted=None, evidence=None, notes=(f"The weights were read from {Path(path).name}.", *told),
     )  # fmt: skip

@@ -1,17 +1,20 @@
 """How each field of a model file is written in JSON, and what is refused when it is read back.
 
-Floats are hexadecimal texts (``float.hex``), because a decimal reader may round.  Integers are JSON integers.  A flat
+Floats are hexadecimal texts (``float.hex``), because a decimal reader may round, and a margin that is no double is a
+quotient of two whole numbers (:class:`rerank.problem.Margin`).  Integers are JSON integers.  A flat
 mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8p+0"}``, so that they differ from texts.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.problem import Margin
 
 MAX_ENTRIES = 1_000_000
 MAX_TEXT = 10_000
@@ -28,7 +31,7 @@ KINDS = {
     "low": "floats",
     "high": "floats",
     "weights": "floats",
-    "epsilon": "float",
+    "epsilon": "margin",
     "C": "float",
     "max_features": "integer?",
     "signs": "integers?",
@@ -148,6 +151,8 @@ def _flat_out(value: Any) -> Any:
         return None if value is None else bool(value)
     if isinstance(value, (int, np.integer)):
         return _integer(value)
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
     if isinstance(value, (float, np.floating)):
         # A bound may be infinite if nothing is known. NaN is refused.
         return {"hex": str(float(value)) if np.isinf(value) else _hex(value)}
@@ -174,6 +179,7 @@ _ENCODERS = {
     "text": _text,
     "texts": lambda value: [_text(each) for each in value],
     "float": _hex,
+    "margin": lambda value: Margin(value).text,
     "floats": lambda value: [_hex(each) for each in np.asarray(value, dtype=np.float64).tolist()],
     "integer": _integer,
     "integers": lambda value: [_integer(each) for each in np.asarray(value).tolist()],
@@ -184,6 +190,7 @@ _DECODERS = {
     "text": _text,
     "texts": lambda value: tuple(_text(each) for each in _list(value)),
     "float": _unhex,
+    "margin": Margin.from_text,
     "floats": lambda value: np.array([_unhex(each) for each in _list(value)], dtype=np.float64),
     "integer": _integer,
     "integers": lambda value: np.array([_integer(each) for each in _list(value)], dtype=np.intp),
@@ -194,6 +201,7 @@ _MEANING = {
     "text": "a text",
     "texts": "a list of texts",
     "float": "a finite number",
+    "margin": "a margin",
     "floats": "a list of finite numbers",
     "integer": "an integer",
     "integers": "a list of integers",

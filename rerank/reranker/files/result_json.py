@@ -51,7 +51,12 @@ def own_message(result: Result) -> str:
     if result.status in UNFITTED:
         return message_of(result.status, name, needed=result.shortlist.least_candidates)
     message = message_of(
-        status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver
+        status_of(result),
+        name,
+        result.gap,
+        result.bound_source,
+        bound_solver=result.bound_solver,
+        gave_up=result.gave_up,
     )
     kept = result.status == "first_stage_kept"
     return f"{message_of('first_stage_kept', name)} {message}" if kept else message
