@@ -2,7 +2,8 @@ r"""Certificates: what weights are worth, recomputed in rational arithmetic from
 
 Features, scaling, coefficients, gains, weights of lists and price are taken as the doubles they are stored in, the
 margin as the rational that was written, and nothing is rounded from there on: ``(x - low) / (high - low)`` is a
-quotient of integers, and a pair is won when its difference reaches epsilon exactly.  Nothing that proposes weights is imported here.
+quotient of integers, and a pair is won when its difference reaches epsilon exactly.  Nothing that proposes weights is
+imported here.
 
 >>> import numpy as np
 >>> from rerank.certificate import certify

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import Problem
+from rerank.problem import Problem, coordinates
+from rerank.problem.coordinates import GRID
 from rerank.search.places import MOST_NUMBERS, places_of, starts
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 
@@ -163,23 +164,28 @@ def tolerance(problem: Problem) -> float:
     return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 * (1.0 + problem.epsilon) + anchored
 
 
-def spacing(problem: Problem, scale: Floats | None = None) -> float:
-    """At coordinates that are whole numbers ``v.(x_i - x_k) - epsilon`` is a multiple of this; 0 if none is known.
+def spacing(problem: Problem) -> float:
+    """What divides the numbers of a box: ``v.(x_i - x_k) - epsilon`` at its centre and corners.
 
-    Tables of whole numbers have one.  Where all coordinates are multiples of a binary fraction ``h``, the difference is a
-    multiple of ``h`` times this.  If that is more than the rounding, what is computed as 0 is exactly 0: the pair
-    reaches the margin.
+    It divides them where all half-widths but 0 are at least 1, and ``h`` times it where they are at least ``h``; 0 if
+    none is known.  Tables of whole numbers have one: all numbers have a common denominator, and boxes are halved.
+    Where it is more than the rounding, what is computed as 0 is exactly 0, and the pair reaches the margin.
     """
     used = np.unique(np.concatenate([item.rows for item in problem.lists]))
-    common = problem.epsilon.exact.denominator
-    for j, size in enumerate(np.ones(problem.n_features) if scale is None else scale):
-        column = problem.X[used, j] * FINEST
-        if common > MOST_COMMON or not (np.abs(column) < 2.0**53).all() or (column != np.rint(column)).any():
+    common, shares = problem.epsilon.exact.denominator, [1.0]
+    for j, (size, *ends) in enumerate(np.transpose(coordinates(problem)).tolist()):
+        column = problem.X[used, j]
+        small = (np.abs(column) < 2.0**53 / FINEST).all()
+        if common > MOST_COMMON or not small or ((column := column * FINEST) != np.rint(column)).any():
             return 0.0
         step = int(np.gcd.reduce((column - column[0]).astype(np.int64)))
         width = Fraction(float(problem.high[j])) - Fraction(float(problem.low[j]))
-        common = math.lcm(common, (Fraction(step, FINEST) * Fraction(float(size)) / width).denominator)
-    return 0.0 if common > MOST_COMMON else 1.0 / common
+        common = math.lcm(common, (Fraction(step, FINEST) * Fraction(size) / width).denominator)
+        # Both ends are multiples of 1 / GRID; of the width of the domain, too, but where limits are uneven.
+        low, high = (int(end * GRID) for end in ends)
+        if high > low:
+            shares.append(math.gcd(low + high, high - low) / (high - low))
+    return 0.0 if common > MOST_COMMON else min(shares) / common
 
 
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
@@ -239,7 +245,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         constant=problem.constant,
         epsilon=float(problem.epsilon),
         tolerance=tolerance(problem),
-        spacing=spacing(problem, scale),
+        spacing=0.0 if scale is None else spacing(problem),
     )
     linear = all(_is_linear(unit.coefficients) for unit in units) and not problem.weighs_hits
     return _linear(problem, flat) if units and linear else flat

@@ -198,6 +198,6 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
         constant=problem.constant,
         epsilon=float(problem.epsilon),
         tolerance=4.0 * tolerance(problem),
-        spacing=spacing(problem, scale),
+        spacing=spacing(problem),
         rough=rough(problem),
     )
