@@ -1,8 +1,9 @@
 """The search, every program, other solvers and whole fits against exact enumeration.
 
-Of ``N`` instances a fifth are grids with decimal margins, a third of the others is extreme (:mod:`.draws`); a tenth as many others are searched by rows, a tenth as many
-go through every program and HiGHS, a tenth as many have two features and up to 120 items, a tenth as many are whole
-fits with a shortlist, and three in a hundred become files that CBC, GLPK and SCIP solve.
+Of ``N`` instances a fifth are grids with decimal margins, a third of the others is extreme (:mod:`.draws`); a tenth as
+many others are searched by rows, a tenth as many go through every program and HiGHS, a tenth as many have two features
+and up to 120 items, a tenth as many are whole fits with a shortlist, and three in a hundred become files that CBC, GLPK
+and SCIP solve.
 """
 
 from __future__ import annotations

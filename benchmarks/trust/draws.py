@@ -30,7 +30,7 @@ STATISTICS = ("auc", "pauc@2", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndc
 
 
 def mixed(seed: int) -> Instance:
-    """Every fifth instance is a grid with a margin on it, every third of the others extreme, the rest those of the tests.
+    """Every fifth instance is a grid with a margin on it, every third of the others extreme, the rest as in the tests.
 
     Every fourth corrects its first column.
     """

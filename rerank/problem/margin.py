@@ -70,11 +70,10 @@ class Margin(float):
             For anything else.
         """
         try:
-            double = "x" in text
-            if double or _RATIONAL.fullmatch(text):
-                made = cls(Fraction(float.fromhex(text)) if double else Fraction(text))
-                if made.text == text:  # one spelling for each margin
-                    return made
+            if "x" in text:
+                return cls(Fraction(float.fromhex(text)))
+            if _RATIONAL.fullmatch(text) and (made := cls(Fraction(text))).text == text:
+                return made
         except (OverflowError, ZeroDivisionError):
             pass
         raise ValueError(f"{text[:40]!r} is no margin")

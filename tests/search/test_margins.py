@@ -145,7 +145,8 @@ def only_rationals(epsilon: float | str = "1/6") -> Problem:
 def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() -> None:
     found = solve(only_rationals(), time_limit=20.0)
     assert found.gave_up and not found.closed and found.seconds < 5
-    assert found.bound == pytest.approx(float(anchored.best(only_rationals()).value), abs=1e-9) and found.bound > found.value
+    best = float(anchored.best(only_rationals()).value)
+    assert found.bound == pytest.approx(best, abs=1e-9) and found.bound > found.value
     assert "slightly smaller margin" in found.note
     assert solve(only_rationals(0.1666), time_limit=20.0).closed
     assert not solve(CASES["three rows"](), time_limit=20.0).gave_up

@@ -13,7 +13,7 @@ from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError
 from rerank.io.atomic import together, writing_bytes
 from rerank.io.bounded import read_bytes
-from rerank.problem import Margin, Problem
+from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.files import model_file
@@ -143,7 +143,7 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     """
     doc = document(state)
     sides = (
-        (doc.data_sha256, digest(problem)), (Margin(doc.epsilon).text, problem.epsilon.text),
+        (doc.data_sha256, digest(problem)), (doc.epsilon.text, problem.epsilon.text),
         (doc.C.hex(), problem.C.hex()),
         (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
         # Anchored problems hold signs as limits, which are part of the digest.
