@@ -47,7 +47,9 @@ def on_grid(seed: int, n_max: int = 9) -> Instance:
         step = Fraction(int(rng.integers(1, max(2, top // 2))), top)
         epsilon = step if rng.random() < 0.5 else Fraction(str(rng.choice([".05", ".1", ".2", ".25", ".01"])))
         try:
-            problem = Problem.build(X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs)
+            problem = Problem.build(
+                X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs
+            )
         except InputError:  # a column that became constant
             base = draw(int(rng.integers(2**31)), n_max=n_max)
             continue

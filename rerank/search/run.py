@@ -79,7 +79,7 @@ class Run:
             self.tables = tables(problem, pairs, self.domain.scale)
             self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:
-                self.lines = LineSearch(self.tables, self.domain, random_state)
+                self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
         pooled = not problem.weighs_hits  # circuits bound what all relevant rows earn alike
