@@ -1,10 +1,10 @@
 """The problem as data: scaling, lists, gains, digest, JSON, and the record of a proof; it solves nothing."""
 
+from rerank.io.margin import Margin, margin_of
 from rerank.problem.build import problem_of, ranked_list
 from rerank.problem.coordinates import coordinates
 from rerank.problem.digest import digest
 from rerank.problem.lists import RankedList, Unit
-from rerank.problem.margin import Margin, margin_of
 from rerank.problem.partitions import anchored_problem
 from rerank.problem.problem import Problem
 from rerank.problem.proof import Proof

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, RankedList
-from rerank.problem.margin import Margin
 from rerank.problem.problem import Problem
 
 MOST_ENTRIES = 20_000_000

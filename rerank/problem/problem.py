@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
-from rerank.problem.margin import Margin, margin_of
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]

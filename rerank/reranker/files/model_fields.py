@@ -1,7 +1,7 @@
 """How each field of a model file is written in JSON, and what is refused when it is read back.
 
 Floats are hexadecimal texts (``float.hex``), because a decimal reader may round, and a margin that is no double is a
-quotient of two whole numbers (:class:`rerank.problem.Margin`).  Integers are JSON integers.  A flat
+quotient of two whole numbers (:class:`rerank.io.margin.Margin`).  Integers are JSON integers.  A flat
 mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8p+0"}``, so that they differ from texts.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.problem import Margin
+from rerank.io.margin import Margin
 
 MAX_ENTRIES = 1_000_000
 MAX_TEXT = 10_000

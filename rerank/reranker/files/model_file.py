@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, read_bytes
-from rerank.problem import Margin
+from rerank.io.margin import Margin
 from rerank.reranker.files.model_fields import KINDS, decode, encode, refuse
 
 FORMAT = "exact-rerank model"
