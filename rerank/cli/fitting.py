@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,9 @@ from rerank.cli.common import (
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
+
+if TYPE_CHECKING:
+    from rerank.problem import Margin
 
 
 def fit(
@@ -229,13 +232,10 @@ def _candidates(text: str) -> int | str | None:
         ) from None
 
 
-def _margin(text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--epsilon is {text!r}; it must be auto or a positive number.") from None
+def _margin(text: str) -> Margin | str:
+    from rerank.problem import margin_of
+
+    return text if text == "auto" else margin_of("--epsilon", text, "auto or a positive number")
 
 
 def _cross_fit(text: str) -> int | str | bool:

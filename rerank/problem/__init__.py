@@ -1,5 +1,6 @@
 """The problem as data: scaling, lists, gains, digest, JSON, and the record of a proof; it solves nothing."""
 
+from rerank.io.margin import Margin, margin_of
 from rerank.problem.build import problem_of, ranked_list
 from rerank.problem.coordinates import coordinates
 from rerank.problem.digest import digest
@@ -11,6 +12,7 @@ from rerank.problem.scaling import scale_columns
 from rerank.problem.values import values_at
 
 __all__ = [
+    "Margin",
     "Problem",
     "Proof",
     "RankedList",
@@ -18,6 +20,7 @@ __all__ = [
     "anchored_problem",
     "coordinates",
     "digest",
+    "margin_of",
     "problem_of",
     "ranked_list",
     "scale_columns",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
     limit = -1 if problem.max_features is None else problem.max_features
     yield np.array([*problem.X.shape, len(problem.lists), limit, *problem.signs.tolist()], dtype=np.int64)
     yield np.array([problem.epsilon, problem.C])
+    if Fraction(float(problem.epsilon)) != problem.epsilon.exact:  # files of doubles keep their digest
+        yield np.frombuffer(problem.epsilon.text.encode(), np.uint8).astype(np.int64)
     yield from (problem.X, problem.low, problem.high)
     for item in problem.lists:
         yield np.array([item.rows.size, *item.rows], dtype=np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
 
@@ -33,7 +34,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
             | ({} if item.hits is None else {"hits": item.hits.tolist()})
             for item in problem.lists
         ],
-        "epsilon": problem.epsilon.hex(),
+        "epsilon": problem.epsilon.text,
         "C": problem.C.hex(),
         "max_features": problem.max_features,
         "signs": problem.signs.tolist(),
@@ -65,7 +66,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
         lists = [_list(item, n) for item in body["lists"]]
         limit, limits = body["max_features"], body.get("limits")
         return Problem.build(
-            X, lists, epsilon=float.fromhex(body["epsilon"]), C=float.fromhex(body["C"]),
+            X, lists, epsilon=Margin.from_text(body["epsilon"]), C=float.fromhex(body["C"]),
             max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),

@@ -12,7 +12,8 @@ where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 
 item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
 ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The weights ``h_1 .. h_m >= 0`` are 1, but for
 measures that look at several relevant items at once (:mod:`rerank.statistics.hits`).  The objective is
-``V(w) - C * |w|_0``.
+``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
+it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
 
 An *anchored* problem corrects a given score: the first column is that score, its weight is 1, every other weight
 is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts the corrections there.
@@ -22,12 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
 from rerank.problem.scaling import scale_columns
@@ -44,8 +47,8 @@ class Problem:
     X : float64 array (n, d)
         Features in original units.
     lists : tuple of RankedList
-    epsilon : float
-        Margin, in units of the scaled score.
+    epsilon : Margin
+        In units of the scaled score: the double nearest to the rational that was written, ``epsilon.exact``.
     C : float
         Price of one feature, in the unit of the value.
     max_features : int or None
@@ -62,13 +65,16 @@ class Problem:
 
     X: Floats
     lists: tuple[RankedList, ...]
-    epsilon: float
+    epsilon: Margin
     C: float
     max_features: int | None
     signs: NDArray[np.int8]
     low: Floats
     high: Floats
     limits: tuple[Floats, Floats] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written
 
     @property
     def n_features(self) -> int:
@@ -146,9 +152,9 @@ class Problem:
         total = self.constant + top
         return float(total + 1e-13 * (abs(top) + abs(self.constant)))
 
-    def with_epsilon(self, epsilon: float) -> Problem:
+    def with_epsilon(self, epsilon: float | str | Fraction) -> Problem:
         """The same with another margin; what is known of lists and features is not computed again."""
-        made = replace(self, epsilon=epsilon)
+        made = replace(self, epsilon=Margin(epsilon))
         kept = (name for name, own in vars(type(self)).items() if isinstance(own, cached_property))
         vars(made).update({name: vars(self)[name] for name in kept if name in vars(self)})
         return made
@@ -159,7 +165,7 @@ class Problem:
         X: ArrayLike,
         lists: Sequence[RankedList],
         *,
-        epsilon: float = 1e-4,
+        epsilon: float | str | Fraction = 1e-4,
         C: float = 0.0,
         max_features: int | None = None,
         signs: ArrayLike | None = None,
@@ -173,7 +179,9 @@ class Problem:
         ----------
         X : array (n, d)
         lists : sequence of RankedList
-        epsilon, C, max_features, signs
+        epsilon : float, str or Fraction
+            Margin: .05 and ``"1/20"`` are the rational 1/20.
+        C, max_features, signs
             See the attributes; without ``signs`` all weights are free.
         low, high : arrays (d,), optional
             Range of each column; without them its range over the rows of the lists. In anchored problems ``high`` is
@@ -201,7 +209,7 @@ class Problem:
             raise InputError(
                 f"Column {flat[0]} is constant on the shortlist; drop it before building the problem."
             )
-        margin, price = real("epsilon", epsilon, 0, positive=True), real("C", C, 0)
+        margin, price = margin_of("epsilon", epsilon), real("C", C, 0)
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
             raise InputError(f"signs must hold one of -1, 0, 1 for each of the {data.shape[1]} features.")

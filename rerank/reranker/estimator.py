@@ -58,9 +58,10 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         Where its folds do not end in time, it is kept as it is.
     node_limit : int or None
         Boxes of the search, and nodes of a solver, after which each stops. 0 is for good weights soon, without a proof.
-    epsilon : float or "auto"
-        Margin by which a relevant row has to beat another, in units of the scaled score. "auto" and 0 are the smallest
-        that solver and certificate support, 1e-4 or a little more.
+    epsilon : float, str, Fraction or "auto"
+        Margin by which a relevant row has to beat another, in units of the scaled score. It is the rational that is
+        written: .05 and ``"1/20"`` are the same. "auto" and 0 are the smallest that solver and certificate support,
+        1e-4 or a little more.
     C : float
         Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
@@ -78,7 +79,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         weight, in deviations of the score for one deviation of the column. 0 is the first stage itself.
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
-    margin : float or None
+    margin : float, str, Fraction or None
         With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``. 0 is the smallest
         margin, as "auto" is.
     window : float or None

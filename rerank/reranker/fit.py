@@ -243,7 +243,12 @@ def _compared(this: Fit, problem: Problem, solution: Solution) -> FittedState:
     kept = before is not None and before >= after and this.settings.solver != "none"
     solved = status_of(solution)
     message = message_of(
-        solved, statistic.name, solution.gap, solution.bound_source, bound_solver=solution.bound_solver
+        solved,
+        statistic.name,
+        solution.gap,
+        solution.bound_source,
+        bound_solver=solution.bound_solver,
+        gave_up=solution.gave_up,
     )
     if kept:
         message = f"{message_of('first_stage_kept', statistic.name)} {message}"

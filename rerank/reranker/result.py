@@ -89,6 +89,8 @@ class Solution:
         The search's record of splits, if ``proof=True``.
     notes : tuple of str
         Further remarks, one sentence each.
+    gave_up : bool
+        Whether the search ended open before its time; more of it changes nothing, and a note says why.
     """
 
     weights: NDArray[np.float64]
@@ -106,6 +108,7 @@ class Solution:
     nodes: int = 0
     proof: Proof | None = None
     notes: tuple[str, ...] = ()
+    gave_up: bool = False
 
     @property
     def gap(self) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.options import real, seed, whole
+from rerank.problem import Margin, margin_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.registry import names
@@ -41,7 +43,7 @@ class Settings:
         The user's own statistic.
     statistic : RankStatistic
         What is fitted: the same, with window, list length and thinning.
-    epsilon : float or None
+    epsilon : Margin or None
         None for the automatic margin.
     signs : int8 array (d,)
         1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
@@ -58,7 +60,7 @@ class Settings:
     formulation: str
     solver: str
     presolve: bool
-    epsilon: float | None
+    epsilon: Margin | None
     C: float
     max_features: int | None
     signs: NDArray[np.int8]
@@ -115,19 +117,15 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
             "True, or use solver='search'."
         )
     epsilon = options["epsilon"]
-    if isinstance(epsilon, str):
-        if epsilon != "auto":
-            raise InputError(f"epsilon is {epsilon!r}; it must be 'auto' or a positive number.")
-        epsilon = None
-    else:
-        epsilon = real("epsilon", epsilon, 0.0) or None  # 0 asks for no margin, and gets the smallest
+    words = ("'auto' or a positive number",) if isinstance(epsilon, str) else ()
+    epsilon = None if isinstance(epsilon, str) and epsilon == "auto" else _margin("epsilon", epsilon, *words)
     if (margin := options.get("margin")) is not None:
         if radius is None:
             raise InputError(
                 f"margin is {margin!r} in deviations of the prior, and without a radius there is no prior; give a "
                 "radius, or use epsilon."
             )
-        epsilon = real("margin", margin, 0.0) or None
+        epsilon = _margin("margin", margin)
     return Settings(
         quoted=quoted,
         statistic=statistic,
@@ -151,6 +149,12 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
     )
+
+
+def _margin(name: str, value: Any, *wanted: str) -> Margin | None:
+    """The margin that is written; None for 0, which asks for no margin and gets the smallest."""
+    none = isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_) and value == 0
+    return None if none else margin_of(name, str(value) if isinstance(value, Decimal) else value, *wanted)
 
 
 def _prior(prior: Any, first_stage: Any, radius: float | None) -> Any:

@@ -29,7 +29,7 @@ def number(value: float | None, digits: int = 6) -> str:
 
 def message_of(
     status: str, statistic_name: str, gap: float = 0.0, bound_source: str = "ideal", needed: int | None = None,
-    bound_solver: str | None = None, read: bool = False,
+    bound_solver: str | None = None, read: bool = False, gave_up: bool = False,
 ) -> str:  # fmt: skip
     """One or two sentences: what holds, and what to do about it.
 
@@ -45,11 +45,15 @@ def message_of(
         Whose word the bound is, if it is a solver's.
     read : bool
         Whether the weights were read from a file, so that no more time helps.
+    gave_up : bool
+        Whether more time would not help the search.
     """
     name, who = statistic_name, bound_solver or "the solver"
     how = "the ideal list is reached" if bound_source == "ideal" else "by the search"
     more = (
-        "Fit again with solver='search' and more time_limit to prove more."
+        "More time would not change that; a note says why."
+        if gave_up
+        else "Fit again with solver='search' and more time_limit to prove more."
         if read
         else "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
     )

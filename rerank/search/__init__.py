@@ -153,7 +153,7 @@ def statistic_bound(
     InputError
         As :func:`solve`.
     """
-    plain = replace(problem, epsilon=RESOLUTION, C=0.0)
+    plain = replace(problem.with_epsilon(RESOLUTION), C=0.0)
     return solve(plain, time_limit, start, n_jobs, random_state, node_limit=node_limit).bound
 
 
@@ -196,7 +196,7 @@ def _solved(
         held.leave(closed, interrupted or current().asked.is_set())
         if file is not None:
             file.save(closed)
-        return run.result(closed, interrupted, "" if file is None else file.note)
+        return run.result(closed, interrupted, "" if file is None else file.note, loop.gave_up)
 
 
 def line_search(

@@ -82,6 +82,11 @@ class Domain:
         w = v * self.scale + 0.0
         return w if self.limits is None else np.clip(w, *self.limits)
 
+    def admits(self, v: Floats) -> bool:
+        """Whether a point in the cube is in normal form and between the ends."""
+        normal = v[0] == 1.0 if self.anchored else self.norm(v) == 1.0
+        return bool(normal and (v >= self.lower).all() and (v <= self.upper).all())
+
     def norm(self, v: Floats) -> float:
         """What the margin is multiplied by at a point that is not in normal form."""
         return abs(float(v[0])) if self.anchored else float(np.abs(v).max())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.search.boxes.basis import whitened_tolerance
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
+from rerank.search.boxes.vertices import SMALLEST
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import RowTables
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SMALLEST = 2.0**-30  # half-width below which a box is not split further
 MOST_SIDES = 24  # sides of antiparallel pairs chosen on the way to one box
 
 
@@ -127,7 +127,8 @@ def instance(t: Tables, support: Support) -> Any:
         tolerance = whitened_tolerance(tolerance, features.size)
     parts: tuple[Any, ...] = (
         pairs, np.empty((0, 0)) if basis is None else basis, t.slot, t.span, t.weight, groups.group, groups.count,
-        t.single, t.linear, t.integral, t.total, t.epsilon, tolerance, t.unit_start, t.unit_slots, t.unit_of,
+        t.single, t.linear, t.integral, t.total, t.epsilon, tolerance,
+        t.spacing if basis is None else 0.0, t.unit_start, t.unit_slots, t.unit_of,
         t.coef_start, t.coef, t.hits, *support.within,
     )  # fmt: skip
     return Instance._make(_writable(parts))

@@ -86,6 +86,7 @@ class BranchAndBound:
     circuits: Circuits | None = None
     targets: Targets = field(default_factory=Targets)
     pool: Circuits | None = None  # the circuits, once they are found
+    gave_up: bool = False  # whether what is open stays so, whatever the time
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
     _work: float = 0.0
@@ -121,9 +122,10 @@ class BranchAndBound:
                     if boxes.open_bound() <= boxes.value + boxes.slack:
                         return True
                     self.targets.next(boxes, *self._work_done())
-                elif boxes.axes.whitened:
+                elif boxes.axes.whitened and not stop.now:
                     boxes.restart(whitened=False)  # exact arithmetic is for boxes of weights only
-                else:
+                elif not boxes.heap:
+                    self.gave_up = not stop.now
                     return False
 
     def _work_done(self) -> tuple[float, float]:
@@ -221,6 +223,8 @@ class BranchAndBound:
         explored = boxes.merge(found for job in explorations for found in job or ())
         by_boxes = boxes.value
         self._merge_lines(results[: len(lines)])
+        for corner in boxes.corners():
+            self.offer(corner)
         self.share.by_lines += boxes.value - by_boxes
         self.share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began

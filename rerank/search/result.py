@@ -44,7 +44,9 @@ class SearchResult:
     box : tuple of float64 (d,) or None
         Lower and upper ends of a box that holds every point that could still beat ``value``.
     note : str
-        Why the search did not begin, or why its checkpoint was not written; else ``""``.
+        Why the search did not begin, why its checkpoint was not written, or why it gave up; else ``""``.
+    gave_up : bool
+        Whether it ended open with time left: more time changes nothing.
     """
 
     value: float
@@ -59,6 +61,7 @@ class SearchResult:
     proof: Proof | None = None
     box: tuple[Floats, Floats] | None = None
     note: str = ""
+    gave_up: bool = False
 
     @property
     def nodes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +37,7 @@ Floats = NDArray[np.float64]
 BY_PAIRS: dict[float, tuple[int, float]] = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
 BY_ROWS: dict[float, tuple[int, float]] = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
 ROW_LINE = 14  # times as much as of a pair a row costs a line
+FEW_AXES, FEW_UNITS, FEW_PAIRS = 3, 8, 100_000  # up to which points of whole numbers are tried
 CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
@@ -77,7 +79,7 @@ class Run:
             self.tables = tables(problem, pairs, self.domain.scale)
             self.exact = Exact(problem, self.tables, self.domain)
             if not row_lines:
-                self.lines = LineSearch(self.tables, self.domain, random_state)
+                self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
         pooled = not problem.weighs_hits  # circuits bound what all relevant rows earn alike
@@ -106,6 +108,12 @@ class Run:
         """Whether supports are searched one by one."""
         return self.problem.max_features is not None or self.problem.C > 0
 
+    @property
+    def _small_grid(self) -> bool:
+        """Whether rows lie on a grid, and some points are evaluated in no time."""
+        few = self.problem.n_features <= FEW_AXES and len(self.problem.units) <= FEW_UNITS
+        return few and self.tables.spacing > 0 and self.tables.size <= FEW_PAIRS
+
     # ---- points
 
     def _inner(self, w: Floats) -> float:
@@ -130,6 +138,11 @@ class Run:
             self.offer(given_point(self.domain, start))
         if self.begun:
             return
+        if self._small_grid:
+            # Where rows lie on a grid the best weights are often the only ones: lines look past a single point.
+            for v in map(np.array, product((0.0, 1.0, -1.0), repeat=self.problem.n_features)):
+                if self.domain.admits(v):
+                    self.offer(v)
         if self.limited:
             sizes = self.among.size if self.problem.max_features is None else self.problem.max_features
             self.lines.deadline = time.perf_counter() + (1.0 if self.points else FORWARD_SHARE) * current().left
@@ -194,9 +207,10 @@ class Run:
 
         return after
 
-    def result(self, closed: bool, interrupted: bool, note: str = "") -> SearchResult:
+    def result(self, closed: bool, interrupted: bool, note: str = "", gave_up: bool = False) -> SearchResult:
         """What the search found; ``closed`` says whether every box is fathomed."""
         boxes, t = self.boxes, self.tables
+        gave_up = gave_up or (closed and self.left_out is not None)
         closed = closed and self.left_out is None
         value = t.to_value(boxes.value)
         bound = max(self._bound((boxes.value if closed else boxes.open_bound()) + boxes.slack), value)
@@ -216,7 +230,26 @@ class Run:
             interrupted,
             proof,
             None if closed else self._box(),
-            note,
+            note or (self._why_open() if gave_up else ""),
+            gave_up,
+        )
+
+    def _why_open(self) -> str:
+        """Why a search that gave up is open, in a sentence."""
+        if self.left_out is not None:
+            return (
+                f"There are too many sets of {self.left_out} features or more to search, and more time does not change "
+                f"that; set max_features to {self.left_out - 1}."
+            )
+        open_ = {name for batch in self.boxes.unresolved for name in batch.names.tolist()}
+        if open_ <= self.boxes.listed:
+            return (
+                "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs "
+                "differ by just the margin; a slightly smaller margin lets doubles reach it."
+            )
+        return (
+            "The search gave up with the gap open, and more time would not change that: too many pairs differ by just "
+            "the margin in boxes too small to split; change the margin slightly."
         )
 
     def _bound(self, inner: float) -> float:

@@ -7,7 +7,9 @@ between the two gains.  Equal pairs of the same item are merged and weighted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
@@ -15,9 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import Problem
+from rerank.problem import Problem, coordinates
+from rerank.problem.coordinates import GRID
 from rerank.search.places import MOST_NUMBERS, places_of, starts
 from rerank.search.sizes import ListPairs, check_time, pairs_of
+
+FINEST = 2**20
+"""Whole numbers are looked for in tables multiplied by this."""
+MOST_COMMON = 2**45
+"""Common denominators beyond are of no use: rounding hides their multiples."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -53,6 +61,8 @@ class Tables:
         Linear problems: value of losing nothing, in units of ``grain``.
     constant : float
         Added to every value.
+    spacing : float
+        See :func:`spacing`.
     """
 
     pairs: Floats
@@ -74,6 +84,7 @@ class Tables:
     constant: float
     epsilon: float
     tolerance: float
+    spacing: float
 
     @property
     def size(self) -> int:
@@ -150,7 +161,31 @@ def tolerance(problem: Problem) -> float:
     """
     d, size = problem.n_features, problem.largest_score
     anchored = 8.0 * (size + problem.epsilon) * 2.0**-53 if problem.anchored else 0.0
-    return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 + anchored
+    return 2.0 * size * (d + 11) * 2.0**-53 + 2.0**-52 * (1.0 + problem.epsilon) + anchored
+
+
+def spacing(problem: Problem) -> float:
+    """What divides the numbers of a box: ``v.(x_i - x_k) - epsilon`` at its centre and corners.
+
+    It divides them where all half-widths but 0 are at least 1, and ``h`` times it where they are at least ``h``; 0 if
+    none is known.  Tables of whole numbers have one: all numbers have a common denominator, and boxes are halved.
+    Where it is more than the rounding, what is computed as 0 is exactly 0, and the pair reaches the margin.
+    """
+    used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+    common, shares = problem.epsilon.exact.denominator, [1.0]
+    for j, (size, *ends) in enumerate(np.transpose(coordinates(problem)).tolist()):
+        column = problem.X[used, j]
+        small = (np.abs(column) < 2.0**53 / FINEST).all()
+        if common > MOST_COMMON or not small or ((column := column * FINEST) != np.rint(column)).any():
+            return 0.0
+        step = int(np.gcd.reduce((column - column[0]).astype(np.int64)))
+        width = Fraction(float(problem.high[j])) - Fraction(float(problem.low[j]))
+        common = math.lcm(common, (Fraction(step, FINEST) * Fraction(size) / width).denominator)
+        # Both ends are multiples of 1 / GRID; of the width of the domain, too, but where limits are uneven.
+        low, high = (int(end * GRID) for end in ends)
+        if high > low:
+            shares.append(math.gcd(low + high, high - low) / (high - low))
+    return 0.0 if common > MOST_COMMON else min(shares) / common
 
 
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
@@ -208,8 +243,9 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         grain=0.0,
         total=0.0,
         constant=problem.constant,
-        epsilon=problem.epsilon,
+        epsilon=float(problem.epsilon),
         tolerance=tolerance(problem),
+        spacing=0.0 if scale is None else spacing(problem),
     )
     linear = all(_is_linear(unit.coefficients) for unit in units) and not problem.weighs_hits
     return _linear(problem, flat) if units and linear else flat

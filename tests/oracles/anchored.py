@@ -59,7 +59,7 @@ def optimum(problem: Problem) -> Optimum:
     """The exact maximum and weights that reach it."""
     assert problem.limits is not None
     points, d = scaled(problem), problem.n_features
-    zero, one, margin = Fraction(0), Fraction(1), Fraction(problem.epsilon)
+    zero, one, margin = Fraction(0), Fraction(1), problem.epsilon.exact
     low, high = ([Fraction(float(v)) for v in side] for side in problem.limits)
     unit = [[one if j == f else zero for j in range(1, d)] for f in range(1, d)]
     planes = {(*row, r) for f, row in enumerate(unit, 1) for r in (zero, low[f], high[f])}

@@ -22,7 +22,7 @@ def statistic_at(
     problem: Problem, w: NDArray[np.float64] | tuple[Fraction, ...], epsilon: Fraction | None = None
 ) -> Fraction:
     """``V(w)`` by its definition: every item against every other, in rationals; ``epsilon`` may differ."""
-    margin = Fraction(problem.epsilon) if epsilon is None else epsilon
+    margin = problem.epsilon.exact if epsilon is None else epsilon
     weights = [Fraction(v) if isinstance(v, Fraction) else Fraction(float(v)) for v in w]
     scores = [sum((a * b for a, b in zip(weights, row, strict=True)), Fraction(0)) for row in scaled(problem)]
     total, mass = Fraction(0), Fraction(0)
@@ -96,7 +96,7 @@ def optimum(problem: Problem, rule: Rule = "value") -> Optimum | None:
 def slow_optimum(problem: Problem) -> Optimum:
     """A slow twin, with no sieve and no integers: every ``d`` planes by elimination in rationals."""
     points, d = scaled(problem), problem.n_features
-    zero, one, margin = Fraction(0), Fraction(1), Fraction(problem.epsilon)
+    zero, one, margin = Fraction(0), Fraction(1), problem.epsilon.exact
     planes = [([one if j == f else zero for j in range(d)], r) for f in range(d) for r in (one, -one, zero)]
     for item in problem.lists:
         members = list(zip(item.rows.tolist(), item.gains.tolist(), strict=True))

@@ -148,7 +148,7 @@ def _differences(problem: Problem, pairs: list[tuple[int, int]]) -> tuple[NDArra
     points = [
         [(Fraction(float(x)) - a) / b for x, a, b in zip(row, low, span, strict=True)] for row in problem.X
     ]
-    margin = Fraction(problem.epsilon)
+    margin = problem.epsilon.exact
     unit = lcm(margin.denominator, *(v.denominator for row in points for v in row))
     whole = np.array([[int(v * unit) for v in row] for row in points], dtype=object)
     first, second = np.array(pairs, np.intp).reshape(-1, 2).T

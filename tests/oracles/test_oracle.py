@@ -117,13 +117,13 @@ def test_restricted_optima_are_ordered_and_keep_their_restriction() -> None:
         assert subrank.value <= value and resolved.value <= value
         assert objective_at(problem, resolved.weights) == resolved.value
         assert all(
-            d == 0 or d >= Fraction(problem.epsilon)
+            d == 0 or d >= problem.epsilon.exact
             for d in _differences(problem, resolved.weights, relevant=False)
         )
         if apart is not None:
             assert apart.value <= subrank.value and objective_at(problem, apart.weights) == apart.value
             assert all(
-                d >= Fraction(problem.epsilon) for d in _differences(problem, apart.weights, relevant=True)
+                d >= problem.epsilon.exact for d in _differences(problem, apart.weights, relevant=True)
             )
         strict["apart"] += apart is None or apart.value < value
         strict["subrank"] += subrank.value < value
@@ -161,7 +161,7 @@ def _subrank_at(problem: Problem, w: tuple[Fraction, ...]) -> Fraction:
     mass = sum(Fraction(float(item.weight)) for item in problem.lists)
     for item in problem.lists:
         beaten = {
-            i: sum(score[i] - score[k] >= Fraction(problem.epsilon) for k in item.rows if k != i)
+            i: sum(score[i] - score[k] >= problem.epsilon.exact for k in item.rows if k != i)
             for i in item.rows
         }
         raw = Fraction(float(item.constant))

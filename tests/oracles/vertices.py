@@ -103,7 +103,7 @@ class Enumeration:
             [a - b for a, b in zip(points[i], points[k], strict=True)] + [Fraction(0)] * (3 - self.d)
             for i, k in pairs
         ]
-        margin = Fraction(self.problem.epsilon)
+        margin = self.problem.epsilon.exact
         self.unit = lcm(margin.denominator, *(v.denominator for row in exact for v in row))
         self.whole = [[int(v * self.unit) for v in row] for row in exact]
         self.margin = int(margin * self.unit)

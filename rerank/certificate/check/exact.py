@@ -1,8 +1,8 @@
 """A problem in rational numbers, for the checker of proofs.
 
 Written from the definition of the value in :mod:`rerank.problem.problem` alone.  Stored doubles are taken as they
-are, and the checker compares integers and fractions.  Beside them stand doubles of a known error, which decide all
-but the close cases.
+are, the margin as the rational that was written, and the checker compares integers and fractions.  Beside them stand
+doubles of a known error, which decide all but the close cases.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ExactProblem:
     def __init__(self, problem: Problem) -> None:
         _check(problem)
         self.problem = problem
-        self.epsilon, self.price = Fraction(problem.epsilon), Fraction(problem.C)
+        self.epsilon, self.price = problem.epsilon.exact, Fraction(problem.C)
         scale, self.lower, self.upper = coordinates(problem)
         self.scale = [Fraction(x) for x in scale.tolist()]
         self._check_coordinates()

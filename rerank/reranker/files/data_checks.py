@@ -14,7 +14,7 @@ import numpy as np
 from rerank.certificate import certify, digest
 from rerank.errors import CertificateError
 from rerank.io.frames import is_frame, is_sparse
-from rerank.problem import Problem
+from rerank.problem import Margin, Problem
 from rerank.ranks.rationals import is_closed
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.columns import Rows, columns_of
@@ -146,7 +146,8 @@ class DataChecks:
         checks.given("nothing can be found, whatever the statistic", *fitted)
         options = ("epsilon", "C", "signs", *statistic)
         margin, radius = (doc.settings.get(name) for name in ("margin", "radius"))
-        same = not margin or margin == doc.epsilon  # 0 is the smallest margin, as None is
+        margin = float(Margin(margin)) if margin else margin  # 0 is the smallest margin, as None is
+        same = not margin or margin == doc.epsilon
         checks.compare("margin", margin, doc.epsilon if margin else margin, same, "settings.margin")
         if radius is None or (problem is not None and problem.anchored):
             options = (*options, "settings.radius")  # the limits of the weights are part of the digest

@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
+from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.files import model_file
@@ -89,7 +90,7 @@ def document(state: FittedState) -> ModelDocument:
         low=state.low,
         high=state.high,
         weights=state.weights if state.weights.size == state.low.size else np.zeros(state.low.size),
-        epsilon=state.result.epsilon,
+        epsilon=Margin(state.result.epsilon),
         gain=state.settings.gain,
         C=state.result.C,
         max_features=state.settings.max_features,

@@ -144,7 +144,8 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     """
     doc = document(state)
     sides = (
-        (doc.data_sha256, digest(problem)), (doc.epsilon.hex(), problem.epsilon.hex()), (doc.C.hex(), problem.C.hex()),
+        (doc.data_sha256, digest(problem)), (doc.epsilon.text, problem.epsilon.text),
+        (doc.C.hex(), problem.C.hex()),
         (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
         # Anchored problems hold signs as limits, which are part of the digest.
         (None if doc.signs is None or problem.anchored else doc.signs.tolist(),
@@ -221,6 +222,7 @@ def _solved_by_file(
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
+        gave_up=False,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
         start_accepted=None, evidence=None, notes=tuple(told),
     ).within_bound()  # fmt: skip

@@ -105,7 +105,7 @@ def _certificate(checks: Checks, doc: ModelDocument, result: Result, entries: di
     checks.compare("certificate", f"{len(entries)} entries", "one is needed", entries)
     certificate = result.certificate
     elsewhere: dict[str, Any] = {f"weights.{j}": float(w).hex() for j, w in enumerate(doc.weights)}
-    elsewhere |= {"epsilon": doc.epsilon.hex(), "C": doc.C.hex(), "data_sha256": doc.data_sha256}
+    elsewhere |= {"epsilon": doc.epsilon.text, "C": doc.C.hex(), "data_sha256": doc.data_sha256}
     checks.same(
         "certificate of these weights, margin and data",
         {key: entries.get(key) for key in elsewhere},

@@ -1,6 +1,7 @@
 """How each field of a model file is written in JSON, and what is refused when it is read back.
 
-Floats are hexadecimal texts (``float.hex``), because a decimal reader may round.  Integers are JSON integers.  A flat
+Floats are hexadecimal texts (``float.hex``), because a decimal reader may round, and a margin that is no double is a
+quotient of two whole numbers (:class:`rerank.io.margin.Margin`).  Integers are JSON integers.  A flat
 mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8p+0"}``, so that they differ from texts.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.io.margin import Margin
 
 MAX_ENTRIES = 1_000_000
 MAX_TEXT = 10_000
@@ -30,7 +32,7 @@ KINDS = {
     "low": "floats",
     "high": "floats",
     "weights": "floats",
-    "epsilon": "float",
+    "epsilon": "margin",
     "C": "float",
     "max_features": "integer?",
     "signs": "integers?",
@@ -145,6 +147,13 @@ def _sha256(value: Any) -> str:
     return value
 
 
+def _entry(name: str, value: Any) -> Any:
+    """A margin that was written as a quotient stays one."""
+    if name in ("epsilon", "margin") and isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    return _flat_out(value)
+
+
 def _flat_out(value: Any) -> Any:
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
@@ -176,16 +185,18 @@ _ENCODERS = {
     "text": _text,
     "texts": lambda value: [_text(each) for each in value],
     "float": _hex,
+    "margin": lambda value: Margin(value).text,
     "floats": lambda value: [_hex(each) for each in np.asarray(value, dtype=np.float64).tolist()],
     "integer": _integer,
     "integers": lambda value: [_integer(each) for each in np.asarray(value).tolist()],
-    "flat": lambda value: {_text(key): _flat_out(each) for key, each in _mapping(value).items()},
+    "flat": lambda value: {_text(key): _entry(key, each) for key, each in _mapping(value).items()},
     "sha256": _sha256,
 }
 _DECODERS = {
     "text": _text,
     "texts": lambda value: tuple(_text(each) for each in _list(value)),
     "float": _unhex,
+    "margin": lambda value: Margin(Fraction(_unhex(value))) if "x" in value else Margin.from_text(value),
     "floats": lambda value: np.array([_unhex(each) for each in _list(value)], dtype=np.float64),
     "integer": _integer,
     "integers": lambda value: np.array([_integer(each) for each in _list(value)], dtype=np.intp),
@@ -196,6 +207,7 @@ _MEANING = {
     "text": "a text",
     "texts": "a list of texts",
     "float": "a finite number",
+    "margin": "a finite number",
     "floats": "a list of finite numbers",
     "integer": "an integer",
     "integers": "a list of integers",

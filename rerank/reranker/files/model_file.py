@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, read_bytes
+from rerank.io.margin import Margin
 from rerank.reranker.files.model_fields import decode, encode, refuse
 
 FORMAT = "exact-rerank model"
@@ -61,7 +62,8 @@ class ModelDocument:
     weights : float64 (p,)
         In the scaled space, each in [-1, 1]. In anchored problems ``low``, ``high`` and ``weights`` have one entry
         more, the first: that of the first stage's score, whose weight is 1.
-    epsilon, C : float
+    epsilon : Margin
+    C : float
         Margin in the scaled space; penalty for each non-zero weight, in the statistic's unit.
     max_features : int or None
         Support limit of the fit.
@@ -90,7 +92,7 @@ class ModelDocument:
     low: Floats
     high: Floats
     weights: Floats
-    epsilon: float
+    epsilon: Margin
     coefficients: Floats | None = None
     gain: str = "exponential"
     C: float = 0.0
@@ -108,6 +110,9 @@ class ModelDocument:
     versions: Mapping[str, str] = field(default_factory=dict)
     data_sha256: str | None = None
     random_state: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", Margin(self.epsilon))
 
 
 def to_dict(document: ModelDocument) -> dict[str, Any]:

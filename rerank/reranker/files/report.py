@@ -16,7 +16,8 @@ from rerank.reranker.files.model_file import ModelDocument
 NESTED = ("result", "settings")
 """Fields whose entries are named one by one, such as ``result.value``."""
 RECORDS = {
-    "random_state", "versions", "result.formulation", "result.model_size", "result.nodes", "result.notes",
+    "random_state", "versions", "result.formulation", "result.gave_up", "result.model_size", "result.nodes",
+    "result.notes",
     "result.program_bound", "result.program_value", "result.seconds", "result.solver", "result.start_accepted",
     "result.start_value", "settings.formulation", "settings.id_column", "settings.label_column", "settings.n_jobs",
     "settings.named_features", "settings.node_limit", "settings.positive_label", "settings.presolve",

@@ -37,6 +37,8 @@ _KINDS: dict[str, tuple[type, str]] = {
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
+    if not result.gave_up:  # files written before have no such entry
+        del body["gave_up"]
     for field in fields(Result):
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])
@@ -52,7 +54,7 @@ def own_message(result: Result) -> str:
         return message_of(result.status, name, needed=result.shortlist.least_candidates)
     message = message_of(
         status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver,
-        read=result.solver == "file",
+        read=result.solver == "file", gave_up=result.gave_up,
     )  # fmt: skip
     if result.status != "first_stage_kept":
         return message

@@ -83,6 +83,7 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
             solution = _search_then_program(problem, settings, clock, start)
         else:
             solution = alone(problem, settings, clock, start)
+        solution = replace(solution, gave_up=False)  # the program could go on
     return _bounded_by_ideal(problem, solution).within_bound()
 
 
@@ -203,6 +204,7 @@ def _searched(
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=found.bound, bound_source="search",
         start_value=found.start_value, nodes=int(found.nodes), proof=found.proof,
+        gave_up=found.gave_up,
     )  # fmt: skip
     notes = [note for note in (found.note, INTERRUPTED if found.interrupted else "") if note]
     return solution.noting(*notes), found

@@ -272,7 +272,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any],
     module = load(f"formulations.{formulation}")
     ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     options = {
-        "epsilon": problem.epsilon, "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,
+        "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,
         "corrections": problem.limits,
     }  # fmt: skip
     return module, ranked, options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,7 +112,7 @@ def within_tolerance(problem: Problem, w: Floats, claim: float) -> bool:
 
     If no doubles win the same pairs by the whole margin, an honest solver's claim cannot be restored.
     """
-    loose = replace(problem, epsilon=CLAIMED_SHARES[-1] * problem.epsilon)
+    loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
     return is_closed(claim - verified(loose, w).value, claim, summed(problem))
 
 

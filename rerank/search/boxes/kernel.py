@@ -21,6 +21,7 @@ import numpy as np
 
 from rerank.search.boxes.levels import LEVELS, allowed, copy, descend, descend_lists, total_value
 from rerank.search.boxes.pairs import (
+    beyond,
     coordinate,
     count_lost,
     count_runs,
@@ -132,6 +133,10 @@ def explore(
             margin = instance.epsilon * least
             spread = instance.epsilon * (largest - least)
             safe = instance.epsilon * (here - least) + 2.0 * instance.tolerance
+        elif instance.spacing > 0.0:
+            over = beyond(h, instance.spacing, instance.tolerance)
+            safe = over if over < 0.0 else 2.0 * instance.tolerance
+            spread = over - instance.tolerance if over < 0.0 else 0.0
         reach(D, a, n, c, h, margin, instance.tolerance, M, R)
         if n_sides > 0 and side[0] != 0:
             impose(M[:n], G[a : a + n], side, chosen)

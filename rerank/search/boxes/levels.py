@@ -28,6 +28,7 @@ class Instance(NamedTuple):
     total: float
     epsilon: float
     tolerance: float
+    spacing: float  # see :func:`rerank.search.tables.spacing`; 0 in a basis
     unit_start: Any
     unit_slots: Any
     unit_of: Any

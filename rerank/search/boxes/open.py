@@ -27,6 +27,7 @@ BATCHES_OF_MANY = 24  # where there are many supports, so that many of them are 
 EVALUATIONS = 120.0  # with so many evaluations of every pair at least
 A_JOB = 1e8  # evaluations of a pair by a job on many supports
 PARTS = 4  # batches into which the boxes left by one job are divided, by their bounds
+MOST_CORNERS = 5  # sides of a box whose corners are looked at
 MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth first
 
 
@@ -155,6 +156,26 @@ class OpenBoxes:
 
     def _set_aside(self, bound: float) -> None:
         self.aside = max(self.aside, bound)
+
+    def corners(self) -> Floats:
+        """Corners of the smallest of the boxes explored next, which touch the points where pairs differ by the margin.
+
+        No centre is such a point once a split has gone through it.  None where the rows lie on no grid, or there are
+        too many corners.
+        """
+        if not (self.heap and self.tables.spacing > 0 and not self.axes.whitened):
+            return np.empty((0, self.domain.n_features))
+        batch = self.heap[0][2]
+        first = int(np.argmin(np.where(batch.bounds >= batch.bound, batch.halves.max(axis=1), np.inf)))
+        moving = np.flatnonzero(batch.halves[first])
+        if moving.size > MOST_CORNERS:
+            return np.empty((0, self.domain.n_features))
+        found = np.zeros((2**moving.size, self.domain.n_features))
+        found[:, self.columns[batch.support]] = batch.centres[first]
+        for i, j in enumerate(moving):
+            side = 1 - 2 * (np.arange(len(found)) >> i & 1)
+            found[:, self.columns[batch.support][j]] += side * batch.halves[first, j]
+        return found
 
     @property
     def by_rows(self) -> bool:

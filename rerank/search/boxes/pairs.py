@@ -73,6 +73,20 @@ def norms(S: Any, c: Any, h: Any) -> Any:
 
 
 @inner()
+def beyond(h: Any, spacing: float, tolerance: float) -> float:
+    """By how much a computed difference has to pass the margin for the pair to be won, for sure.
+
+    More than the rounding.  But where all multiples of ``spacing`` at the ends of the box, and at its centre, are
+    farther apart than the rounding, a difference within the rounding of the margin is the margin: that is enough.
+    """
+    narrowest = 1.0
+    for j in range(h.size):
+        if h[j] > 0.0:
+            narrowest = min(narrowest, h[j])
+    return -tolerance if narrowest * spacing > 4.0 * tolerance else tolerance
+
+
+@inner()
 def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
     """Positions of the pairs neither won nor lost in the whole box; no branch here could be predicted."""
     i = 0

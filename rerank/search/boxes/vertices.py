@@ -7,7 +7,7 @@ box of width 2^-29 few pairs are undecided, and the vertices can be listed in ra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
@@ -21,6 +21,7 @@ from rerank.errors.stops import current
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
+    from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.domain import Domain
     from rerank.search.rows.exact import RowExact
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 MOST_VERTICES = 20_000
 MOST_PAIRS = 2_000
+SMALLEST = 2.0**-30  # half-width below which a coordinate is not split
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +61,11 @@ class Exact:
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
-        return sum((a * b for a, b in zip(v, self.difference(p), strict=True) if a), Fraction(0)) >= Fraction(
-            self.tables.epsilon
-        )
+        return self._score(v, self.difference(p)) >= self.problem.epsilon.exact
+
+    @staticmethod
+    def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
+        return sum((a * b for a, b in zip(v, row, strict=True) if a), Fraction(0))
 
     def value(self, v: Floats) -> float:
         """Value, in the tables' unit, of the weights at ``v``, every pair decided exactly (no price subtracted)."""
@@ -93,7 +97,7 @@ class Exact:
         if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
         stop = current()
-        points = _vertices(list(alike), centre, half, free, Fraction(t.epsilon))
+        points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
         if stop.now:
             return None
         best = -np.inf
@@ -104,9 +108,7 @@ class Exact:
                 return None
             won = middle > radius
             for row, same in alike.items():
-                won[same] = sum((a * b for a, b in zip(x, row, strict=True)), Fraction(0)) >= Fraction(
-                    t.epsilon
-                )
+                won[same] = self._score(x, row) >= self.problem.epsilon.exact
             key = won[open_].tobytes()
             if key not in seen:
                 seen[key] = inner_value(t, won)
@@ -194,29 +196,48 @@ def fathom_unresolved(
     offer: Callable[[Floats], None],
     after: Callable[[OpenBoxes], None] = lambda boxes: None,
 ) -> bool:
-    """Fathom the boxes that were too small to split by exact arithmetic; True if none is left open.
+    """Fathom the boxes that were set aside for it by exact arithmetic; True if nothing is left open.
 
     ``offer`` is called with the points that are better than the best, ``after`` between batches, when ``boxes`` holds
-    all that is open.  The boxes for which this worked are named in ``boxes.listed``.  Boxes in a whitened basis stay
-    open: vertices are listed for boxes of weights only.  Those that are left when time is up stay open, too.
+    all that is open.  The boxes for which this worked are named in ``boxes.listed``; where there are too many vertices
+    a box that can be split is explored further.  Boxes in a whitened basis stay open: vertices are listed for boxes of
+    weights only.  Those that are left when time is up stay open, too.
     """
     stop = current()
     for _ in range(len(boxes.unresolved)):
-        batch, left = boxes.unresolved.pop(0), []
-        price = float(boxes.prices[batch.support])
-        whitened = boxes.axes.basis(batch.support) is not None
-        for i in range(batch.bounds.size):
-            box = batch.part(np.array([i]))
-            best = box.bound - price
-            if not whitened and not stop.now and best > boxes.limit:
-                found = exact.largest(boxes.columns[batch.support], box.centres[0], box.halves[0])
-                if found is not None:
-                    best = min(best, found[0] - price)
-                    boxes.listed.add(int(box.names[0]))
-                    for w in found[1] if best > boxes.value + boxes.slack else []:
-                        offer(w)
-            left.append(replace(box, bounds=np.array([best + price])))
-        boxes.unresolved += left
+        if stop.now:
+            break
+        batch = boxes.unresolved.pop(0)
+        left, again = _listed(boxes, batch, exact, offer), np.zeros(batch.bounds.size, np.bool_)
+        if boxes.axes.basis(batch.support) is None and not stop.now:
+            known = np.isin(batch.names, np.fromiter(boxes.listed, np.int64, len(boxes.listed)))
+            price = float(boxes.prices[batch.support])
+            again = ~known & (left.bounds - price > boxes.limit) & (batch.halves > SMALLEST).any(axis=1)
+        if again.any():
+            boxes.put_back([left.part(np.flatnonzero(again))])
+        if not again.all():
+            boxes.unresolved.append(left.part(np.flatnonzero(~again)))
         after(boxes)
-    boxes.drop_fathomed()
-    return not boxes.unresolved
+    return not (boxes.drop_fathomed() or boxes.unresolved)
+
+
+def _listed(
+    boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: Callable[[Floats], None]
+) -> NodeBatch:
+    """The batch with the bounds that vertices give; until time is up."""
+    stop, bounds = current(), batch.bounds.copy()
+    price, features = float(boxes.prices[batch.support]), boxes.columns[batch.support]
+    if boxes.axes.basis(batch.support) is not None:
+        return batch
+    for i, name in enumerate(batch.names.tolist()):
+        if stop.now:
+            break
+        if name in boxes.listed or bounds[i] - price <= boxes.limit:
+            continue
+        found = exact.largest(features, batch.centres[i], batch.halves[i])
+        if found is not None:
+            bounds[i] = min(bounds[i], found[0])
+            boxes.listed.add(name)
+            for w in found[1] if bounds[i] - price > boxes.value + boxes.slack else []:
+                offer(w)
+    return replace(batch, bounds=bounds)

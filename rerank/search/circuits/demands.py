@@ -124,7 +124,7 @@ class Demands:
         while True:
             nodes = int(np.clip(min(most, CONFLICTS) / (1.0 + conflicts.count[0]), 1, NODES))
             answer = removal(
-                rows, positive, block, copies, self.domain.lower, self.domain.upper, self.problem.epsilon,
+                rows, positive, block, copies, self.domain.lower, self.domain.upper, float(self.problem.epsilon),
                 2.0 * self.tolerance, conflicts, state, programs, nodes, w,
             )  # fmt: skip
             late = stop.now or time.perf_counter() > until

@@ -24,6 +24,8 @@ Point = tuple[float, Floats]
 
 LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
 LINE_ITSELF = 5e3  # and for any number of pairs
+LONGER = 1e-9  # how much longer the intervals of a line are made, where single points are looked for,
+DIGITS = 2.0**20  # coordinates are then rounded to multiples of 1 / DIGITS
 KEEP = 6  # elite points whose differences serve as directions
 ROUNDS = 50  # of directions in one climb
 PATIENCE = 2  # rounds without a better point that end a climb
@@ -85,12 +87,15 @@ class LineSearch:
     random_state : int
     deadline : float
         Value of ``time.perf_counter()`` after which no line is begun.
+    exact : callable, optional
+        The value of a point, every pair decided exactly: where rows lie on a grid, single points of lines are tried.
     """
 
     tables: Any
     domain: Domain
     random_state: int = 0
     deadline: float = np.inf
+    exact: Callable[[Floats], float] | None = None
     lines: int = 0
     work: float = 0.0
 
@@ -124,15 +129,34 @@ class LineSearch:
             pairs, t.slot, t.span, t.weight, w_, u_, -u_, domain.norming(w_).size, low, high, t.epsilon, t.linear,
             t.total, t.unit_of.size,
         )  # fmt: skip
-        value, tau = sweep(
-            np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
-            t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.hits, t.count_start,
-        )  # fmt: skip
+
+        def best(at: Floats) -> tuple[float, float]:
+            found: tuple[float, float] = sweep(
+                np.argsort(at), at, who, value, lost.copy(), t.slot, t.span, t.weight, low, high, t.linear,
+                t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.hits, t.count_start,
+            )  # fmt: skip
+            return found
+
+        most, tau = best(at[:n])
         self.lines += 1
         self.work += self.cost
-        if not np.isfinite(value):
+        if not np.isfinite(most):
             return -np.inf, w
-        return value, self.domain.normal(w + tau * u)
+        point = most, self.domain.normal(w + tau * u)
+        if self.exact is None or not t.spacing > 0:
+            return point
+        # Pairs that are won up to a point and from it on are won together there: intervals a little longer show it.
+        hoped, tau = best(at[:n] - np.sign(who[:n]) * LONGER * (1.0 + np.abs(at[:n])))
+        return self._at_least(point, w + tau * u) if hoped > most else point
+
+    def _at_least(self, point: Point, w: Floats) -> Point:
+        """The point, or the better of ``w`` and of ``w`` rounded to few digits, decided exactly."""
+        assert self.exact is not None
+        v = self.domain.normal(w)
+        for near in (v, self.domain.normal(np.rint(v * DIGITS) / DIGITS)):
+            if (value := self.exact(near)) > point[0]:
+                point = value, near
+        return point
 
     glances = False
     """Whether a glance at a line costs much less than the line."""

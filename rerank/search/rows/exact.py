@@ -6,6 +6,7 @@ The N-th largest lower end of the irrelevant rows rules out every row that canno
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rerank.problem import Problem, RankedList
 from rerank.search.boxes.vertices import Exact
 from rerank.search.places import last_hit
+from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import tables
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class RowExact:
         return near.tables.to_value(value) - self.lines.tables.constant
 
     def _near(self, centre: Floats, half: Floats) -> Exact | None:
-        """Exact arithmetic on the rows that can matter in a box; None where they have too many pairs."""
+        """Exact arithmetic on the rows that can matter in a box; None where they have too many pairs, or time is up."""
         t = self.lines.tables
         middle, reach = np.empty(len(self.problem.X)), np.empty(len(self.problem.X))
         middle[t.order], reach[t.order] = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance
@@ -66,7 +68,9 @@ class RowExact:
         if sum(unit.positive.size * unit.negative.size for unit in problem.units) > MOST_PAIRS:
             return None
         # The rows that are left out earn nothing, so the constant is that of the whole lists.
-        return Exact(problem, tables(problem, scale=self.domain.scale), self.domain)
+        with suppress(OutOfTimeError):
+            return Exact(problem, tables(problem, scale=self.domain.scale), self.domain)
+        return None
 
 
 def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> RankedList:

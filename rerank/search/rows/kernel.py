@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.levels import allowed, copy
-from rerank.search.boxes.pairs import norms
+from rerank.search.boxes.pairs import beyond, norms
 from rerank.search.boxes.stack import copied, longer, put
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.levels import LEVELS, add_unit, close
@@ -41,9 +41,10 @@ def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> A
     low, high, here = 1.0, 1.0, 1.0
     if instance.basis.size > 0:
         low, high, here = norms(instance.basis, c, h)
+    over = beyond(h, instance.spacing, instance.tolerance)
     least = instance.epsilon * low - instance.tolerance
-    most = instance.epsilon * high + instance.tolerance
-    here = instance.epsilon * here + instance.tolerance
+    most = instance.epsilon * high + over
+    here = instance.epsilon * here + over
     bound = levels.base[v]
     value = levels.base[v]
     decided = levels.base[v]

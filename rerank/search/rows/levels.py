@@ -25,6 +25,7 @@ class Instance(NamedTuple):
     most: Any
     epsilon: float
     tolerance: float
+    spacing: float  # see :func:`rerank.search.tables.spacing`; 0 in a basis
 
 
 class Levels(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.search.places import MOST_NUMBERS, last_hit, places_of, starts
 from rerank.search.rows.choice import rough, smooth_from
-from rerank.search.tables import tolerance
+from rerank.search.tables import spacing, tolerance
 
 if TYPE_CHECKING:
     from rerank.problem import Problem, RankedList
@@ -49,7 +49,7 @@ class RowTables:
         What the j-th best positive of each list multiplies that with; ``hits`` is empty where that is 1 for all.
     counted : int32 (U,)
         How many of the best positives of each list can earn something.
-    constant, epsilon, tolerance : float
+    constant, epsilon, tolerance, spacing : float
         Of the problem; the tolerance covers two rows.
     rough : bool
         Whether the steps of the value along a line are too many to look at each.
@@ -71,6 +71,7 @@ class RowTables:
     constant: float
     epsilon: float
     tolerance: float
+    spacing: float
     rough: bool
     integral = False
     linear = False
@@ -195,7 +196,8 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
         hits=np.concatenate([np.empty(0), *hits]),
         counted=np.array([last_hit(unit.hits) for unit in units], np.int32),
         constant=problem.constant,
-        epsilon=problem.epsilon,
+        epsilon=float(problem.epsilon),
         tolerance=4.0 * tolerance(problem),
+        spacing=spacing(problem),
         rough=rough(problem),
     )

@@ -30,7 +30,8 @@ def instance(
     )  # fmt: skip
     # Processes are given read-only maps, and the kernel is compiled for plain arrays.
     arrays = [np.require(x, requirements=["C", "W"]) for x in parts]
-    return Instance._make([*arrays, t.epsilon, t.tolerance if tolerance is None else tolerance])
+    spacing = t.spacing if basis is None else 0.0
+    return Instance._make([*arrays, t.epsilon, t.tolerance if tolerance is None else tolerance, spacing])
 
 
 def levels(t: RowTables) -> Levels:

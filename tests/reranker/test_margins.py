@@ -1,0 +1,68 @@
+"""A margin as it is written: options, model files new and old, and what a fit says that gave up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank import Reranker
+from rerank.io import Table
+from rerank.problem import digest
+from rerank.reranker.files import model_file
+from rerank.reranker.files.verify import verify
+
+X, Y = np.array([[0, 0, 0], [1, 0, 0], [5, 5, 5.0]]), np.array([0, 1, 0])
+TABLE = Table(X, Y.astype(float), None, None, ("x0", "x1", "x2"))
+
+
+def fitted(epsilon: object, X: np.ndarray = X, y: np.ndarray = Y, stat: str = "auc") -> Reranker:
+    return Reranker(stat, first_stage=None, solver="search", epsilon=epsilon, time_limit=10.0).fit(X, y)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, "1/5", Fraction(1, 5)])
+def test_a_margin_of_a_fifth_is_won_by_a_step_of_five_and_kept_in_the_file(
+    epsilon: object, tmp_path: Path
+) -> None:
+    est = fitted(epsilon)
+    assert est.result_.status == "optimal" and est.result_.value == 1.0
+    assert est.result_.epsilon == 0.2 and est.result_.epsilon.exact == Fraction(1, 5)
+    est.save(tmp_path / "model.json")
+    assert json.loads((tmp_path / "model.json").read_text())["epsilon"] == "1/5"
+    again = rerank.load(tmp_path / "model.json")
+    assert again.result_.epsilon.exact == Fraction(1, 5)
+    assert verify(model_file.read(tmp_path / "model.json"), TABLE).holds
+
+
+def test_a_file_of_a_double_keeps_its_meaning_and_its_digest(tmp_path: Path) -> None:
+    est = fitted(Fraction(0.2))  # what .2 meant when margins were doubles
+    assert est.result_.value < 1.0
+    est.save(tmp_path / "old.json")
+    body = json.loads((tmp_path / "old.json").read_text())
+    assert body["epsilon"] == (0.2).hex()
+    assert rerank.load(tmp_path / "old.json").result_.epsilon.exact == Fraction(0.2)
+    assert verify(model_file.read(tmp_path / "old.json"), TABLE).holds
+    problem = est.state_.training.problem
+    assert problem is not None and digest(problem) == body["data_sha256"] != digest(
+        replace(problem, epsilon=0.2)
+    )
+
+
+def test_a_document_takes_what_was_written() -> None:
+    assert model_file.encode("epsilon", 0.05) == "1/20" and model_file.encode("epsilon", 0.25) == (0.25).hex()
+
+
+def test_a_fit_that_gave_up_does_not_ask_for_time_and_its_advice_works() -> None:
+    rows, y = np.array([[0, 0], [1, 5], [5, 3], [6, 6.0]]), np.array([0, 1, 1, 0])
+    est = fitted("1/6", rows, y, "mrr")
+    assert est.result_.status == "feasible" and est.result_.gave_up
+    assert (
+        "time_limit" not in est.result_.message and "More time would not change that" in est.result_.message
+    )
+    assert any("a slightly smaller margin" in note for note in est.result_.notes)
+    assert fitted(0.1666, rows, y, "mrr").result_.status == "optimal"

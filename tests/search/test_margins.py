@@ -1,0 +1,181 @@
+"""Margins on the grid of the data: pairs that differ by just the margin on a whole side of a box."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from rerank.certificate import certify, verify_proof
+from rerank.errors import InputError
+from rerank.problem import Problem, problem_of
+from rerank.search import SearchResult, line_search, run, solve
+from rerank.search.rows import choice
+from rerank.search.tables import spacing
+from rerank.statistics import parse
+from tests.oracles import anchored
+from tests.oracles.oracle import witness
+
+
+@contextmanager
+def by_rows(asked: bool) -> Iterator[None]:
+    """Search as long lists are searched, if asked."""
+    if not asked:
+        yield
+        return
+    with patch.object(choice, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
+        yield
+
+
+def levels(
+    seed: int, n: int, d: int, top: int, statistic: str, epsilon: float | str, **options: object
+) -> Problem:
+    """Whole numbers from 0 to ``top``, both of them in every column."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, top + 1, (n, d)).astype(float)
+    X[2], X[3] = 0, top
+    y = (rng.random(n) < 0.4).astype(float)
+    y[:2] = 1, 0
+    return problem_of(X, y, parse(statistic), epsilon=epsilon, **options)
+
+
+def small(rows: list[list[float]], y: list[int], statistic: str, epsilon: float | str) -> Problem:
+    return problem_of(
+        np.array(rows, dtype=float), np.array(y, dtype=float), parse(statistic), epsilon=epsilon
+    )
+
+
+CASES = {
+    "three rows": lambda: small([[0, 0, 0], [1, 0, 0], [5, 5, 5]], [0, 1, 0], "auc", 0.2),
+    "four rows": lambda: small([[0, 0], [2, 0], [4, 7], [10, 10]], [1, 0, 1, 0], "dcg", 0.2),
+    **{f"15 x 2, 0 to 5, {s}": lambda s=s: levels(s, 15, 2, 5, "dcg@5", 0.2) for s in range(11)},
+    **{f"15 x 2, 0 to 10, {s}": lambda s=s: levels(s, 15, 2, 10, "dcg@5", 0.1) for s in range(12)},
+    **{f"ratings, {s}": lambda s=s: levels(s, 40, 3, 10, "dcg@5", 0.1) for s in range(4)},
+    **{f"five levels, {s}": lambda s=s: levels(s, 40, 3, 4, "dcg@5", 0.25) for s in range(4)},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_margins_on_the_grid_are_proved_in_few_boxes(name: str) -> None:
+    problem = CASES[name]()
+    found = solve(problem, time_limit=20.0, n_jobs=1, proof=True)
+    assert found.closed and found.boxes < 20_000 and not found.gave_up
+    assert float(certify(problem, found.weights).value) == pytest.approx(found.value, abs=1e-12)
+    assert found.proof is not None and (verdict := verify_proof(problem, found.proof)).ok, verdict.message
+
+
+def test_the_best_weights_are_a_point_where_a_pair_differs_by_the_margin() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 6, (14, 2)).astype(float), rng.random(14) < 0.4
+    problem = problem_of(X, y.astype(float), parse("dcg@5"), epsilon=0.05, C=0.01, signs=[1, 1])
+    found = solve(problem, time_limit=20.0)
+    assert found.closed and found.weights.tolist() == [1.0, 0.25]
+    assert found.value > 1.36 and found.value == pytest.approx(float(anchored.best(problem).value), abs=1e-12)
+    w, value = line_search(problem, time_limit=0.2)
+    assert value == found.value and w.tolist() == [1.0, 0.25]
+
+
+def random_levels(seed: int) -> Problem | None:
+    """Few rows on a grid: anchored, signed, priced, of few features, graded, or in several lists."""
+    rng = np.random.default_rng([20261125, seed])
+    n, d, top = int(rng.integers(5, 9)), int(rng.integers(1, 4)), int(rng.choice([4, 5, 6, 10]))
+    X = rng.integers(0, top + 1, (n, d)).astype(float)
+    gains = rng.choice([0.0, 1, 3], n) if rng.random() < 0.3 else (rng.random(n) < 0.4).astype(float)
+    statistic = parse(
+        str(rng.choice(["auc", "dcg@3", "mrr", "precision@2", "dcg", "ndcg@3", "pauc@3", "ap"]))
+    )
+    gains = (gains > 0).astype(float) if statistic.weighs_hits else gains
+    on_grid = Fraction(int(rng.integers(1, top)), top)
+    epsilon = on_grid if seed % 2 else str(rng.choice([".05", ".1", ".25", ".001", "1/7"]))
+    given: dict[str, object] = {
+        "epsilon": epsilon,
+        "C": float(rng.choice([0, 0, 0.01, 0.125])),
+        "max_features": int(rng.integers(1, d + 1)) if rng.random() < 0.3 else None,
+    }
+    if d > 1 and rng.random() < 0.3:
+        low, high = rng.choice([0.25, 0.5, 0.75, 1.0], d), rng.choice([0.0, 0.125, 0.5, 1.0], d)
+        given |= {"limits": (np.r_[1, -low[1:]], np.r_[1, high[1:]])}
+        given |= {"low": np.zeros(d), "high": np.full(d, float(top))}
+    elif rng.random() < 0.3:
+        given["signs"] = rng.choice([-1, 0, 0, 1], d)
+    try:
+        return problem_of(
+            X, gains, statistic, rng.integers(0, 2, n) if rng.random() < 0.25 else None, **given
+        )
+    except InputError:  # a constant column, or no gain
+        return None
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["by pairs", "by rows"])
+@pytest.mark.parametrize("part", range(6))
+def test_searches_agree_with_an_enumeration_in_rationals(part: int, rows: bool) -> None:
+    asked = [
+        problem for seed in range(8 * part, 8 * part + 8) if (problem := random_levels(seed)) is not None
+    ]
+    assert len(asked) > 3
+    for problem in asked:
+        best = anchored.best(problem).value
+        with by_rows(rows):
+            found = solve(problem, time_limit=5.0, n_jobs=1, proof=not rows)
+        value = certify(problem, found.weights).value
+        assert float(value) == pytest.approx(found.value, abs=1e-9) and value <= best <= Fraction(found.bound)
+        if found.closed:
+            assert float(best - value) == pytest.approx(0, abs=1e-9)
+        else:  # no doubles reach the optimum
+            assert found.gave_up and not problem.anchored and witness(problem) is None
+        if found.proof is not None:
+            assert (verdict := verify_proof(problem, found.proof)).ok, verdict.message
+
+
+def test_the_spacing_divides_what_boxes_evaluate_exactly() -> None:
+    limits = ([1.0, -0.25], [1.0, 1.0])
+    X = np.array([[0.0, 0], [3, 1], [6, 4], [1, 2]])
+    problem = problem_of(
+        X, np.array([0.0, 1, 0, 1]), parse("auc"), epsilon=0.1, limits=limits, low=[0.0, 0], high=[6.0, 4]
+    )
+    # The box of the second coordinate has the ends -1/4 and 1, so its centre 3/8 is no multiple of its half-width 5/8.
+    assert spacing(problem) == pytest.approx(1 / 300, rel=1e-15)
+    unit, centre, half = Fraction(1, 300), Fraction(3, 8), Fraction(5, 8)
+    for v in (centre, centre - half, centre + half):
+        for i, k in ((1, 0), (1, 2), (3, 0), (3, 2)):
+            D = [Fraction(X[i, 0] - X[k, 0]) / 6, Fraction(X[i, 1] - X[k, 1]) / 4]
+            assert ((D[0] + v * D[1] - Fraction(1, 10)) / (half * unit)).denominator == 1
+    assert spacing(problem_of([[0.1], [0.7], [0.4]], [0, 1, 1], parse("auc"), epsilon=0.1)) == 0
+    assert spacing(problem_of([[0.0], [1e300], [4e299]], [0, 1, 1], parse("auc"), epsilon=0.1)) == 0
+
+
+def only_rationals(epsilon: float | str = "1/6") -> Problem:
+    """The best weights are (-2/5, 1) alone, which is no pair of doubles."""
+    return small([[0, 0], [1, 5], [5, 3], [6, 6]], [0, 1, 1, 0], "mrr", epsilon)
+
+
+def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() -> None:
+    found = solve(only_rationals(), time_limit=20.0)
+    assert found.gave_up and not found.closed and found.seconds < 5
+    best = float(anchored.best(only_rationals()).value)
+    assert found.bound == pytest.approx(best, abs=1e-9) and found.bound > found.value
+    assert "slightly smaller margin" in found.note
+    assert solve(only_rationals(0.1666), time_limit=20.0).closed
+    assert not solve(CASES["three rows"](), time_limit=20.0).gave_up
+
+
+def timed(problem: Problem, limit: float) -> tuple[SearchResult, float]:
+    began = time.process_time()
+    found = solve(problem, time_limit=limit, n_jobs=1)
+    return found, time.process_time() - began
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["by pairs", "by rows"])
+def test_the_exact_phase_looks_at_the_clock(rows: bool) -> None:
+    # The double of .2 is a little more than a step of the grid, which no multiple of a common denominator shows.
+    X = [[0.0, 0], [2, 0], [4, 7], [10, 10], [3, 5]]
+    problem = problem_of(X, [1.0, 0, 1, 0, 0], parse("dcg"), epsilon=Fraction(0.2))
+    with by_rows(rows):
+        solve(problem, time_limit=0.1)  # kernels are loaded
+        found, seconds = timed(problem, 0.5)
+    assert seconds < 1.5 and not (found.gave_up and found.seconds > 0.5)
