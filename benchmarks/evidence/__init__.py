@@ -1,1 +1,1 @@
-"""Does reranking help on rows to come? Ten tables, two first stages, three statistics, fixed beforehand."""
+"""Does reranking help on rows to come? Fifteen tables, two first stages, three statistics, fixed beforehand."""

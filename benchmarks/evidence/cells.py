@@ -1,39 +1,25 @@
-"""One cell: a table, a first stage, a statistic and a split; what each method makes of the held-out rows."""
+"""One cell: a table, a first stage, a statistic and a split; what each method makes of the rows to come."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import numpy as np
-from numpy.typing import NDArray
+from benchmarks.evidence.tables import TABLES, divided
 
-from benchmarks.data import arrays
+STAGES, STATISTICS, SPLITS = ("logistic", "lightgbm"), ("precision", "dcg", "auc"), 20
 
-TABLES = {
-    "ai4i2020": 100, "coil2000": 100, "spambase": 100, "credit_default": 100, "compas": 100,
-    "german": 30, "diabetes": 25, "australian": 25, "abalone19": 50, "uis": 20,
-}  # fmt: skip
-"""The tables, and the places that count in a held-out list."""
+FIXED: dict[str, float | None] = {f"radius {one:g}": one for one in (0.03, 0.1, 0.3, 1.0, 3.0)} | {"free": None}
+"""Corrections of all columns that are fixed, and free weights."""
 
-QUERY_SETS = {"mslr_sample": 10, "lightgbm_rank": 10, "ohsumed": 10, "mq2007agg": 10}
-"""Tables of many lists, and the places that count in each: not planned, and measured by name."""
-
-STAGES, MORE_STAGES = ("logistic", "lightgbm"), ("ranksvm", "xgboost")
-STATISTICS = ("precision", "dcg", "auc")
-"""What was planned. More first stages, and other statistics by name, can be asked for."""
-
-SPLITS = 20
-SECONDS, LARGE = 2.0, {"coil2000": 4.0, "credit_default": 4.0}
-"""CPU seconds of a single fit; cross-validation has fifteen times as many. First stages take a second on two tables."""
-
-METHODS = ("free", "anchored", "cv")
-RADII = {"narrow": 0.03, "anchored": 0.1, "wide": 0.3}
-"""Fixed radii; the narrow and the wide one, for precision and DCG of smaller tables, show what choosing keeps."""
+SIMPLE = {"squares": "logistic+squares", "head20": "logistic+head20"}
+"""First stages that take a line."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +36,10 @@ class Cell:
         """The cell in one word."""
         return f"{self.table}/{self.stage}/{self.statistic}/{self.split}"
 
-    @classmethod
-    def of(cls, key: str) -> Cell:
-        """The cell of a key."""
-        table, stage, statistic, split = key.split("/")
-        return cls(table, stage, statistic, int(split))
+    @property
+    def stat(self) -> str:
+        """The statistic with its places, unless all of them count."""
+        return self.statistic if self.statistic == "auc" else f"{self.statistic}@{TABLES[self.table]}"
 
 
 def all_cells(
@@ -69,85 +54,66 @@ def all_cells(
                     yield Cell(table, stage, statistic, split)
 
 
-def is_planned(cell: Cell) -> bool:
-    """Whether a cell was fixed before anything was run."""
-    return cell.table in TABLES and cell.stage in STAGES and cell.statistic in STATISTICS and cell.split < SPLITS
+def stage_of(name: str) -> Any:
+    """The first stage that a name stands for."""
+    if name != "lightgbm":
+        return name
+    import lightgbm
+
+    return lightgbm.LGBMClassifier(
+        n_estimators=100, num_leaves=15, learning_rate=0.05, n_jobs=1, verbose=-1, random_state=0
+    )
 
 
-def stage_of(name: str, ranker: bool = False) -> Any:
-    """The first stage that a name stands for: of boosted trees a ranker for many lists, else a classifier."""
-    if name == "lightgbm":
-        import lightgbm
+@contextmanager
+def shared_first_stage() -> Iterator[None]:
+    """Fits on the same rows share a first stage; one with a radius has scores of folds, which free weights may lack."""
+    from rerank.reranker.fit import staged
 
-        kind = lightgbm.LGBMRanker if ranker else lightgbm.LGBMClassifier
-        return kind(n_estimators=100, num_leaves=15, learning_rate=0.05, n_jobs=1, verbose=-1, random_state=0)
-    if name == "xgboost":
-        import xgboost
+    known: dict[bool, Any] = {}
 
-        kind = xgboost.XGBRanker if ranker else xgboost.XGBClassifier
-        return kind(n_estimators=100, max_leaves=15, learning_rate=0.05, n_jobs=1, verbosity=0, random_state=0)
-    return name
+    def shared(data: Any, settings: Any, *others: Any) -> Any:
+        kind = settings.radius is None
+        if kind not in known:
+            known[kind] = staged(data, settings, *others)
+        return known[kind]
 
-
-def stat_of(cell: Cell) -> str:
-    """The statistic with its places, unless it counts all of them or was given with its own."""
-    counted = QUERY_SETS.get(cell.table) or TABLES[cell.table]
-    cut = cell.statistic in ("precision", "dcg", "ndcg", "recall")
-    return f"{cell.statistic}@{counted}" if cut else cell.statistic
-
-
-def divided(y: NDArray[Any], qid: NDArray[Any] | None, split: int) -> list[NDArray[np.int64]]:
-    """Rows to fit and rows to judge, 2/3 to 1/3: stratified, or lists, of which three splits are folds."""
-    from sklearn.model_selection import train_test_split
-
-    rows = np.arange(y.size)
-    if qid is None:
-        return train_test_split(rows, test_size=1 / 3, stratify=y, random_state=split)
-    lists = np.random.default_rng(split // 3).permutation(np.unique(qid))
-    held = np.isin(qid, lists[split % 3 :: 3])
-    return [rows[~held], rows[held]]
+    with patch("rerank.reranker.fit.staged", shared):
+        yield
 
 
 def measured(cell: Cell, where: Path) -> dict[str, Any]:
-    """The held-out statistic of the first stage and of each method, their seconds, and the radius that was chosen."""
+    """The statistic of the first stage and of each method, CPU seconds, and what was chosen."""
     from rerank import Reranker, RerankerCV
     from rerank.ranks import evaluate
 
-    data, lists = arrays(where, cell.table), cell.table in QUERY_SETS
-    X, y = np.asarray(data["X"], dtype=np.float64), data["y"] if lists else (data["y"] > 0).astype(int)
-    qid = data["qid"] if lists else None
-    train, test = divided(y, qid, cell.split)
-    own, held = (None, None) if qid is None else (qid[train], qid[test])
-    seconds, stat = LARGE.get(cell.table, SECONDS), stat_of(cell)
-    common: dict[str, Any] = {
-        "first_stage": stage_of(cell.stage, lists), "solver": "search", "random_state": cell.split, "n_jobs": 1,
-        "list_length": test.size if "@" in stat and not lists else None,
-    }  # fmt: skip
-    corrected: dict[str, Any] = {"margin": 0.1, "max_features": 3}
-    if "@" in stat and not lists:
-        corrected["window"] = 2.0
-    estimators: dict[str, Any] = {
-        "free": Reranker(stat, time_limit=seconds, **common),
-        **{
-            name: Reranker(stat, time_limit=seconds, radius=radius, **common, **corrected)
-            for name, radius in RADII.items() if name == "anchored" or ("@" in stat and cell.table not in LARGE)
-        },
-        "cv": RerankerCV(
-            Reranker(stat, time_limit=seconds, **common),
-            time_limit=15 * seconds, random_state=cell.split,
-        ),
-    }  # fmt: skip
-    found: dict[str, Any] = {"stat": stat}
-    for name, est in estimators.items():
-        began = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            est.fit(X[train], y[train], own)
-        scores = est.decision_function(X[test], qid=held) if lists else est.decision_function(X[test])
-        found[name] = evaluate(stat, y[test], scores, held)
-        found[f"{name}_seconds"] = round(time.process_time() - began, 2)
-        if name == "cv":
-            chosen = est.best_params_["radius"]
-            found["radius"] = 0.0 if est.first_stage_kept_ else chosen
-            found["first_stage"] = evaluate(stat, y[test], est.best_estimator_.first_stage_scores(X[test]), held)
+    rows, places = divided(cell.table, cell.split, where), cell.statistic != "auc"
+    common: dict[str, Any] = {"solver": "search", "node_limit": 0}
+    if places:
+        common["list_length"] = rows.length
+    began = time.process_time()
+
+    def value(est: Any) -> float:
+        scores = est.fit(rows.X, rows.y).decision_function(rows.X_held)
+        return float(evaluate(cell.stat, rows.y_held, scores, rows.lists))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cv = RerankerCV(Reranker(cell.stat, first_stage=stage_of(cell.stage), **common))
+        found: dict[str, Any] = {"stat": cell.stat, "cv": value(cv)}
+        evidence = cv.result_.evidence
+        assert evidence is not None
+        found["chosen"] = "first stage" if evidence.chosen is None else evidence.options[evidence.chosen]
+        # A correction may find nothing better on all rows; one of another first stage then keeps that.
+        found["kept"] = cv.first_stage_kept_ or (evidence.fit_keeps and "first_stage" not in cv.best_params_)
+        found["cv_seconds"] = round(time.process_time() - began, 2)
+        alone = {"first_stage": cell.stage, **SIMPLE, "lightgbm": "lightgbm"}
+        for name, stage in alone.items():
+            est = Reranker(cell.stat, first_stage=stage_of(stage), radius=0, cross_fit=False, **common)
+            found[name] = found["first_stage"] if name == cell.stage else value(est)
+        with shared_first_stage():
+            for name, radius in FIXED.items():
+                given = common | ({"window": 2.0} if places else {}) | ({} if radius is None else {"margin": 0.1})
+                found[name] = value(Reranker(cell.stat, first_stage=stage_of(cell.stage), radius=radius, **given))
+    found["seconds"] = round(time.process_time() - began, 2)
     return found
