@@ -45,7 +45,7 @@ class Cell:
 def all_cells(
     splits: int = SPLITS, tables: Sequence[str] = tuple(TABLES), stages: Sequence[str] = STAGES,
     statistics: Sequence[str] = STATISTICS,
-) -> Iterator[Cell]:  # fmt: skip
+) -> Iterator[Cell]:
     """Every cell, split by split, so that a run that is cut short has all tables."""
     for split in range(splits):
         for table in tables:
@@ -68,7 +68,7 @@ def stage_of(name: str) -> Any:
 @contextmanager
 def shared_first_stage() -> Iterator[None]:
     """Fits on the same rows share a first stage; one with a radius has scores of folds, which free weights may lack."""
-    from rerank.reranker.fit import staged
+    from rerank.reranker.cross_fit import staged
 
     known: dict[bool, Any] = {}
 

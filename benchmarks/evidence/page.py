@@ -169,10 +169,11 @@ def aims(kinds: Sequence[Kind]) -> list[str]:
     shares = {kind.name: float(np.mean(kind.leads("cv")) / np.mean(kind.leads(best[kind]))) for kind in clear}
     less = [f"{name} {share:.0%}" for name, share in shares.items() if share < KEPT_OF_BEST]
     own, most = (
-        float(np.mean([np.mean(kind.leads(name)) for kind, name in pairs] or [0.0]))
+        float(np.mean([float(np.mean(kind.leads(name))) for kind, name in pairs] or [0.0]))
         for pairs in ([(kind, "cv") for kind in clear], [(kind, best[kind]) for kind in clear])
     )
-    aim = f"cv has {KEPT_OF_BEST:.0%} or more of the best fixed option's lead in each cell where that is above its error"
+    clearly = "in each cell where that is above its error"
+    aim = f"cv has at least {KEPT_OF_BEST:.0%} of the best fixed option's lead {clearly}"
     told = f"so in {len(clear) - len(less)} of {len(clear)} cells, with mean leads of {own:+.2f} and {most:+.2f} %"
     lines.append(_aim(aim, not less, told + (f"; less in {', '.join(less)}" if less else "")))
     simple = {kind: kind.best(("first_stage", *SIMPLE)) for kind in linear}

@@ -19,7 +19,7 @@ from benchmarks.data import arrays
 GIVEN = {
     "ai4i2020": 100, "coil2000": 100, "spambase": 100, "credit_default": 100, "compas": 100,
     "german": 30, "diabetes": 25, "australian": 25, "abalone19": 50, "uis": 20,
-}  # fmt: skip
+}
 """The tables of the folder, and the places that count in a list to come."""
 
 RISKS: dict[str, Any] = {

@@ -98,7 +98,7 @@ def rows_of(table: str, statistic: str = "dcg", stage: str = "logistic", **by: f
         {"cell": Cell(table, stage, statistic, split).key}
         | about | {name: 10.0 + lead * (1.0 + 0.1 * (split % 2)) for name, lead in methods.items()}
         for split in range(10)
-    ]  # fmt: skip
+    ]
 
 
 def test_a_page_has_one_line_for_each_cell() -> None:
