@@ -79,7 +79,7 @@ class Evaluator:
 
         Of several lists it is that of the mean of paired differences. Of one list the rows that earn are what varies:
         with :math:`d_i` what row i earns by one order less what it earns by the other, :math:`\sqrt{\sum_i d_i^2}`.
-        For hits of the first N that is the root of the number of hits that only one of the two has (McNemar 1947); for
+        For hits of the first N that is the root of the number of hits that only one of the two has [McNemar1947]; for
         AUC of two classes it is the error of two correlated areas [DeLong1988].
 
         Parameters
