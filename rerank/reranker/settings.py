@@ -125,7 +125,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
                 f"margin is {margin!r} in deviations of the prior, and without a radius there is no prior; give a "
                 "radius, or use epsilon."
             )
-        epsilon = _margin("margin", margin)
+        epsilon = _margin("margin", margin, "a number, at least 0")
     return Settings(
         quoted=quoted,
         statistic=statistic,

@@ -149,7 +149,7 @@ def _sha256(value: Any) -> str:
 
 def _entry(name: str, value: Any) -> Any:
     """A margin that was written as a quotient stays one."""
-    if name in ("epsilon", "margin") and isinstance(value, Fraction):
+    if name in ("epsilon", "margin") and isinstance(value, Fraction) and value:
         return f"{value.numerator}/{value.denominator}"
     return _flat_out(value)
 
