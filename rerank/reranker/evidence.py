@@ -144,10 +144,10 @@ class Evidence:
     @property
     def reason(self) -> str:
         """Why that was chosen, in sentences."""
-        if self.first_stage is None:
-            return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
         if self.chosen is None and not self.guarded:
             return "No option had the time to be tried on held-out rows; raise time_limit."
+        if self.first_stage is None:
+            return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
         if math.isinf(self.safeguard):
             if self.safeguard > 0:
                 return f"safeguard=inf keeps {self.null} whatever the leads are."
@@ -273,7 +273,9 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
         and all(one is None or _finite(one) for side in sides for one in side),
         "errors are not negative": all(one is None or one >= 0 for one in found.errors),
         "the first stage has a value": alone or _finite(found.first_stage),
-        "an option that was tried or the first stage is chosen": (found.chosen is None and not alone)
+        "an option that was tried or the first stage is chosen": (
+            found.chosen is None and (not alone or all(one is None for one in found.values))
+        )
         or (type(found.chosen) is int and 0 <= found.chosen < n and found.values[found.chosen] is not None),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)

@@ -30,6 +30,15 @@ class Lead(NamedTuple):
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
+def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
+    """The same leads, each over one value of the first stage.
+
+    Options are tried on one or on more deals of the folds, and folds are joined by scores or by places. A lead is of
+    two rankings that are made alike; so the value of an option is that of the first stage with its lead.
+    """
+    return [one if math.isnan(one.lead) else one._replace(value=alone + one.lead, alone=alone) for one in leads]
+
+
 def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
     """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them."""
     sides = {"value": "value", "first_stage": "alone", "lead": "lead", "error": "error"}
@@ -79,8 +88,8 @@ class Judge:
 
     def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
         rows = np.concatenate([self.splits[k].test for k in folds])
-        own, alone = (
-            np.concatenate([getattr(one, side) for one in ranked]) for side in ("joint", "joint_alone")
+        own, null, alone = (
+            np.concatenate([getattr(one, side) for one in ranked]) for side in ("joint", "joint_alone", "alone")
         )
         statistic, unit = self.statistic, 1.0
         if self.data.qid is None:
@@ -89,8 +98,8 @@ class Judge:
         value = unit * evaluator.mean(own, "pessimistic")
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)
-        lead, error = evaluator.lead(own, alone)
-        return Lead(value, value - unit * lead, unit * lead, unit * error)
+        lead, error = evaluator.lead(own, null)
+        return Lead(value, unit * evaluator.mean(alone, "pessimistic"), unit * lead, unit * error)
 
 
 def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStatistic, float]:
