@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from rerank.errors import InputError
 from rerank.io.shown import html_table
 
@@ -170,7 +172,7 @@ class Evidence:
         often = (
             "" if self.rounds == 1 else f"; options that lead were tried on {self.rounds} deals of the folds"
         )
-        first = [f"Held-out rows of {self.folds} folds in one ranking{often}."]
+        first = [f"Held-out rows of {self.folds} folds{often}."]
         if self.list_length is not None:
             first.append(
                 f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are."
@@ -226,8 +228,14 @@ def one_line(text: str) -> str:
 def option_names(params: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Each option by the parameters in which options differ; a first stage alone by its name."""
     every = list(dict.fromkeys(name for one in params for name in one))
-    varied = [name for name in every if any(one.get(name) != params[0].get(name) for one in params)] or every
+    varied = [
+        name for name in every if not all(_same(one.get(name), params[0].get(name)) for one in params)
+    ] or every
     return tuple(one_line(_option_name(one, varied)) for one in params)
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value is other or np.array_equal(value, other)  # scores and signs are arrays
 
 
 def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:

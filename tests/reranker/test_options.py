@@ -186,7 +186,7 @@ def evidence(pairs, chosen, rivals=None, **more):
 
 def test_a_report_has_one_number_a_row_and_names_what_was_chosen():
     told = evidence([(0.5, 0.2), (-0.25, math.nan), None], 0, list_length=1200).report().splitlines()
-    assert told[0] == "Held-out rows of 5 folds in one ranking; options that lead were tried on 2 deals of the folds."
+    assert told[0] == "Held-out rows of 5 folds; options that lead were tried on 2 deals of the folds."
     assert told[1].startswith("Counted for lists to come of 1,200 rows; list_length says")
     assert told[2].split() == ["option", "precision@9", "lead", "95", "%", "interval"]
     assert told[3].split() == ["first", "stage", "4"]

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.reranker.data import Data
-from rerank.reranker.selection.folds import Split
+from rerank.reranker.selection.folds import Split, fold_names
 from rerank.reranker.selection.held_out import Ranked, rows_of
+from rerank.reranker.selection.priors import naming
 from rerank.statistics import InLists, RankStatistic
 
 Floats = NDArray[np.float64]
@@ -82,7 +83,11 @@ class Judge:
         folds = deals[0][0]
         if self.splits[folds[0]].repeat >= 0:
             return Lead(*np.mean([self._round(*deal) for deal in deals], axis=0).tolist())
-        found = np.array([self._round([k], [one]) for k, one in zip(folds, deals[0][1])])
+        names, rounds = fold_names(self.splits), []
+        for k, one in zip(folds, deals[0][1]):
+            with naming(f"the rows held out in {names[k]}"):
+                rounds.append(self._round([k], [one]))
+        found = np.array(rounds)
         value, alone, lead, _ = found.mean(axis=0).tolist()
         return Lead(value, alone, lead, float(np.linalg.norm(found[:, 3])) / len(found))
 
