@@ -59,11 +59,11 @@ class Case:
     report : str
         Held-out lead of each option.
     first, ours : int arrays (lists,)
-        Failures among the first ``TOP`` of each list to come, by first stage and by what was chosen.
+        Failures among the first ``TOP`` of each list to come, by logistic regression and by what was chosen.
     others : mapping of str to int array (lists,)
         Failures by other simple scores, fitted to all rows.
     before, after : tuples of Place
-        The top of the first list to come by first stage and by what was chosen.
+        The top of the first list to come, by the same two.
     """
 
     ways: int
@@ -151,16 +151,15 @@ def guarded(
     base = Reranker(STAT, first_stage="logistic", solver="search", n_jobs=n_jobs, node_limit=0)
     search = fit_table_by_folds(RerankerCV(base, time_limit=time_limit), table)
     est = search.best_estimator_
-    scores = {name: _simple(name, table) for name in SIMPLE}
+    scores = {name: _simple(name, table) for name in ("logistic", *SIMPLE)}
     scores |= {name: fitted(table.X, table.y) for name, fitted in others.items()}
     hits = []
     for number in range(LISTS):
         later = datasets.machines(ROWS, TO_COME + number, ways)
-        orders = [*_orders(est, later), *(_order(one(later.X)) for one in scores.values())]
-        hits.append([_hits(later, order) for order in orders])
+        hits.append([_hits(later, _order(one(later.X))) for one in (est.decision_function, *scores.values())])
     shown = datasets.machines(ROWS, TO_COME, ways)
-    before, after = _tops(shown, _orders(est, shown))
-    first, ours, *more = np.array(hits).T
+    before, after = _tops(shown, [_order(one(shown.X)) for one in (scores.pop("logistic"), est.decision_function)])
+    ours, first, *more = np.array(hits).T
     return Case(
         ways, len(table), int(table.y.sum()), search.first_stage_kept_, search.result_, search.report(), first, ours,
         dict(zip(scores, more)), before, after,
@@ -176,13 +175,6 @@ def _simple(name: str, table: Table) -> Callable[[Any], Any]:
 def _order(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Rows, best first."""
     return np.argsort(-scores, kind="stable")
-
-
-def _orders(est: Reranker, table: Table) -> list[NDArray[np.intp]]:
-    """Rows, best first, by the first stage and by what was chosen."""
-    alone = est.first_stage_scores(table.X)
-    assert alone is not None
-    return [_order(alone), _order(est.decision_function(table.X))]
 
 
 def _hits(table: Table, order: NDArray[np.intp]) -> int:

@@ -274,7 +274,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
-    alone = found.first_stage is None
+    alone, known = found.first_stage is None, type(found.chosen) is int and 0 <= found.chosen < n
     rules = {
         "each option has a name": n > 0 and all(map(_is_name, found.options)),
         "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
@@ -284,10 +284,10 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
         "an option that was tried or the first stage is chosen": (
             found.chosen is None and (not alone or all(one is None for one in found.values))
         )
-        or (type(found.chosen) is int and 0 <= found.chosen < n and found.values[found.chosen] is not None),
+        or (known and any(k == found.chosen and one is not None for k, one in enumerate(found.values))),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
-        and (found.chosen is None or not rivals[found.chosen]),
+        and not (known and rivals[found.chosen]),
         "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
         "the safeguard is a number": _real(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
