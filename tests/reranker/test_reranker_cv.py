@@ -72,7 +72,7 @@ def test_held_out_scores_are_those_of_plain_fits(stage):
     found = RerankerCV(base, grid=SMALL, cv=GroupKFold(3)).fit(X, y, qid).cv_results_
     alones, own = [], [[] for _ in found["params"]]
     dealt = fold_of(GroupKFold(3), X, y, qid)  # the first stage's scores to learn from are by the other folds
-    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
+    for train, test in GroupKFold(3).split(X, y, qid):
         plain = make_pipeline(StandardScaler(), LogisticRegression()) if stage == "logistic" else clone(stage)
         plain.fit(X[train], y[train])
         alone = plain.decision_function(X[test])
