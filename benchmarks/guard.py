@@ -45,10 +45,11 @@ def main() -> None:
         kept = sum(case.kept for case in cases)
         gained = sum(case.lead[0] - case.lead[1] > 0 for case in cases)
         lost = sum(case.lead[0] + case.lead[1] < 0 for case in cases)
-        means = {"first stage": np.mean([case.first for case in cases]), "guard": np.mean([case.ours for case in cases])}
+        means = {"first stage": np.mean([case.first for case in cases])}
+        means["guard"] = np.mean([case.ours for case in cases])
         means |= {name: np.mean([case.others[name] for case in cases]) for name in cases[0].others}
         print(
-            f"  {draws} draws: a correction taken on {draws - kept}, the first stage kept on {kept}; gained on {gained}, "
+            f"  {draws} draws: an option taken on {draws - kept}, the first stage kept on {kept}; gained on {gained}, "
             f"lost on {lost} (intervals without 0); mean lead {means['guard'] - means['first stage']:+.2f}\n"
             f"  mean hits: {', '.join(f'{name} {mean:.1f}' for name, mean in means.items())}"
         )

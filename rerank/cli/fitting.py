@@ -48,8 +48,8 @@ def fit(
     stat: Annotated[
         str,
         typer.Option(
-            help="auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, rr, "
-            "success@N."
+            help="auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, "
+            "rbp@P, ap, rr, success@N."
         ),
     ] = "dcg@10",
     first_stage: Annotated[
@@ -104,7 +104,7 @@ def fit(
     cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
     cv: Annotated[
         int | None,
-        typer.Option(help="Choose how far to move from the first stage, if at all, by so many folds.", show_default=False),
+        typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.", show_default=False),
     ] = None,
     safeguard: Annotated[
         float | None,

@@ -287,7 +287,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
         or (known and any(k == found.chosen and one is not None for k, one in enumerate(found.values))),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
-        and not (known and rivals[found.chosen]),
+        and not any(one and k == found.chosen for k, one in enumerate(rivals)),
         "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
         "the safeguard is a number": _real(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),

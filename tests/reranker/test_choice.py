@@ -85,7 +85,8 @@ def test_list_length_says_which_depth_is_counted():
     X, y = two_ways(400)
     told = {}
     for length in (None, 200):
-        base = Reranker("precision@40", first_stage=X[:, 2], radius=0.3, solver="search", node_limit=0, list_length=length)
+        options = {"solver": "search", "node_limit": 0, "list_length": length}
+        base = Reranker("precision@40", first_stage=X[:, 2], radius=0.3, **options)
         est = RerankerCV(base, grid={}, cv=2, n_repeats=1).fit(X, y)
         told[length] = est.cv_results_["first_stage"][0]
         assert est.result_.evidence.list_length == (length or 400)

@@ -37,7 +37,7 @@ def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
     Options are tried on one or on more deals of the folds, and folds are joined by scores or by places. A lead is of
     two rankings that are made alike; so the value of an option is that of the first stage with its lead.
     """
-    return [one if math.isnan(one.lead) else one._replace(value=alone + one.lead, alone=alone) for one in leads]
+    return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 
 def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
