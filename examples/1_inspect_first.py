@@ -74,7 +74,7 @@ plt.show()
 
 # %% [markdown]
 # One list may be lucky, so there are more lists to come, with an interval for the mean lead. Boosted trees can
-# bend, and are no linear score; they are here for comparison, and find more.
+# bend, and are no linear score; they are here for comparison.
 
 # %%
 
