@@ -1,4 +1,4 @@
-"""What held-out rows say, for ``rerank fit``: ``--cv`` chooses the radius, ``--holdout`` shows what a fit gains."""
+"""What held-out rows say, for ``rerank fit``: ``--cv`` chooses the options, ``--holdout`` shows what a fit gains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def fitted(
-    est: Reranker, table: Table, cv: int | None, rule: str | None, holdout: float | None
+    est: Reranker, table: Table, cv: int | None, safeguard: float | None, holdout: float | None
 ) -> tuple[Reranker, list[str], Callable[[], Any]]:
     """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
     from rerank.reranker.estimator import fit_table
@@ -28,7 +28,7 @@ def fitted(
     def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
         own = Reranker(**est.get_params(deep=False))
         if cv is not None:
-            search = chosen(own, rows, cv, rule)
+            search = chosen(own, rows, cv, safeguard)
             return search.best_estimator_, [search.report()], search.plot
         with recording() as course:
             found = fit_table(own, rows)
@@ -41,13 +41,15 @@ def fitted(
     return found, why, draw
 
 
-def chosen(est: Reranker, table: Table, cv: int, rule: str | None) -> RerankerCV:
+def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> RerankerCV:
     """What cross-validation tried and chose."""
+    from rerank.reranker.selection.options import SAFEGUARD
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
+    clear = SAFEGUARD if safeguard is None else safeguard
     search = RerankerCV(
-        est, cv=cv, rule=rule, time_limit=est.time_limit, random_state=est.random_state, verbose=1
-    )  # fmt: skip
+        est, cv=cv, safeguard=clear, time_limit=est.time_limit, random_state=est.random_state, verbose=1
+    )
     return fit_table_by_folds(search, table)
 
 
@@ -58,7 +60,7 @@ def check_holdout(share: float | None) -> None:
 
 
 def check_meant(
-    cv: int | None, rule: str | None, radius: float | None, margin: float | None, epsilon: str, first_stage: str,
+    cv: int | None, safeguard: float | None, radius: float | None, margin: float | None, epsilon: str, first_stage: str,
     candidates: str, cross_fit: str, solver: str, presolve: bool,
 ) -> None:  # fmt: skip
     """Refuse options of ``rerank fit`` that have no meaning beside the others.
@@ -69,7 +71,7 @@ def check_meant(
         Naming the first of them.
     """
     if cv is None:
-        refuse_idle({"--rule": rule}, "it says how --cv chooses; add --cv 5, or leave it out")
+        refuse_idle({"--safeguard": safeguard}, "it says how --cv chooses; add --cv 5, or leave it out")
     else:
         refuse_idle({"--radius": radius}, "--cv chooses the radius; leave one of them out")
     if margin is not None:

@@ -48,8 +48,8 @@ def fit(
     stat: Annotated[
         str,
         typer.Option(
-            help="auc, pauc@N, wta, precision@N, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, rr, "
-            "success@N."
+            help="auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, "
+            "rbp@P, ap, rr, success@N."
         ),
     ] = "dcg@10",
     first_stage: Annotated[
@@ -99,19 +99,16 @@ def fit(
         float | None, typer.Option(help="Fit hits around place N, with this width (2).", show_default=False)
     ] = None,
     list_length: Annotated[
-        int | None, typer.Option(help="Rows of the lists to come.", show_default=False)
+        int | None, typer.Option(help="Rows of the lists to come, if not as many as here.", show_default=False)
     ] = None,
     cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
     cv: Annotated[
         int | None,
-        typer.Option(help="Choose the radius by so many folds, the first stage included.", show_default=False),
+        typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.", show_default=False),
     ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            help="For --cv: mean, best or strict (a clear lead); best for auc of one list, else mean.",
-            show_default=False,
-        ),
+    safeguard: Annotated[
+        float | None,
+        typer.Option(help="For --cv: standard errors that a lead has to exceed (2).", show_default=False),
     ] = None,
     holdout: Annotated[
         float | None,
@@ -152,7 +149,7 @@ def fit(
     from rerank.reranker.settings import check
 
     check_holdout(holdout)
-    check_meant(cv, rule, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
+    check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
     check_picture(plot)
     paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
     check_outputs(with_ideal(data), paths)
@@ -183,7 +180,7 @@ def fit(
         say(f"The search goes on with {checkpoint}.")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LeakWarning)
-        est, why, draw = fitted(est, table, cv, rule, holdout)
+        est, why, draw = fitted(est, table, cv, safeguard, holdout)
     for text in dict.fromkeys(str(one.message) for one in caught):
         say(text)
     columns = {"label": label, "qid": qid, "id": id, "weight": weight}

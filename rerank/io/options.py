@@ -6,14 +6,17 @@ Numbers may be of Python's types or of NumPy's; a boolean is not a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from rerank.errors import InputError
+
+P = ParamSpec("P")
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:
@@ -141,16 +144,24 @@ def _no_seed(given: Any, other: str) -> InputError:
     return InputError(f"random_state is {given!r}; give a whole number, 0 to {2**32 - 1}, {other} or None.")
 
 
-def refuse_gone(owner: str, given: Mapping[str, Any], gone: Mapping[str, str]) -> None:
-    """Refuse parameters that there are no more, with what to use, and those that there never were.
+def without(gone: Mapping[str, str]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Make an ``__init__`` refuse parameters of earlier versions with what to use; its signature stays its own.
 
     Raises
     ------
     InputError
-    TypeError
-        For a name that is not known, as Python does.
+        When the object is made, for a parameter that there is no more.
     """
-    for name in given:
-        if name in gone:
-            raise InputError(f"{owner} has no {name!r} any more: {gone[name]}.")
-        raise TypeError(f"{owner} got an unexpected keyword argument {name!r}")
+
+    def decorated(init: Callable[P, None]) -> Callable[P, None]:
+        @wraps(init)
+        def checked(*args: P.args, **given: P.kwargs) -> None:
+            for name in given:
+                if name in gone:
+                    owner = type(args[0]).__name__
+                    raise InputError(f"{owner} has no {name!r} any more: {gone[name]}.")
+            init(*args, **given)
+
+        return checked
+
+    return decorated

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from rerank.errors import InputError
 from rerank.io.shown import html_table
 
@@ -144,10 +146,10 @@ class Evidence:
     @property
     def reason(self) -> str:
         """Why that was chosen, in sentences."""
-        if self.first_stage is None:
-            return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
         if self.chosen is None and not self.guarded:
             return "No option had the time to be tried on held-out rows; raise time_limit."
+        if self.first_stage is None:
+            return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
         if math.isinf(self.safeguard):
             if self.safeguard > 0:
                 return f"safeguard=inf keeps {self.null} whatever the leads are."
@@ -170,7 +172,7 @@ class Evidence:
         often = (
             "" if self.rounds == 1 else f"; options that lead were tried on {self.rounds} deals of the folds"
         )
-        first = [f"Held-out rows of {self.folds} folds in one ranking{often}."]
+        first = [f"Held-out rows of {self.folds} folds{often}."]
         if self.list_length is not None:
             first.append(
                 f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are."
@@ -226,8 +228,14 @@ def one_line(text: str) -> str:
 def option_names(params: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Each option by the parameters in which options differ; a first stage alone by its name."""
     every = list(dict.fromkeys(name for one in params for name in one))
-    varied = [name for name in every if any(one.get(name) != params[0].get(name) for one in params)] or every
+    varied = [
+        name for name in every if not all(_same(one.get(name), params[0].get(name)) for one in params)
+    ] or every
     return tuple(one_line(_option_name(one, varied)) for one in params)
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value is other or np.array_equal(value, other)  # scores and signs are arrays
 
 
 def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
@@ -266,18 +274,20 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
-    alone = found.first_stage is None
+    alone, known = found.first_stage is None, type(found.chosen) is int and 0 <= found.chosen < n
     rules = {
         "each option has a name": n > 0 and all(map(_is_name, found.options)),
         "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
         and all(one is None or _finite(one) for side in sides for one in side),
         "errors are not negative": all(one is None or one >= 0 for one in found.errors),
         "the first stage has a value": alone or _finite(found.first_stage),
-        "an option that was tried or the first stage is chosen": (found.chosen is None and not alone)
-        or (type(found.chosen) is int and 0 <= found.chosen < n and found.values[found.chosen] is not None),
+        "an option that was tried or the first stage is chosen": (
+            found.chosen is None and (not alone or all(one is None for one in found.values))
+        )
+        or (known and any(k == found.chosen and one is not None for k, one in enumerate(found.values))),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
-        and (found.chosen is None or not rivals[found.chosen]),
+        and not any(one and k == found.chosen for k, one in enumerate(rivals)),
         "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
         "the safeguard is a number": _real(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rerank.reranker.selection.grid import RADII
 from typer.testing import CliRunner
 
 from rerank import Reranker, load
@@ -13,6 +12,7 @@ from rerank.cli import app
 from rerank.cli.common import exit_code
 from rerank.io import read_table
 from rerank.reranker.files import model_file
+from rerank.reranker.selection.options import RADII, SIMPLE
 from tests.cases.mutants import signed
 
 RUN = CliRunner()
@@ -48,7 +48,9 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
     done = fit(table, tmp_path, "--cv", "3", "--holdout", "0.25", "--json")
     assert done.exit_code in (0, 3), done.output
     chosen, held = json.loads(done.stdout)["held_out"]
-    assert all(f"radius {radius}" in chosen for radius in RADII)
+    assert all(f"radius {radius}" in chosen for radius in RADII if radius is not None)
+    assert "free weights" in chosen and all(name in chosen for name in SIMPLE)
+    assert "Counted for lists to come of 240 rows; list_length says how long they are." in chosen
     assert "The first stage is kept." in chosen or "Chosen (*)" in chosen
     assert held.startswith("Held out 60 rows: precision@20, as of a list of 240 rows: ")
     assert RUN.invoke(app, ["rank", str(tmp_path / "m.json"), str(table)]).exit_code == 0
@@ -60,10 +62,10 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
         (["--margin", "0.1"], "give a radius"),
         (["--cross-fit", "some"], "--cross-fit is 'some'"),
         (["--holdout", "2"], "--holdout is 2"),
-        (["--cv", "3", "--rule", "bold"], "rule is 'bold'"),
+        (["--cv", "3", "--rule", "mean"], "No such option: --rule"),
+        (["--cv", "3", "--safeguard", "nan"], "safeguard is NaN"),
         (["--first-stage", "bb"], "did you mean 'b'"),
-        (["--rule", "strict"], "--rule is given, and it says how --cv chooses; add --cv 5"),
-        (["--rule", "mean"], "add --cv 5, or leave it out"),
+        (["--safeguard", "1"], "--safeguard is given, and it says how --cv chooses; add --cv 5"),
         (["--cv", "3", "--radius", "0.1"], "--radius is given, and --cv chooses the radius"),
         (["--radius", "0.1", "--margin", "0.1", "--epsilon", "0.2"], "--margin replaces it"),
         (["--first-stage", "none", "--candidates", "30"], "--candidates is given, and it is about the scores"),
@@ -75,6 +77,16 @@ def test_what_cannot_be_meant_is_one_sentence(table, tmp_path, options, message)
     done = fit(table, tmp_path, *options)
     assert done.exit_code == 2 and message in " ".join((done.output + (done.stderr or "")).split())
     assert not (tmp_path / "m.json").exists()
+
+
+def test_hits_are_counted_for_lists_of_the_length_that_was_asked(table, tmp_path):
+    done = fit(table, tmp_path, "--cv", "3", "--list-length", "1000", "--json")
+    assert done.exit_code in (0, 3), done.output
+    (chosen,) = json.loads(done.stdout)["held_out"]
+    assert "Counted for lists to come of 1,000 rows" in chosen
+    share = fit(table, tmp_path, "--cv", "3", "--stat", "precision@10%", "--json")
+    (chosen,) = json.loads(share.stdout)["held_out"]
+    assert "Counted for" not in chosen and "precision@10%" in chosen
 
 
 def test_a_column_of_scores_is_a_first_stage(table, tmp_path):
@@ -124,7 +136,8 @@ def test_fit_by_folds_draws_the_leads_of_all_options(table, tmp_path, monkeypatc
     picture = tmp_path / "leads.svg"
     done = fit(table, tmp_path, "--cv", "2", "--plot", str(picture))
     assert done.exit_code in (0, 3), done.output
-    assert seen == [[f"radius {radius}" for radius in RADII]] and "<svg" in picture.read_text()[:600]
+    assert len(seen) == 1 and {*SIMPLE, "radius 0.03"} < set(seen[0])
+    assert "<svg" in picture.read_text()[:600]
 
 
 @pytest.mark.filterwarnings("ignore:No order of the shortlist changes")
@@ -157,7 +170,7 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     table = tmp_path / "t.csv"
     rows = [",".join(map(repr, map(float, row))) + f",{label}" for row, label in zip(X, y)]
     table.write_text("a,b,c,d,e,label\n" + "\n".join(rows) + "\n")
-    options = ["--stat", "auc", "--cv", "3", "--rule", "strict", "--max-features", "3", "--node-limit", "1"]
+    options = ["--stat", "auc", "--cv", "3", "--safeguard", "inf", "--max-features", "3", "--node-limit", "1"]
     done = fit(table, tmp_path, *options, "--json")
     assert done.exit_code == 0, done.output  # rerank fit && rerank rank goes on
     found = json.loads(done.stdout)
@@ -167,11 +180,11 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     assert found["message"].startswith("Held-out rows do not speak for reranking, so the first stage is kept.")
     (told,) = found["held_out"]
     last = told.splitlines()[-1]
-    assert last.startswith("The first stage is kept. The mean lead less 1 standard error decides")
+    assert last.startswith("The first stage is kept. safeguard=inf keeps")
     assert sum("ranks by 5 columns" in note for note in found["notes"]) == 1  # and not by 3
     printed = fit(table, tmp_path, *options)
     assert last in printed.stdout and "max_features=3 limits" in printed.stdout and "Chosen" not in printed.stdout
-    assert "fold 3 of 3 in repeat 2 of 2: " in printed.stderr and "of 6" not in printed.stderr
+    assert "logistic+squares: auc " in printed.stderr and "over the first stage" in printed.stderr
     checked = RUN.invoke(app, ["verify", str(tmp_path / "m.json"), str(table), "--label", "label"])
     assert checked.exit_code == 3 and "All that could be checked holds" in checked.output, checked.output
     assert "first stage kept, as held-out rows have it" in checked.output

@@ -23,8 +23,7 @@ def shown():
 
 def test_the_guard_takes_a_correction_where_it_pays_and_none_where_there_is_none(shown):
     pays, kept = shown.pays, shown.kept
-    assert not pays.kept and pays.result.proved and pays.result.bound_source == "search"
-    assert np.flatnonzero(pays.result.weights).size and pays.result.nodes > 1
+    assert not pays.kept and np.flatnonzero(pays.result.weights).size
     mean, half = pays.lead
     assert mean - half > 0, "the lead on lists to come is clear"
     assert kept.kept and np.array_equal(kept.first, kept.ours)
@@ -33,7 +32,7 @@ def test_the_guard_takes_a_correction_where_it_pays_and_none_where_there_is_none
 @pytest.mark.parametrize("ways", [1, 2])
 def test_hits_of_the_first_stage_are_those_of_a_plain_logistic_regression(shown, ways):
     case = {2: shown.pays, 1: shown.kept}[ways]
-    table = datasets.machines(demo.ROWS, 0, ways)
+    table = datasets.machines(demo.ROWS, demo.SEED, ways)
     plain = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8, max_iter=1000)).fit(table.X, table.y)
     assert (case.n_rows, case.n_failed) == (len(table), table.y.sum())
     for number in range(3):
@@ -57,8 +56,8 @@ def test_a_worse_result_on_lists_to_come_is_called_worse(shown):
     first = shown.pays.first
     jumps = np.resize([0, 2, -2], first.size)
     for shift, word in ((-9, "worse"), (9, "better"), (0, "no difference can be told")):
-        text = " ".join(to_come(replace(shown.pays, ours=first + shift + jumps)))
-        assert text.endswith(f": {word}.")
+        text, others = to_come(replace(shown.pays, ours=first + shift + jumps))
+        assert text.endswith(f": {word}.") and all(name in others for name in demo.SIMPLE)
 
 
 def test_it_prints_and_speaks_json(shown, monkeypatch):
@@ -76,7 +75,7 @@ def test_it_prints_and_speaks_json(shown, monkeypatch):
     before, between = (" ".join(each.split()) for each in told)  # what was on the screen when each fit began
     assert before == OPENING and text.startswith(between) and "lists to come" in between
     assert "Where the first stage is right" in text and "Where the first stage is right" not in between
-    for word in ("first stage", "corrected", "bound", "lists to come", "Proved optimal", "The first stage is kept"):
+    for word in ("first stage", "corrected", "bound", "lists to come", "logistic+head20", "The first stage is kept"):
         assert word in text
     done = CliRunner().invoke(app, ["demo", "--json"])
-    assert done.exit_code == 0 and json.loads(done.stdout)["pays"]["result"]["proved"]
+    assert done.exit_code == 0 and len(json.loads(done.stdout)["pays"]["lists_to_come"]["logistic+squares"]) == 50

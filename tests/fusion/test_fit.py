@@ -10,9 +10,8 @@ import pytest
 
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
-from rerank.reranker.fusion.choice import best_of
 from rerank.reranker.fusion.nulls import Null, preferred, promising
-from rerank.reranker.selection.judge import Judged
+from rerank.reranker.selection.held_out import Folds
 from tests.fusion import naive
 
 QUICK = {"time_limit": 20.0, "random_state": 0}
@@ -113,10 +112,10 @@ def test_folds_choose_a_weighting_that_is_clearly_better():
     assert found.score(later, judged) > null + 0.05
     assert not any("more time_limit" in note for note in found.notes_)
     tried = [(one["normalise"], one["radius"]) for one in found.cv_results_["params"]]
-    assert found.cv_results_["scores"].shape == (len(tried), 6) and "Chosen (*)" in found.report()
+    assert np.isfinite(found.cv_results_["value"]).all() and "Chosen (*)" in found.report()
     # The middle radius of each normaliser, then the other radii of the one that is best so far.
     first = [name for name, radius in tried if radius == 0.3]
-    leads = dict(zip(tried, found.cv_results_["mean_lead"]))
+    leads = dict(zip(tried, found.cv_results_["lead"]))
     others = tried[len(first) :]
     best = others[0][0]
     assert tried == [*((name, 0.3) for name in first), (best, 0.1), (best, 1.0)]
@@ -202,28 +201,32 @@ def test_another_normaliser_than_the_null_s_is_taken_where_it_leads_clearly():
 
 
 def test_after_an_interrupt_no_other_normaliser_is_begun(monkeypatch):
-    from rerank.reranker.fusion import choice
+    real, calls = Folds.take, []
 
-    whole, calls = choice.held_out, []
-
-    def cut_short(*given):
+    def cut_short(self, *given):
         calls.append(given)
-        return whole(*given)[:3]
+        if len(calls) == 3:  # two deals of the first option are complete
+            raise KeyboardInterrupt
+        return real(self, *given)
 
-    monkeypatch.setattr(choice, "held_out", cut_short)
+    monkeypatch.setattr(Folds, "take", cut_short)
     runs, qrels = naive.made(6, (2.0, 0.0), seed=0)
     found = ScoreFusion(cv=2, node_limit=0, **QUICK).fit(runs, qrels)
-    assert len(calls) == 1 and found.cv_results_["scores"].shape == (1, 3)
-    assert {option["normalise"] for option in found.cv_results_["params"]} == {"minmax"}
+    assert len(calls) == 3 and np.isfinite(found.cv_results_["value"]).tolist()[0]
+    assert np.isnan(found.cv_results_["value"][1:]).all()
 
 
-def test_the_radius_that_leads_most_is_taken_even_where_smaller_ones_lead_nothing():
-    leads = np.array([[-0.01, 0.0], [0.02, 0.03], [0.01, 0.06], [0.5, 0.5]])
-    found = Judged(leads + 0.4, np.full(2, 0.4), leads, np.array([0.1, 0.03, 0.01, 0.1]), leads.mean(axis=1))
-    mean, strict = {"rule": "mean", "safeguard": 1.0}, {"rule": "strict", "safeguard": 1.0}
-    assert best_of(found, [0, 1, 2], mean) == (2, False) == best_of(found, [0, 1, 2], strict)
-    assert best_of(found, [0, 1], mean) == (1, False) and best_of(found, [0, 1], strict)[1]
-    assert best_of(found, [0], mean) == (0, True)
+def test_the_strict_rule_asks_for_a_lead_beyond_its_error_and_the_mean_does_not():
+    runs, qrels = naive.made(24, (2.0, 0.0), seed=1, kept=25)
+    options = {"cv": 3, "normalise": "minmax", "node_limit": 0, **QUICK}
+    mean = ScoreFusion(**options).fit(runs, qrels)
+    best = int(np.argmax(mean.cv_results_["lead"]))
+    assert mean.evidence_.chosen == best and mean.evidence_.safeguard == 0
+    far = 1.01 * max(a / b for a, b in zip(mean.cv_results_["lead"], mean.cv_results_["error"]))
+    strict = ScoreFusion(rule="strict", safeguard=far, **options).fit(runs, qrels)
+    assert strict.null_kept_ and strict.cv_results_ == mean.cv_results_
+    near = ScoreFusion(rule="strict", safeguard=0.5 * far, **options).fit(runs, qrels)
+    assert not near.null_kept_ and near.evidence_.safeguard == 0.5 * far
 
 
 def test_one_judged_query_keeps_rrf():
@@ -259,15 +262,16 @@ def test_one_run_and_runs_that_say_nothing_are_answered_without_a_warning(recwar
 def test_folds_learn_from_so_many_queries_and_hold_out_all(monkeypatch):
     from rerank.reranker.fusion import choice
 
-    whole, seen = choice.held_out, []
+    seen = []
 
-    def watched(base, candidates, splits, data, *rest):
-        seen.extend((np.unique(data.qid[split.train]).size, split.test.tolist()) for split in splits)
-        return whole(base, candidates, splits, data, *rest)
+    class Watched(Folds):
+        def __init__(self, base, splits, data, *rest):
+            seen.extend((np.unique(data.qid[split.train]).size, split.test.tolist()) for split in splits)
+            super().__init__(base, splits, data, *rest)
 
     monkeypatch.setattr(choice, "SOME_QUERIES", 4)
     monkeypatch.setattr(choice, "MANY_QUERIES", 4)
-    monkeypatch.setattr(choice, "held_out", watched)
+    monkeypatch.setattr(choice, "Folds", Watched)
     runs, qrels = naive.made(9, (1.5, 0.2), seed=0)
     found = ScoreFusion(cv=3, normalise="minmax", radius=0.3, node_limit=0, **QUICK).fit(runs, qrels)
     assert [queries for queries, _ in seen] == [4, 4, 4]
@@ -278,8 +282,8 @@ def test_without_a_limit_the_fits_on_folds_have_all_the_time_they_need():
     runs, qrels = naive.made(6, (2.0, 0.0), seed=1)
     options = {"cv": 2, "normalise": ("minmax", "z"), "radius": 0.3, "node_limit": 0}
     free, limited = (ScoreFusion(time_limit=limit, **options).fit(runs, qrels) for limit in (None, 60.0))
-    assert np.array_equal(free.cv_results_["scores"], limited.cv_results_["scores"])
-    assert np.abs(free.cv_results_["leads"]).min() > 0 and free.weights_ == limited.weights_
+    assert free.cv_results_ == limited.cv_results_
+    assert np.abs(free.cv_results_["lead"]).min() > 0 and free.weights_ == limited.weights_
 
 
 def test_without_time_there_is_an_answer_and_a_note():

@@ -136,7 +136,7 @@ def test_with_lists_both_are_whole():
     est = Reranker("dcg@3", first_stage=Notes(), **QUICK).fit(X, y, qid, groups=groups)
     assert est.result_.folds > 1
     assert all(whole(rows, qid) and whole(rows, groups) for rows in SEEN)
-    with pytest.raises(InputError, match="1 joined lists with a relevant row that count; lower cv or give"):
+    with pytest.raises(InputError, match="there is 1 joined list with a relevant row that counts; lower cv or give"):
         RerankerCV(Reranker("dcg@3", **QUICK)).fit(X, y, qid, groups=np.zeros(60))
 
 
@@ -149,7 +149,7 @@ def test_fewer_groups_than_folds():
     est = Reranker("precision@5", first_stage=Notes(), **QUICK).fit(X, y, groups=two)
     assert est.result_.folds == 0
     assert any("All relevant rows are in one group, so that" in note for note in est.result_.notes)
-    with pytest.raises(InputError, match="cv is 5, but there are 1 groups? with a relevant row"):
+    with pytest.raises(InputError, match="cv is 5, but there is 1 group with a relevant row"):
         RerankerCV(Reranker("precision@5", **QUICK)).fit(X, y, groups=two)
     with pytest.raises(InputError, match="groups has 3 entries for 60 rows"):
         est.fit(X, y, groups=[1, 2, 3])
@@ -228,9 +228,9 @@ def test_held_out_rows_by_hand():
         tuple(np.flatnonzero(np.isin(groups, side)) for side in pair) for pair in cv.split(np.arange(30))
     ]
     found = RerankerCV(Reranker("auc", **options), grid={"radius": [0.1]}, cv=splits).fit(X, y, groups=groups)
-    for number, (train, test) in enumerate(splits):
+    alone = []
+    for train, test in splits:
         knn = KNeighborsClassifier(3).fit(X[train], y[train])
         likely = knn.predict_proba(X[test])[:, 1]
-        assert found.cv_results_["first_stage"][number] == pytest.approx(
-            evaluate("auc", y[test], likely), abs=1e-12
-        )
+        alone.append(evaluate("auc", y[test], likely))
+    assert found.cv_results_["first_stage"] == [pytest.approx(np.mean(alone), abs=1e-12)]

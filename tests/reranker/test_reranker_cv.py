@@ -1,6 +1,7 @@
 """RerankerCV: the held-out scores are those of plain fits, and the safeguard does what it says."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,21 +70,24 @@ def test_held_out_scores_are_those_of_plain_fits(stage):
     X, y, qid = outliers()
     base = clone(FAST).set_params(first_stage=stage)
     found = RerankerCV(base, grid=SMALL, cv=GroupKFold(3)).fit(X, y, qid).cv_results_
+    alones, own = [], [[] for _ in found["params"]]
     dealt = fold_of(GroupKFold(3), X, y, qid)  # the first stage's scores to learn from are by the other folds
-    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, qid)):
+    for train, test in GroupKFold(3).split(X, y, qid):
         plain = make_pipeline(StandardScaler(), LogisticRegression()) if stage == "logistic" else clone(stage)
         plain.fit(X[train], y[train])
         alone = plain.decision_function(X[test])
         expected = evaluate("auc", y[test], alone, qid[test])
-        assert found["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
+        alones.append(expected)
         for number, params in enumerate(found["params"]):
             est = (
                 clone(base).set_params(**params).fit(X[train], y[train], qid=qid[train], groups=dealt[train])
             )
             expected = evaluate("auc", y[test], est.list_scores(X[test], qid[test]), qid[test])
-            assert found["scores"][number, fold] == pytest.approx(expected, abs=1e-12)
-    np.testing.assert_allclose(found["mean_score"], found["scores"].mean(axis=1))
-    np.testing.assert_allclose(found["mean_lead"], (found["scores"] - found["first_stage"]).mean(axis=1))
+            own[number].append(expected)
+    alone = np.mean(alones)
+    np.testing.assert_allclose(found["first_stage"], alone, atol=1e-12)
+    np.testing.assert_allclose(found["value"], np.mean(own, axis=1), atol=1e-12)
+    np.testing.assert_allclose(found["lead"], np.mean(own, axis=1) - alone, atol=1e-12)
 
 
 @pytest.mark.parametrize("stage", [LogisticRegression(), "logistic"], ids=["linear", "by name"])
@@ -119,24 +123,26 @@ def test_reranking_is_kept_where_held_out_lists_speak_for_it():
 
 def test_noise_keeps_the_first_stage_and_the_safeguard_can_be_waived(tmp_path):
     X, y = noise()
-    est = RerankerCV(FAST, grid=SMALL, rule="strict", safeguard=100.0).fit(X, y)
+    est = RerankerCV(FAST, grid=SMALL, safeguard=100.0).fit(X, y)
     assert est.first_stage_kept_ and est.result_.status == "first_stage_kept"
     assert "Held-out" in est.result_.message
     np.testing.assert_array_equal(
         est.rank(X), np.argsort(np.argsort(-est.best_estimator_.first_stage_scores(X))) + 1
     )
-    assert est.score(X, y) == pytest.approx(est.result_.statistic)
+    # Told are the out-of-fold scores of the training rows.
+    assert est.result_.statistic == est.result_.first_stage_statistic and est.result_.folds == 5
     est.save(tmp_path / "model.json")
     np.testing.assert_array_equal(rerank.load(tmp_path / "model.json").rank(X), est.rank(X))
     bold = RerankerCV(FAST, grid=SMALL, safeguard=-np.inf).fit(X, y)
     assert not bold.first_stage_kept_
-    assert bold.best_score_ == pytest.approx(bold.cv_results_["mean_score"].max())
+    assert bold.best_score_ == pytest.approx(max(bold.cv_results_["value"]))
 
 
 def test_without_a_first_stage_there_is_nothing_to_keep():
     X, y = noise(30)
     est = RerankerCV(clone(FAST).set_params(first_stage=None), grid=SMALL, cv=3).fit(X, y)
-    assert not est.first_stage_kept_ and np.isnan(est.cv_results_["mean_lead"]).all()
+    assert not est.first_stage_kept_ and np.isnan(est.cv_results_["lead"]).all()
+    assert "There was no first stage to lead" in est.report()
 
 
 def test_one_fold_that_leads_decides_only_without_a_safeguard():
@@ -146,25 +152,30 @@ def test_one_fold_that_leads_decides_only_without_a_safeguard():
     reranked = learned.score(X[cut[1]], y[cut[1]], qid[cut[1]])
     alone = evaluate("auc", y[cut[1]], learned.first_stage_scores(X[cut[1]]), qid[cut[1]])
     assert reranked > alone + 0.1
-    for safeguard, kept in ((1.0, True), (0.0, False)):
-        est = RerankerCV(FAST, grid={}, cv=[cut], rule="strict", safeguard=safeguard).fit(X, y, qid)
+    for safeguard, kept in ((50.0, True), (0.0, False)):
+        est = RerankerCV(FAST, grid={}, cv=[cut], safeguard=safeguard).fit(X, y, qid)
         assert est.first_stage_kept_ is kept and est.best_estimator_.reranks_ is not kept
         assert est.best_score_ == pytest.approx(alone if kept else reranked, abs=1e-12)
 
 
-def test_interrupted_it_chooses_by_the_folds_that_are_complete(monkeypatch):
+def test_interrupted_it_chooses_by_the_options_that_were_tried(monkeypatch):
     X, y = noise()
     real, fits = held_out.fit, []
 
     def fit(*args, **options):
         fits.append(1)
-        if len(fits) == 4:  # two fits a fold: the second fold is under way
+        if len(fits) == 5:  # three folds an option: the second one is under way
             raise KeyboardInterrupt
         return real(*args, **options)
 
     monkeypatch.setattr(held_out, "fit", fit)
-    est = RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y)
-    assert est.cv_results_["first_stage"].shape == (1,)
+    est = RerankerCV(FAST, grid=SMALL, cv=3, n_repeats=1, safeguard=-np.inf).fit(X, y)
+    first, second = est.cv_results_["value"]
+    assert np.isfinite(first) and np.isnan(second) and est.chosen_ == 0
+    assert "not tried" in est.report()
+    monkeypatch.setattr(held_out, "fit", lambda *args, **options: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):  # nothing to choose by
+        RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y)
 
 
 def test_a_number_of_jobs_that_means_nothing_is_refused():
@@ -172,17 +183,15 @@ def test_a_number_of_jobs_that_means_nothing_is_refused():
         RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=0).fit(*noise())
 
 
-def test_two_fits_agree_and_tell_their_folds(capsys):
+def test_two_fits_agree_and_tell_their_options(capsys):
     X, y = noise()
     one, two = (RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=jobs, verbose=1).fit(X, y) for jobs in (None, 2))
-    np.testing.assert_array_equal(one.cv_results_["scores"], two.cv_results_["scores"])
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("fold ")]
-    assert len(lines) == 8
-    scores, first = one.cv_results_["scores"], one.cv_results_["first_stage"]
-    for k, line in zip([*range(4)] * 2, lines, strict=True):
-        name = f"fold {k % 2 + 1} of 2 in repeat {k // 2 + 1} of 2"
-        assert line.startswith(f"{name}: {parse(one.stat).name} {first[k]:.4g} by the first stage, ")
-        assert f"{scores[:, k].min():.4g}" in line and f"{scores[:, k].max():.4g} by" in line
+    assert one.cv_results_ == two.cv_results_
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("epsilon ")]
+    assert len(lines) == 4
+    for k, line in zip([0, 1] * 2, lines, strict=True):
+        assert line.startswith(f"epsilon {SMALL['epsilon'][k]}: {parse(one.stat).name} ")
+        assert f", {one.cv_results_['lead'][k]:+.4g} over the first stage, " in line and line.endswith(" s in all")
 
 
 def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):
@@ -213,28 +222,27 @@ def test_one_limit_holds_for_all_fits_together():
     began = time.monotonic()
     cv.fit(X, y)
     assert time.monotonic() - began < 4.0 + 3.0  # the machine may be busy; seven fits of a minute it is not
-    assert cv.best_estimator_.time_limit < 4.0 and cv.best_params_.keys() == SMALL.keys()
+    assert cv.best_estimator_.time_limit < 4.0 and (cv.first_stage_kept_ or cv.best_params_.keys() >= SMALL.keys())
 
 
 def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypatch):
     pd = pytest.importorskip("pandas")
     X, y, qid = outliers()
-    real, passed = held_out.fit, []
+    real = held_out.Folds.take
 
-    def fit(data, settings, options, clock, *rest):  # the second option needs more than there is
-        if settings.epsilon == SMALL["epsilon"][1]:
-            clock._limit = 0.0
-        passed.append(clock.remaining)
-        return real(data, settings, options, clock, *rest)
+    def take(self, option, *rest):  # no time is left for the second option
+        if option["epsilon"] == SMALL["epsilon"][1]:
+            self._clock._limit = 0.0
+        return real(self, option, *rest)
 
-    monkeypatch.setattr(held_out, "fit", fit)
-    est = RerankerCV(FAST, grid=SMALL, cv=3, rule="best", time_limit=60).fit(X, y, qid)
+    monkeypatch.setattr(held_out.Folds, "take", take)
+    est = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=60).fit(X, y, qid)
     table = pd.DataFrame(est.cv_results_)
-    assert table.folds_tried.tolist() == [6, 0] and est.chosen_ == 0 and len(passed) == 12
-    assert np.isnan(table.mean_lead[1]) and np.isnan(est.cv_results_["scores"][1]).all()
-    assert table.split2_score[0] == est.cv_results_["scores"][0, 2]
-    assert "not tried: no time" in est.report() and "not tried: no time" in est._repr_html_()
-    assert est.result_.evidence.leads[1] is None and est.result_.evidence.tried == (6, 0)
+    assert table.value.notna().tolist() == [True, False] and est.chosen_ == 0
+    assert list(table) == ["params", "value", "first_stage", "lead", "error", "rival"]
+    told = "not tried: the time was over"
+    assert told in est.report() and told in est._repr_html_()
+    assert est.result_.evidence.leads[1] is est.result_.evidence.values[1] is None
 
 
 def test_without_any_time_nothing_is_tried_and_that_is_said(tmp_path):
@@ -242,15 +250,15 @@ def test_without_any_time_nothing_is_tried_and_that_is_said(tmp_path):
     began = time.monotonic()
     est = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=0.0).fit(X, y, qid)
     assert time.monotonic() - began < 5
-    assert est.first_stage_kept_ and np.isnan(est.cv_results_["mean_lead"]).all()
-    assert "no option had the time to be tried" in est.result_.message and "raise time_limit" in est.report()
+    assert est.first_stage_kept_ and np.isnan(est.cv_results_["lead"]).all()
+    assert "o option had the time to be tried" in est.result_.message and "raise time_limit" in est.report()
     (late,) = [note for note in est.result_.notes if "nothing was left for the search" in note]
     assert "this fit had 0 s" in late and any("The fits on folds took" in note for note in est.result_.notes)
     est.save(tmp_path / "m.json")
     again = rerank.load(tmp_path / "m.json").result_.evidence
-    assert again.tried == (0, 0) and again.ending == est.result_.evidence.ending
+    assert again.values == (None, None) and again.ending == est.result_.evidence.ending
     more = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=60).fit(X, y, qid)  # what the message asks for
-    assert not more.first_stage_kept_ and (more.cv_results_["folds_tried"] == 6).all()
+    assert not more.first_stage_kept_ and np.isfinite(more.cv_results_["value"]).all()
 
 
 def test_it_reads_as_its_report_and_its_result():
@@ -261,9 +269,9 @@ def test_it_reads_as_its_report_and_its_result():
     assert str(est) == f"{est.report()}\n\n{est.result_!r}" and repr(est).startswith("RerankerCV(")
     page = est._repr_mimebundle_()["text/html"]
     assert page == est._repr_html_() and est.result_._repr_html_() in page
-    for lead, error in zip(est.cv_results_["mean_lead"], est.cv_results_["lead_error"]):
-        assert f">{lead:+.4g}<" in page and f">{error:.2g}<" in page
-    assert page.count("<tr>") == 1 + 2 + est.result_._repr_html_().count("<tr>")
+    for value, lead in zip(est.cv_results_["value"], est.cv_results_["lead"]):
+        assert f">{lead:+.4g}<" in page and f">{value:.4g}<" in page
+    assert page.count("<tr>") == 1 + 3 + est.result_._repr_html_().count("<tr>")
     assert ("Chosen (*): epsilon" in page) == (est.chosen_ is not None)
     with config_context(display="text"):
         assert list(est._repr_mimebundle_()) == ["text/plain"]
@@ -272,6 +280,6 @@ def test_it_reads_as_its_report_and_its_result():
 def test_nothing_of_a_choice_is_read_as_html():
     X, y = noise(30)
     est = RerankerCV(FAST, grid=SMALL, cv=2, n_repeats=1).fit(X, y)
-    est.cv_results_["params"] = np.array([{"features": ["<script>"]}, {"features": ["<b>"]}], dtype=object)
-    page = est._repr_html_()
+    found = replace(est.result_.evidence, options=("<script>", "features ['<b>']"))
+    page = found.html()
     assert "<script>" not in page and "features [&#x27;&lt;b&gt;&#x27;]" in page

@@ -9,6 +9,7 @@ import rerank
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
 from rerank.ranks import evaluate
+from rerank.reranker.selection.options import SIMPLE
 from tests.reranker.test_reranker_cv import FAST, SMALL, noise, outliers
 
 # -- weights ----------------------------------------------------------------------------------------------------------
@@ -30,15 +31,18 @@ def test_weights_count_in_judging_as_they_do_in_learning(stat):
     dealt = np.empty(y.size, dtype=int)
     for fold, (_, test) in enumerate(splits):
         dealt[test] = fold
-    for fold, (train, test) in enumerate(splits):
+    own_values, alones = [], []
+    for train, test in splits:
         one = clone(base).set_params(epsilon=0.1)
         own = {"sample_weight": rows[train], "query_weight": heavy[train], "groups": dealt[train]}
         one.fit(X[train], y[train], qid[train], **own)
         weights = {"sample_weight": rows[test], "query_weight": heavy[test]}
         expected = evaluate(stat, y[test], one.list_scores(X[test], qid[test]), qid[test], **weights)
-        assert est.cv_results_["scores"][0, fold] == pytest.approx(expected, abs=1e-12)
+        own_values.append(expected)
         expected = evaluate(stat, y[test], one.first_stage_scores(X[test]), qid[test], **weights)
-        assert est.cv_results_["first_stage"][fold] == pytest.approx(expected, abs=1e-12)
+        alones.append(expected)
+    assert est.cv_results_["value"] == [pytest.approx(np.mean(own_values), abs=1e-12)]
+    assert est.cv_results_["first_stage"] == [pytest.approx(np.mean(alones), abs=1e-12)]
     whole = est.score(X, y, qid, sample_weight=rows, query_weight=by_list)
     assert whole == pytest.approx(est.result_.statistic, abs=1e-12)
     assert whole != pytest.approx(est.score(X, y, qid), abs=1e-3)
@@ -50,7 +54,7 @@ def test_rows_without_weight_are_not_what_folds_are_dealt_by():
     weights[np.flatnonzero(y)[2:]] = 0.0
     for random_state in range(4):
         est = RerankerCV(FAST, grid={}, cv=2, n_repeats=1, random_state=random_state).fit(X, y, sample_weight=weights)
-        assert est.cv_results_["first_stage"].shape == (2,)
+        assert est.result_.evidence.folds == 2 and np.isfinite(est.cv_results_["first_stage"]).all()
     with pytest.raises(InputError, match="2 relevant rows that count"):
         RerankerCV(FAST, grid={}, cv=3).fit(X, y, sample_weight=weights)
 
@@ -86,7 +90,7 @@ def test_lists_are_not_cut_by_a_splitter_and_none_is_a_number_of_folds():
         RerankerCV(FAST, grid={}, cv=KFold(5)).fit(X, y, qid)
     found = RerankerCV(FAST, grid={}, cv=None).fit(X, y, qid)
     five = RerankerCV(FAST, grid={}, cv=5).fit(X, y, qid)
-    np.testing.assert_array_equal(found.cv_results_["scores"], five.cv_results_["scores"])
+    assert found.cv_results_ == five.cv_results_
 
 
 def test_a_fold_that_cannot_be_used_is_named():
@@ -111,7 +115,7 @@ def test_coefficients_for_one_length_need_whole_lists():
     X, y, qid = outliers()
     lists = RerankerCV(clone(FAST).set_params(stat=np.arange(15.0)), grid={}, cv=3).fit(X, y, qid)
     by_rule = RerankerCV(clone(FAST).set_params(stat=lambda rank, n: rank - 1), grid={}, cv=3).fit(X, y, qid)
-    np.testing.assert_array_equal(lists.cv_results_["scores"], by_rule.cv_results_["scores"])
+    assert lists.cv_results_ == by_rule.cv_results_
 
 
 # -- frames, grades, other programs -----------------------------------------------------------------------------------
@@ -127,7 +131,7 @@ def test_frames_are_what_their_columns_are(library, tmp_path):
     options = {"grid": SMALL, "cv": 3, "safeguard": -np.inf}
     est = RerankerCV(FAST, **options).fit(columns, labels, names, weights, {"q1": 2.0})
     plain = RerankerCV(FAST, **options).fit(X, y, qid, weights.to_numpy(), {1: 2.0})
-    np.testing.assert_array_equal(est.cv_results_["scores"], plain.cv_results_["scores"])
+    assert est.cv_results_ == plain.cv_results_
     np.testing.assert_array_equal(est.rank(columns, names), plain.rank(X, qid))
     assert est.score(columns, labels, names, weights) == plain.score(X, y, qid, weights.to_numpy())
     assert est.feature_names_in_.tolist() == ["age", "size"] and est.features_[-1] == "size"
@@ -154,29 +158,33 @@ def test_grades_and_statistics_by_rule(stat, gain, with_lists):
     one = clone(base).fit(X[train], y[train], None if lists is None else lists[train])
     held = None if lists is None else lists[test]
     ranked = one.decision_function(X[test]) if held is None else one.list_scores(X[test], held)
-    for found, scores in (("scores", ranked), ("first_stage", one.first_stage_scores(X[test]))):
+    for found, scores in (("value", ranked), ("first_stage", one.first_stage_scores(X[test]))):
         expected = evaluate(stat, y[test], scores, held, gain=gain)
-        assert est.cv_results_[found].item() == pytest.approx(expected, abs=1e-12)
-    assert est.score(X, y, lists) == pytest.approx(est.result_.statistic, abs=1e-12)
+        if stat is squared and not with_lists:  # as of a list of all rows: each row stands for three
+            places = 3 * np.argsort(np.argsort(scores))[:, None] + [1, 2, 3]
+            expected = float((y[test, None] * (places / y.size) ** 2).sum())
+        assert est.cv_results_[found][0] == pytest.approx(expected, abs=1e-12)
+    if with_lists:  # of a single list the out-of-fold scores are told
+        assert est.score(X, y, lists) == pytest.approx(est.result_.statistic, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "formulation, stat, options",
     [
-        ("subrank", "dcg@5", 2),
-        ("resolved_rank", "dcg@5", 2),
-        ("mixed", squared, 2),
-        ("auc", "auc", 2),
-        ("pairwise", "auc", 2),
+        ("subrank", "dcg@5", 6),
+        ("resolved_rank", "dcg@5", 1),
+        ("mixed", squared, 6),
+        ("auc", "auc", 6),
+        ("pairwise", "auc", 6),
     ],
 )
-def test_the_default_grid_goes_with_every_program(formulation, stat, options):
+def test_default_options_go_with_every_program(formulation, stat, options):
     X, y, qid = (part[:60] for part in outliers())
     base = Reranker(stat, formulation=formulation, n_candidates=4, time_limit=5)
     est = RerankerCV(base, cv=2).fit(X, y, qid)
-    assert est.cv_results_["scores"].shape == (options, 4)  # two repeats
-    assert np.isfinite(est.cv_results_["scores"]).all()
+    assert len(est.cv_results_["value"]) == options + (formulation != "resolved_rank") * len(SIMPLE)
+    assert np.isfinite(est.cv_results_["value"]).all()
 
 
 def test_missed_items_of_one_list_alone_do_not_stop_the_folds_that_hold_it_out():
@@ -185,6 +193,6 @@ def test_missed_items_of_one_list_alone_do_not_stop_the_folds_that_hold_it_out()
     X[:, 0] += 2 * y
     base = Reranker("ndcg@10", first_stage=None, solver="search", time_limit=5)
     search = RerankerCV(base, grid={"radius": [0.1]}, cv=4, n_repeats=1)
-    with_missed = search.fit(X, y, qid=qid, ideal_gains={"q2": [1, 1]}).cv_results_["first_stage"].copy()
-    without = search.fit(X, y, qid=qid).cv_results_["first_stage"]
-    assert np.sum(with_missed < without - 1e-9) == 1 and np.sum(with_missed == without) == 3
+    with_missed = search.fit(X, y, qid=qid, ideal_gains={"q2": [1, 1]}).cv_results_["value"]
+    without = search.fit(X, y, qid=qid).cv_results_["value"]
+    assert with_missed[0] < without[0]

@@ -185,7 +185,7 @@ def test_a_threshold_tuned_by_folds():
 def test_a_search_over_the_parameters_of_the_reranker_within():
     """Names with two underscores reach the reranker that a choice by folds holds, and clones keep them apart."""
     X, y = table()
-    within = RerankerCV(SMALL, grid={"radius": [0.1]}, cv=2, rule="strict")
+    within = RerankerCV(SMALL, grid={"radius": [0.1]}, cv=2)
     grid = {"reranker__margin": [0.3], "safeguard": [0.0, np.inf]}
     search = GridSearchCV(within, grid, cv=2, error_score="raise").fit(X, y)
     assert within.reranker is SMALL and SMALL.margin != search.best_params_["reranker__margin"]

@@ -169,7 +169,7 @@ def test_folds_are_those_of_the_table_without_them(cv):
     est.fit(X, y, qid, sample_weight=weight)
     only.fit(X[there], y[there], some, sample_weight=weight[there])
     same(est, only)
-    for name in ("scores", "first_stage", "leads"):
+    for name in ("value", "first_stage", "lead", "error"):
         np.testing.assert_array_equal(est.cv_results_[name], only.cv_results_[name])
 
 

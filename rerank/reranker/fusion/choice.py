@@ -19,7 +19,7 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.nulls import Null, preferred
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Folds, Ranked, rows_of
-from rerank.reranker.selection.judge import Judge, Lead
+from rerank.reranker.selection.judge import Judge, Lead, beside
 from rerank.reranker.selection.options import Option as Reranked
 from rerank.reranker.selection.options import best_of
 from rerank.statistics import RankStatistic
@@ -137,6 +137,8 @@ def chosen_by_folds(
         last = preferred(values, [option.normaliser for option in folds.tried], null.normaliser, cv)
         if radii_left:
             folds.take([option for option in own[last] if option is not _middle(own[last])], 1.0)
+    alone = next((lead.alone for lead in folds.leads if not np.isnan(lead.lead)), np.nan)
+    folds.leads = beside(folds.leads, alone)
     note = UNMOVED if 2 * sum(not np.isnan(lead.value) for lead in folds.leads) < len(folds.leads) else ""
     numbers = [number for number, option in enumerate(folds.tried) if option.normaliser == last]
     safeguard = float(rule["safeguard"])

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.reranker.data import Data
-from rerank.reranker.selection.folds import Split
+from rerank.reranker.selection.folds import Split, fold_names
 from rerank.reranker.selection.held_out import Ranked, rows_of
+from rerank.reranker.selection.priors import naming
 from rerank.statistics import InLists, RankStatistic
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,15 @@ class Lead(NamedTuple):
 
 
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
+
+
+def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
+    """The same leads, each over one value of the first stage.
+
+    Options are tried on one or on more deals of the folds, and folds are joined by scores or by places. A lead is of
+    two rankings that are made alike; so the value of an option is that of the first stage with its lead.
+    """
+    return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 
 def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
@@ -73,14 +83,18 @@ class Judge:
         folds = deals[0][0]
         if self.splits[folds[0]].repeat >= 0:
             return Lead(*np.mean([self._round(*deal) for deal in deals], axis=0).tolist())
-        found = np.array([self._round([k], [one]) for k, one in zip(folds, deals[0][1])])
+        names, rounds = fold_names(self.splits), []
+        for k, one in zip(folds, deals[0][1]):
+            with naming(f"the rows held out in {names[k]}"):
+                rounds.append(self._round([k], [one]))
+        found = np.array(rounds)
         value, alone, lead, _ = found.mean(axis=0).tolist()
         return Lead(value, alone, lead, float(np.linalg.norm(found[:, 3])) / len(found))
 
     def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
         rows = np.concatenate([self.splits[k].test for k in folds])
-        own, alone = (
-            np.concatenate([getattr(one, side) for one in ranked]) for side in ("joint", "joint_alone")
+        own, null, alone = (
+            np.concatenate([getattr(one, side) for one in ranked]) for side in ("joint", "joint_alone", "alone")
         )
         statistic, unit = self.statistic, 1.0
         if self.data.qid is None:
@@ -89,8 +103,8 @@ class Judge:
         value = unit * evaluator.mean(own, "pessimistic")
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)
-        lead, error = evaluator.lead(own, alone)
-        return Lead(value, value - unit * lead, unit * lead, unit * error)
+        lead, error = evaluator.lead(own, null)
+        return Lead(value, unit * evaluator.mean(alone, "pessimistic"), unit * lead, unit * error)
 
 
 def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStatistic, float]:

@@ -82,7 +82,8 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
 def _default(base: Reranker, data: Data) -> list[Option]:
     if base.formulation == "resolved_rank":  # that program cannot correct a given score
         return [Option({"radius": None})]
-    simple = [Option({"first_stage": name, "radius": 0.0}, rival=base.first_stage != "logistic") for name in SIMPLE]
+    own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
+    simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in SIMPLE]
     if base.first_stage is None or is_sparse(data.rows.given):
         simple = []
     return simple + corrections(base, data.X.shape[1])

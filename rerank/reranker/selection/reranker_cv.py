@@ -22,7 +22,7 @@ from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
-from rerank.io.options import refuse_gone
+from rerank.io.options import without
 from rerank.io.shown import ShownMixin
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
@@ -36,7 +36,7 @@ from rerank.reranker.files.result_json import own_message
 from rerank.reranker.fit import LATE
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Ranked, judged_by, refuse_fixed_length, took
-from rerank.reranker.selection.judge import NOT_TRIED, Judge, Lead, cv_results
+from rerank.reranker.selection.judge import NOT_TRIED, Judge, Lead, beside, cv_results
 from rerank.reranker.selection.options import (
     SAFEGUARD,
     Option,
@@ -112,9 +112,10 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
     chosen_ : int or None
         Number of the option; None if the first stage was kept.
     cv_results_ : dict of lists
-        For each option ``params``, ``value`` (the statistic of the held-out rows of all folds in one list, or the mean
-        over held-out lists), ``first_stage`` (the same by the first stage), ``lead``, ``error`` (its standard error)
-        and ``rival`` (compared only). NaN for an option that was not tried, and without a first stage.
+        For each option ``params``, ``first_stage`` (the statistic of the held-out rows of all folds in one list, or
+        the mean over held-out lists, by the first stage), ``lead``, ``value`` (the first stage's with this lead),
+        ``error`` (standard error of the lead) and ``rival`` (compared only). NaN for an option that was not tried, and
+        without a first stage.
     result_, coef_, features_, threshold_, first_stage_, classes_
         Of ``best_estimator_``.
 
@@ -130,6 +131,7 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True}
 
+    @without(GONE)
     def __init__(
         self,
         reranker: Reranker | None = None,
@@ -142,9 +144,7 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        **gone: Any,
     ) -> None:
-        refuse_gone("RerankerCV", gone, GONE)
         self.reranker = reranker
         self.grid = grid
         self.cv = cv
@@ -201,6 +201,7 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
             trial.take(options)
             if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
                 trial.take(corrections(base, data.X.shape[1], simple))
+        trial.leads = beside(trial.leads, trial.alone)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
         params = trial.params_of(chosen, base)
         best = clone(base).set_params(**params)
@@ -323,6 +324,9 @@ class _Trial:
         self.judge = judge
         self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
         self._over = False
+        self._deals = 0
+        self.alone = math.nan
+        """The statistic by the first stage, on as many deals as any option was tried on."""
 
     def take(self, options: Sequence[Option]) -> None:
         """Try some more options; after an interrupt, or when the time is over, they are left untried."""
@@ -339,15 +343,20 @@ class _Trial:
                 if not done:
                     self._over = True
                     return
-                self.leads[first + place] = self.judge.lead(done)
+                self._set(first + place, done)
                 if self.leads[first + place].lead > 0 and others:
-                    self.leads[first + place] = self.judge.lead(done + self._done(option, others, left))
+                    self._set(first + place, done + self._done(option, others, left))
             except KeyboardInterrupt:
                 self._over = True
                 if all(math.isnan(lead.value) for lead in self.leads):
                     raise
             if self._verbose:
                 self._say(first + place)
+
+    def _set(self, number: int, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> None:
+        lead = self.leads[number] = self.judge.lead(deals)
+        if len(deals) > self._deals:
+            self._deals, self.alone = len(deals), lead.alone
 
     def _done(
         self, option: Option, deals: Sequence[Sequence[int]], fits: int
@@ -377,11 +386,6 @@ class _Trial:
         if base.formulation == "resolved_rank" or (base.first_stage is None and base.radius is None):
             return self.options[0].params
         return {"radius": 0.0}
-
-    @property
-    def alone(self) -> float:
-        """The statistic by the first stage."""
-        return next((lead.alone for lead in self.leads if not math.isnan(lead.value)), math.nan)
 
     def _say(self, number: int) -> None:
         lead = self.leads[number]

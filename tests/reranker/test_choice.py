@@ -1,0 +1,132 @@
+"""What the guard takes and what it leaves alone, on drawn tables whose lists to come can be drawn too."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.base import clone
+
+import rerank
+from rerank import Reranker, RerankerCV, datasets
+from rerank.io import Table
+from rerank.ranks import evaluate
+from rerank.reranker.files.model_file import read
+from rerank.reranker.files.verify import verify
+
+BASE = Reranker("precision@50", first_stage="logistic", solver="search", node_limit=0)
+
+
+def hits(scores, table, n=50):
+    return table.y[np.argsort(-scores, kind="stable")[:n]].sum()
+
+
+def test_a_large_effect_is_taken_at_once():
+    made, later = datasets.machines(4000, 3), [datasets.machines(4000, 1_000_000 + k) for k in range(4)]
+    grid = {"radius": [0.03, 1.0], "margin": [0.1], "window": [2.0]}
+    est = RerankerCV(BASE, grid=grid, n_repeats=1).fit(made.X, made.y)
+    assert not est.first_stage_kept_ and est.best_params_["radius"] == 1.0
+    assert est.cv_results_["lead"][1] > 2 * est.cv_results_["error"][1]
+    ours = sum(hits(est.decision_function(one.X), one) for one in later)
+    first = sum(hits(est.best_estimator_.first_stage_scores(one.X), one) for one in later)
+    assert ours > first + 4 * 5  # more than five hits a list
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_logistic_regression_is_right_it_is_kept(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 4))
+    y = rng.random(1500) < 1 / (1 + np.exp(2.5 - X @ [1.0, 0.6, 0.3, 0.0]))
+    grid = [{"radius": [0.1, 1.0], "margin": [0.1], "window": [2.0]}, {"radius": [None]}]
+    est = RerankerCV(BASE, grid=grid, cv=3, n_repeats=1).fit(X, y.astype(int))
+    assert est.first_stage_kept_ and est.result_.status == "first_stage_kept"
+    np.testing.assert_array_equal(est.decision_function(X), est.best_estimator_.first_stage_scores(X))
+
+
+def two_ways(n=900, seed=0):
+    made = datasets.machines(n, seed)
+    return made.X, made.y
+
+
+def test_simple_first_stages_beside_a_given_score_are_rivals_and_never_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = (X[:, 0] ** 2 > 2.2).astype(int)  # squares find what the score cannot
+    base = Reranker("precision@30", first_stage=0.2 * X[:, 0] + rng.normal(size=600), solver="search", node_limit=0)
+    est = RerankerCV(base, cv=3, n_repeats=1).fit(X, y)
+    rivals = np.array(est.cv_results_["rival"])
+    assert rivals.tolist() == [True] * 5 + [False] * (len(rivals) - 5)
+    assert np.argmax(est.cv_results_["lead"]) == 0 and est.cv_results_["params"][0]["first_stage"] == "logistic+squares"
+    assert est.chosen_ is None or est.chosen_ >= 5
+    kept = clone(est).set_params(safeguard=np.inf).fit(X, y)
+    text, page = kept.report(), kept._repr_html_()
+    assert text.count("compared only") == 5 and "logistic+squares alone has" in text and "compare it" in text
+    assert "logistic+squares alone has" in page
+
+
+@pytest.mark.parametrize("params", [
+    {"first_stage": "logistic+head20", "radius": 0.0},
+    {"first_stage": "logistic+head20", "radius": 0.5, "margin": 0.1},
+], ids=["alone", "corrected"])
+def test_a_chosen_first_stage_is_named_saved_and_verified(params, tmp_path):
+    X, y = two_ways()
+    grid = {name: [value] for name, value in params.items()}
+    est = RerankerCV(BASE, grid=grid, cv=3, n_repeats=1, safeguard=-np.inf).fit(X, y)
+    assert not est.first_stage_kept_ and est.best_params_ == params
+    assert est.best_estimator_.first_stage == "logistic+head20" and "logistic+head20" in str(est)
+    est.save(tmp_path / "m.json")
+    again = rerank.load(tmp_path / "m.json")
+    assert again.first_stage == "logistic+head20" and again.result_.evidence.report() == est.report()
+    np.testing.assert_array_equal(again.rank(X), est.rank(X))
+    checked = verify(read(tmp_path / "m.json"), Table(X, y, None, None, again.state_.feature_names))
+    assert checked.holds, [check.name for check in checked.checks if not check.holds]
+
+
+def test_list_length_says_which_depth_is_counted():
+    """Lists to come of half the length: a row counts as often as it is among the first 40 of 200 that are drawn."""
+    X, y = two_ways(400)
+    told = {}
+    for length in (None, 200):
+        options = {"solver": "search", "node_limit": 0, "list_length": length}
+        base = Reranker("precision@40", first_stage=X[:, 2], radius=0.3, **options)
+        est = RerankerCV(base, grid={}, cv=2, n_repeats=1).fit(X, y)
+        told[length] = est.cv_results_["first_stage"][0]
+        assert est.result_.evidence.list_length == (length or 400)
+    order = np.argsort(-X[:, 2], kind="stable")
+    assert told[None] == y[order[:40]].sum()  # the first 40 of 400
+    among = binom.cdf(39, np.arange(400), 0.5)  # each better row is there by chance; at most 39 of them are
+    assert told[200] == pytest.approx((y[order] * among).sum() / 2)
+
+
+def test_a_share_needs_no_length_and_agrees_with_so_many_places():
+    X, y = two_ways(400)
+    found = {}
+    for stat in ("precision@5%", "precision@20"):
+        base = Reranker(stat, first_stage=X[:, 2], radius=0.3, solver="search", node_limit=0)
+        est = RerankerCV(base, grid={}, cv=2, n_repeats=1).fit(X, y)
+        found[stat] = est.cv_results_["first_stage"][0]
+        assert ("Counted for lists to come" in est.report()) == (stat == "precision@20")
+    assert found["precision@5%"] == found["precision@20"] == y[np.argsort(-X[:, 2])[:20]].sum()
+
+
+def test_a_grid_may_vary_the_first_stage_and_all_lead_the_same():
+    X, y = two_ways()
+    other = np.asarray(X[:, 2])
+    grid = {"first_stage": ["logistic", other], "radius": [0.0]}
+    est = RerankerCV(BASE, grid=grid, cv=3, n_repeats=1).fit(X, y)
+    assert est.cv_results_["lead"][0] == 0 and est.cv_results_["first_stage"][0] == est.cv_results_["first_stage"][1]
+    assert est.report()  # names of options that are arrays
+
+
+def test_the_value_of_each_row_is_that_of_the_first_stage_and_its_lead():
+    pd = pytest.importorskip("pandas")
+    X, y = two_ways(2000)
+    est = RerankerCV(BASE, cv=3).fit(X, y)
+    table = pd.DataFrame(est.cv_results_)
+    assert table.first_stage.nunique() == 1 and table.value.notna().all()
+    np.testing.assert_allclose(table.value, table.first_stage + table.lead)
+    text, page, kept = est.report(), est._repr_html_(), est.result_.evidence.to_dict()
+    for value, lead in zip(table.value, table.lead):
+        assert f"{value:.4g}" in text and f"{lead:+.4g}" in text and f">{lead:+.4g}<" in page
+    assert kept["values"] == table.value.tolist() and kept["leads"] == table.lead.tolist()
+    assert kept["first_stage"] == table.first_stage[0]
+    alone = evaluate("auc", y, est.best_estimator_.first_stage_scores(X))
+    assert alone > 0.5
