@@ -44,7 +44,7 @@ def check_claim(
         if claim is not None and not claim - tolerance <= exact:
             raise CertificateError(
                 f"A {name} of {_shown(claim)} was claimed, but the weights are worth {_shown(exact)} when recomputed "
-                "exactly; do not use this result, and raise epsilon if a solver reported it."
+                "exactly; do not use this result, and take solver='search' if a solver reported it."
             )
     if bound is not None and not bound + tolerance >= certificate.value:
         raise CertificateError(
