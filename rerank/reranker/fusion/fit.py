@@ -113,6 +113,7 @@ def fit(options: Mapping[str, Any], runs: Mapping[str, Any], qrels: Any) -> Fitt
     turned = [note for name, own in zip(names, ranks.T) for note in _turned(name, data, statistic, own)]
     notes = tuple(note for note in (statistic.remark, *found.notes, *turned, dropped, choice.note) if note)
     about = _about(options, result, null, kept, option, notes)
+    result = result.noting(*turned)
     model = replace(model, about=about)
     told = evidence(choice, options, null)
     tried = None if told is None else results(choice)

@@ -81,7 +81,7 @@ def shown(est: ScoreFusion) -> tuple[str, str]:
     page += [f"<p><b>{escape(result.message)}</b></p>", f"<p>{escape(text[-1])}</p>"]
     if given is not None:
         text, page = [f"{given.report()}\n", *text], [given.html(), *page]
-    notes = [*est.notes_, *result.notes]
+    notes = list(dict.fromkeys((*est.notes_, *result.notes)))
     told = f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>" if notes else ""
     return "\n".join([*text, *(f"- {note}" for note in notes)]), "".join(page) + told
 
