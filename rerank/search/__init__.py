@@ -13,7 +13,7 @@ The whole branch and bound, with the names of the functions that do it::
                 found = explore_batches(batches)            # on each batch: boxes.kernel.explore
                 boxes.merge(found)                          # best point, open and unresolved boxes
                 follow_lines(...)                           # beside it: more good weights
-                if the bound is still far: a target, or bound_by_circuits()         # targets.Targets
+                if the bound is still far: a target             # targets.Targets
         if fathom_unresolved(boxes, exact):
             if there is no target: stop; the best value is proved
             targets.next()                                  # the target is a bound; again from the root, a lower one
@@ -43,10 +43,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors.stops import current, limited, protected
+from rerank.errors.stops import limited, protected
 from rerank.problem import Problem
 from rerank.search.checkpoint import Checkpoint
-from rerank.search.held import Held
 from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult, without_search
 from rerank.search.run import Run
@@ -54,7 +53,7 @@ from rerank.search.sizes import OutOfTimeError
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
 
-__all__ = ["Held", "Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
+__all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
 
 RESOLUTION = 1e-12
 """Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
@@ -70,7 +69,6 @@ def solve(
     progress: Callable[[Progress], None] | None = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    held: Held | None = None,
 ) -> SearchResult:
     """Maximise ``V(w) - C |w|_0`` over weights in scaled space, with a bound.
 
@@ -96,9 +94,6 @@ def solve(
     checkpoint : path, optional
         A file for the state of the search, written about every half minute and at the end.  If the file exists, the
         search goes on where it stopped, with any ``n_jobs`` and any limits.  The file of a closed search stays.
-    held : Held, optional
-        A place in memory for the search when it stops.  A call with the same problem and options goes on with it, for
-        ``time_limit`` more seconds.
 
     Returns
     -------
@@ -115,9 +110,7 @@ def solve(
     """
     workers = Workers(n_jobs)
     found, interrupted = protected(
-        lambda: _solved(
-            problem, time_limit, start, workers, random_state, proof, progress, node_limit, checkpoint, held or Held()
-        )
+        lambda: _solved(problem, time_limit, start, workers, random_state, proof, progress, node_limit, checkpoint)
     )
     return replace(found, interrupted=True) if interrupted else found
 
@@ -167,33 +160,28 @@ def _solved(
     progress: Callable[[Progress], None] | None,
     node_limit: int | None,
     checkpoint: str | os.PathLike[str] | None,
-    held: Held,
 ) -> SearchResult:
     points = node_limit == 0 and checkpoint is None
     ready(problem, points, proof)
     closed = interrupted = False
     with limited(time_limit):
-        again = held.loop is not None
-        held.come_back()
         try:
-            run = held.run = held.run or Run(problem, random_state, proof, workers.count, points)
+            run = Run(problem, random_state, proof, workers.count, points)
         except OutOfTimeError as late:
             return without_search(problem, start, str(late))
-        loop = held.loop = held.loop or BranchAndBound(
-            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share, run.circuits
+        loop = BranchAndBound(
+            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share
         )
         file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
         reports = [] if progress is None else [run.progress(progress)]
         if file is not None:
-            if not again:
-                file.resume()
+            file.resume()
             reports.append(file.after)
         try:
             run.begin(start, None if file is None else file.after, levels=not points)
             closed = loop.run(*reports)
         except KeyboardInterrupt:  # raised by ``progress``
             interrupted = True
-        held.leave(closed, interrupted or current().asked.is_set())
         if file is not None:
             file.save(closed)
         return run.result(closed, interrupted, "" if file is None else file.note, loop.gave_up)

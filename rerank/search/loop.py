@@ -20,16 +20,14 @@ from numpy.typing import NDArray
 from rerank.errors.stops import Stop, current
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
-from rerank.search.circuits.packing import bound_of_loss
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
 from rerank.search.shares import Share
-from rerank.search.targets import MANY, Targets
+from rerank.search.targets import Targets
 from rerank.search.workers import Job
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.boxes.vertices import Exact
-    from rerank.search.circuits.packing import Circuits
     from rerank.search.lines.search import LineSearch, State
     from rerank.search.rows.exact import RowExact
     from rerank.search.workers import Workers
@@ -46,7 +44,6 @@ OPEN = 0.5  # of the first gap that is left after
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
 FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more features than these: boxes mostly close then
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
-PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 OWN = {"done": float, "tried": bool, "work": float, "owed": float, "busy": float}  # what a checkpoint keeps of the loop
 
@@ -71,8 +68,6 @@ class BranchAndBound:
         One for each job of a round that follows lines.
     share : Share
         What lines get of the work.
-    circuits : Circuits, optional
-        Sets of pairs that cannot all be won, for a bound where boxes give none.
     """
 
     boxes: OpenBoxes
@@ -83,9 +78,7 @@ class BranchAndBound:
     lines: LineSearch | None = None
     states: list[State] = field(default_factory=list)
     share: Share = field(default_factory=lambda: Share(1 / 15))
-    circuits: Circuits | None = None
     targets: Targets = field(default_factory=Targets)
-    pool: Circuits | None = None  # the circuits, once they are found
     gave_up: bool = False  # whether what is open stays so, whatever the time
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
@@ -114,8 +107,6 @@ class BranchAndBound:
                         boxes.restart(whitened=True)
                     if not self._screen():
                         self._explore(stop.left)
-                    if self.hopeless:
-                        self.bound_by_circuits(0.2 * stop.left)
                     self.targets.aim(boxes, *self._work_done(), self._blind)
                     after(boxes)
                 if fathom_unresolved(boxes, self.exact, self.offer, after):
@@ -134,17 +125,16 @@ class BranchAndBound:
         return (self._busy, left) if len(self.boxes.columns) > 1 else (self._done, self._speed * left)
 
     def counters(self) -> dict[str, float]:
-        """What the steps to come depend on, beside boxes, lines and circuits."""
+        """What the steps to come depend on, beside boxes and lines."""
         own = {name: getattr(self, f"_{name}") for name in OWN}
         return own | asdict(self.share) | self.targets.numbers()
 
-    def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
-        """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
+    def go_on(self, counters: dict[str, float], states: list[State]) -> None:
+        """Take over the counters of an earlier process and its series of lines."""
         for name, kind in OWN.items():
             setattr(self, f"_{name}", kind(counters[name]))
         self.states, self.targets = states, Targets.of(counters)
         self.share = Share(*(float(counters[part.name]) for part in fields(Share)))
-        self.circuits = self.circuits if circuits else None
 
     def _over(self, stop: Stop) -> bool:
         """Whether a limit is reached; some of the time is kept for the proof."""
@@ -171,23 +161,6 @@ class BranchAndBound:
         most = boxes.value + OPEN * (boxes.tables.ideal - boxes.value)
         work = (BLIND_ROWS if boxes.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
         return self._done > work and boxes.shown() >= most
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether circuits are to bound the value; boxes of a proof have the plain bound, which is weaker."""
-        many = self.boxes.record or self.boxes.domain.n_features > MANY
-        return self.circuits is not None and ((many and self._blind()) or self.targets.failed)
-
-    def bound_by_circuits(self, seconds: float) -> None:
-        """Once: bound the value by pairs that cannot all be won."""
-        assert self.circuits is not None
-        self.pool = self.circuits
-        bound = bound_of_loss(self.boxes.tables, self.pool.loss(PROGRAMS, seconds))
-        self.boxes.cap = min(self.boxes.cap, bound)
-        if self.boxes.record:
-            self.boxes.by_circuits.take(bound, self.circuits.recorded())
-        if not current().now:  # cut short; a search that goes on later begins with them again
-            self.circuits = None
 
     def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""

@@ -21,7 +21,6 @@ from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.cached import PARTS, cache_of, entries, is_compiled
-from rerank.search.circuits.demands import Demands
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.ascent import Ascent
@@ -32,6 +31,7 @@ from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
 from rerank.search.supports.subsets import Supports
 from rerank.search.tables import tables
+from rerank.search.top.demands import Demands
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
@@ -142,7 +142,7 @@ def _supports(problem: Problem) -> None:
         screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), Domain.of(problem).signed)
 
 
-def _circuits(problem: Problem) -> None:
+def _levels(problem: Problem) -> None:
     demands = Demands(problem, problem.units[0], Domain.of(problem), tables(problem).tolerance)
     demands.decided([(1, 0)], np.inf)
 
@@ -154,7 +154,7 @@ _COMPILE: dict[str, Callable[[Problem], None]] = {
     "row lines": _row_lines,
     "smooth": _smooth,
     "supports": _supports,
-    "circuits": _circuits,
+    "levels": _levels,
 }
 
 
