@@ -109,9 +109,34 @@ def solve(
         options, is damaged, or cannot be written.
     """
     workers = Workers(n_jobs)
-    found, interrupted = protected(
-        lambda: _solved(problem, time_limit, start, workers, random_state, proof, progress, node_limit, checkpoint)
-    )
+    points = node_limit == 0 and checkpoint is None
+
+    def searched() -> SearchResult:
+        ready(problem, points, proof)
+        closed = interrupted = False
+        with limited(time_limit):
+            try:
+                run = Run(problem, random_state, proof, workers.count, points)
+            except OutOfTimeError as late:
+                return without_search(problem, start, str(late))
+            loop = BranchAndBound(
+                run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share
+            )
+            file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
+            reports = [] if progress is None else [run.progress(progress)]
+            if file is not None:
+                file.resume()
+                reports.append(file.after)
+            try:
+                run.begin(start, None if file is None else file.after, levels=not points)
+                closed = loop.run(*reports)
+            except KeyboardInterrupt:  # raised by ``progress``
+                interrupted = True
+            if file is not None:
+                file.save(closed)
+            return run.result(closed, interrupted, "" if file is None else file.note, loop.gave_up)
+
+    found, interrupted = protected(searched)
     return replace(found, interrupted=True) if interrupted else found
 
 
@@ -150,43 +175,6 @@ def statistic_bound(
     return solve(plain, time_limit, start, n_jobs, random_state, node_limit=node_limit).bound
 
 
-def _solved(
-    problem: Problem,
-    time_limit: float | None,
-    start: ArrayLike | None,
-    workers: Workers,
-    random_state: int,
-    proof: bool,
-    progress: Callable[[Progress], None] | None,
-    node_limit: int | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> SearchResult:
-    points = node_limit == 0 and checkpoint is None
-    ready(problem, points, proof)
-    closed = interrupted = False
-    with limited(time_limit):
-        try:
-            run = Run(problem, random_state, proof, workers.count, points)
-        except OutOfTimeError as late:
-            return without_search(problem, start, str(late))
-        loop = BranchAndBound(
-            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share
-        )
-        file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
-        reports = [] if progress is None else [run.progress(progress)]
-        if file is not None:
-            file.resume()
-            reports.append(file.after)
-        try:
-            run.begin(start, None if file is None else file.after, levels=not points)
-            closed = loop.run(*reports)
-        except KeyboardInterrupt:  # raised by ``progress``
-            interrupted = True
-        if file is not None:
-            file.save(closed)
-        return run.result(closed, interrupted, "" if file is None else file.note, loop.gave_up)
-
-
 def line_search(
     problem: Problem, start: ArrayLike | None = None, time_limit: float = 1.0, random_state: int = 0
 ) -> tuple[NDArray[np.float64], float]:
@@ -208,25 +196,23 @@ def line_search(
     value : float
         ``V(w) - C |w|_0``, every pair decided exactly.
     """
-    found, interrupted = protected(lambda: _line_searched(problem, start, time_limit, random_state))
+
+    def searched() -> tuple[NDArray[np.float64], float]:
+        ready(problem)
+        with limited(time_limit):
+            try:
+                run = Run(problem, random_state)
+            except OutOfTimeError as late:
+                found = without_search(problem, start, str(late))
+                return found.weights, found.value
+            run.begin(start, levels=False)
+            if not run.limited:
+                run.lines.restarts(run.boxes.best)
+                if run.lines.state.found is not None:
+                    run.offer(run.lines.state.found)
+            return run.weights(), run.tables.to_value(run.boxes.value)
+
+    found, interrupted = protected(searched)
     if interrupted:
         raise KeyboardInterrupt
     return found
-
-
-def _line_searched(
-    problem: Problem, start: ArrayLike | None, time_limit: float, random_state: int
-) -> tuple[NDArray[np.float64], float]:
-    ready(problem)
-    with limited(time_limit):
-        try:
-            run = Run(problem, random_state)
-        except OutOfTimeError as late:
-            found = without_search(problem, start, str(late))
-            return found.weights, found.value
-        run.begin(start, levels=False)
-        if not run.limited:
-            run.lines.restarts(run.boxes.best)
-            if run.lines.state.found is not None:
-                run.offer(run.lines.state.found)
-        return run.weights(), run.tables.to_value(run.boxes.value)
