@@ -3,7 +3,7 @@
 The whole branch and bound, with the names of the functions that do it::
 
     run.begin(start)                                        # first weights: LineSearch.climb, or forward; levels
-    while True:                                             # loop.BranchAndBound.run
+    while True:                                             # loop.BranchAndBound.explore
         while boxes.drop_fathomed():                        # some bound is above the best value
             if a limit is reached or Ctrl-C came: stop; the bound is boxes.open_bound()
             if _own_axes_are_slow(): boxes.restart(whitened=True)       # correlated features
@@ -119,17 +119,15 @@ def solve(
                 run = Run(problem, random_state, proof, workers.count, points)
             except OutOfTimeError as late:
                 return without_search(problem, start, str(late))
-            loop = BranchAndBound(
-                run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share
-            )
-            file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
+            loop = BranchAndBound(run, workers, node_limit)
+            file = None if checkpoint is None else Checkpoint(checkpoint, loop)
             reports = [] if progress is None else [run.progress(progress)]
             if file is not None:
                 file.resume()
                 reports.append(file.after)
             try:
                 run.begin(start, None if file is None else file.after, levels=not points)
-                closed = loop.run(*reports)
+                closed = loop.explore(*reports)
             except KeyboardInterrupt:  # raised by ``progress``
                 interrupted = True
             if file is not None:

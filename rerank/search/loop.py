@@ -1,4 +1,4 @@
-"""The branch and bound itself: :meth:`BranchAndBound.run` is the loop, the rest of the file is one round of it.
+"""The branch and bound itself: :meth:`BranchAndBound.explore` is the loop, the rest of the file is one round of it.
 
 A round consists of a fixed number of jobs, whatever the number of workers: most explore boxes, some follow lines.
 Every job begins with what was known when the round began, and the results are merged in the order of the jobs.  Jobs
@@ -27,9 +27,8 @@ from rerank.search.workers import Job
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.boxes.vertices import Exact
-    from rerank.search.lines.search import LineSearch, State
-    from rerank.search.rows.exact import RowExact
+    from rerank.search.lines.search import State
+    from rerank.search.run import Run
     from rerank.search.workers import Workers
 
 Floats = NDArray[np.float64]
@@ -54,30 +53,17 @@ class BranchAndBound:
 
     Parameters
     ----------
-    boxes : OpenBoxes
-    exact : Exact or RowExact
-        What is known of the boxes that are too small to split.
-    offer : callable
-        Called with the points found by lines and by exact arithmetic.
+    run : Run
+        The boxes, exact arithmetic for those that are too small to split, where points are offered, and the lines: one
+        state for each job of a round that follows lines, and their share of the work.
     workers : Workers
     node_limit : int or None
         Boxes after which to stop, at the end of a round.
-    lines : LineSearch, optional
-        Where the lines are searched.
-    states : list of State
-        One for each job of a round that follows lines.
-    share : Share
-        What lines get of the work.
     """
 
-    boxes: OpenBoxes
-    exact: Exact | RowExact
-    offer: Callable[[Floats], None]
+    run: Run
     workers: Workers
     node_limit: int | None = None
-    lines: LineSearch | None = None
-    states: list[State] = field(default_factory=list)
-    share: Share = field(default_factory=lambda: Share(1 / 15))
     targets: Targets = field(default_factory=Targets)
     gave_up: bool = False  # whether what is open stays so, whatever the time
     _done: float = 0.0  # evaluations of a pair
@@ -87,7 +73,12 @@ class BranchAndBound:
     _speed: float = 5e7
     _owed: float = 0.0
 
-    def run(self, *reports: Callable[[OpenBoxes], None]) -> bool:
+    @property
+    def boxes(self) -> OpenBoxes:
+        """Those of the run."""
+        return self.run.boxes
+
+    def explore(self, *reports: Callable[[OpenBoxes], None]) -> bool:
         """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False).
 
         The ``reports`` are called after each round, when ``boxes`` holds all that is open.
@@ -109,7 +100,7 @@ class BranchAndBound:
                         self._explore(stop.left)
                     self.targets.aim(boxes, *self._work_done(), self._blind)
                     after(boxes)
-                if fathom_unresolved(boxes, self.exact, self.offer, after):
+                if fathom_unresolved(boxes, self.run.exact, self.run.offer, after):
                     if boxes.open_bound() <= boxes.value + boxes.slack:
                         return True
                     self.targets.next(boxes, *self._work_done())
@@ -127,14 +118,14 @@ class BranchAndBound:
     def counters(self) -> dict[str, float]:
         """What the steps to come depend on, beside boxes and lines."""
         own = {name: getattr(self, f"_{name}") for name in OWN}
-        return own | asdict(self.share) | self.targets.numbers()
+        return own | asdict(self.run.share) | self.targets.numbers()
 
     def go_on(self, counters: dict[str, float], states: list[State]) -> None:
         """Take over the counters of an earlier process and its series of lines."""
         for name, kind in OWN.items():
             setattr(self, f"_{name}", kind(counters[name]))
-        self.states, self.targets = states, Targets.of(counters)
-        self.share = Share(*(float(counters[part.name]) for part in fields(Share)))
+        self.run.states, self.targets = states, Targets.of(counters)
+        self.run.share = Share(*(float(counters[part.name]) for part in fields(Share)))
 
     def _over(self, stop: Stop) -> bool:
         """Whether a limit is reached; some of the time is kept for the proof."""
@@ -174,7 +165,7 @@ class BranchAndBound:
 
     def _explore(self, left: float) -> None:
         """One round: explore the batches of largest bound, and follow lines beside them."""
-        boxes, count = self.boxes, JOBS - len(self.states)
+        boxes, share, count = self.boxes, self.run.share, JOBS - len(self.run.states)
         size = boxes.tables.size
         self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
         each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * size))
@@ -182,7 +173,7 @@ class BranchAndBound:
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            ahead = self.share.now * each * len(jobs) if self.share.now >= AHEAD else 0.0
+            ahead = share.now * each * len(jobs) if share.now >= AHEAD else 0.0
             self._owed += ahead
             lines = self._line_jobs(left)
             results = self.workers.run([*lines, *jobs], alone=self._busy < ALONE)
@@ -197,31 +188,31 @@ class BranchAndBound:
         by_boxes = boxes.value
         self._merge_lines(results[: len(lines)])
         for corner in boxes.corners():
-            self.offer(corner)
-        self.share.by_lines += boxes.value - by_boxes
-        self.share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
+            self.run.offer(corner)
+        share.by_lines += boxes.value - by_boxes
+        share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began
         self._done += explored
-        self._owed += self.share.now * explored - ahead
-        self.share.judge(self._done, FIRST_WORK, self._blind())
+        self._owed += share.now * explored - ahead
+        share.judge(self._done, FIRST_WORK, self._blind())
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
         """Lines for a share of the work done on boxes, once that is enough for one line."""
-        if self.lines is None or self._owed < self.lines.cost:
+        lines, states = self.run.lines, self.run.states
+        if not states or self._owed < lines.cost:
             return []
         work, self._owed = self._owed, 0.0
-        given = (self.lines.tables, self.lines.domain)
-        return [(follow_lines, (*given, state, self.boxes.best, work, left)) for state in self.states]
+        return [(follow_lines, (lines.tables, lines.domain, state, self.boxes.best, work, left)) for state in states]
 
     def _merge_lines(self, results: Sequence[State | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""
-        states = [new or old for new, old in zip(results, self.states, strict=False)]
+        states = [new or old for new, old in zip(results, self.run.states, strict=False)]
         if states:
-            self.states = states
+            self.run.states = states
         best = [point for state in states for point in state.elite]
         for state in states:
             if state.found is not None:
-                self.offer(state.found)
+                self.run.offer(state.found)
             state.remember(best)

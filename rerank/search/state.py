@@ -21,7 +21,6 @@ from rerank.search.lines.stored import restored_lines, stored_lines
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.loop import BranchAndBound
-    from rerank.search.run import Run
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -41,11 +40,11 @@ BOUNDS = ("cap", "shown_before", "target", "aside")
 """Bounds of it; infinite ones among them."""
 
 
-def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
+def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     """A header of plain values and flat arrays, from which :func:`restore` makes the same state."""
-    boxes = run.boxes
+    run, boxes = loop.run, loop.boxes
     # Before the search has begun only its first climb is under way.
-    lines, points = stored_lines(loop.states if run.begun else [run.lines.state])
+    lines, points = stored_lines(run.states if run.begun else [run.lines.state])
     following, part, waiting = boxes.unexplored.place()
     header = {
         "begun": run.begun, "start_value": float(run.start_value).hex(), "value": float(boxes.value).hex(),
@@ -73,18 +72,18 @@ def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
-    """Go on where :func:`stored` was called, with a run and a loop of the same problem and options.
+def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
+    """Go on where :func:`stored` was called, with a loop of the same problem and options.
 
     Raises
     ------
     ValueError, KeyError, TypeError
         The state does not fit the problem, or is none.
     """
-    boxes, d = run.boxes, run.problem.n_features
+    run, boxes, d = loop.run, loop.boxes, loop.run.problem.n_features
     restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))
     run.begun, run.start_value = bool(header["begun"]), _number(header["start_value"])
-    if len(restored) != (len(loop.states) if run.begun else 1):
+    if len(restored) != (len(run.states) if run.begun else 1):
         raise ValueError("it has another number of series of lines")
     if run.begun:
         counters = {name: _number(text) for name, text in header["loop"].items()}
