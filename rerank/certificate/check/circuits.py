@@ -48,11 +48,11 @@ class CircuitCheck:
         positive = self._groups((row, 1) for row in self.unit.positive.tolist())
         self.first = len(self.copies)  # number of the first group of negatives
         negative = self._groups(zip(self.unit.negative.tolist(), self.unit.copies.tolist()))
-        self.members, at = [], 0
+        self.masks, at = [], 0
         for size in circuits.sizes.tolist():
             part = slice(at, at + size)
-            self.members.append(self._circuit(circuits.pairs[part].tolist(), positive, negative))
             pairs = circuits.pairs[part].tolist()
+            self.masks.append(self._mask(pairs, positive, negative))
             if not infeasible(exact, pairs, circuits.multipliers[part].tolist()):
                 raise UnprovenError(f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}.")
             at += size
@@ -87,18 +87,16 @@ class CircuitCheck:
             self.copies[group] += many
         return found
 
-    def _circuit(
-        self, pairs: list[list[int]], positive: dict[bytes, int], negative: dict[bytes, int]
-    ) -> set[tuple[int, int]]:
-        """The groups of each pair."""
-        found = set()
+    def _mask(self, pairs: list[list[int]], positive: dict[bytes, int], negative: dict[bytes, int]) -> int:
+        """The groups of a circuit, as bits."""
+        found = 0
         for upper, lower in pairs:
             if not {upper, lower} <= self.used:
                 raise UnprovenError("A circuit has a row that stands in no list.")
             above, below = positive.get(self._content(upper)), negative.get(self._content(lower))
             if above is None or below is None:
                 raise UnprovenError(f"The rows {upper} and {lower} of a circuit are no pair of the list.")
-            found.add((above, below))
+            found |= 1 << above | 1 << below
         return found
 
     def _least(self) -> list[int]:
@@ -118,16 +116,15 @@ class CircuitCheck:
 
     def _whichever_leave(self, positives: int, negatives: int) -> bool:
         """Whether a circuit is left whole if so many positives and negatives leave at most, whichever they are."""
-        # Groups are bits: those that have left, those decided, and the groups of each circuit.
-        circuits = [sum(1 << g for g in {g for pair in members for g in pair}) for members in self.members]
-        often = Counter(g for mask in circuits for g in _bits(mask))
+        often = Counter(g for mask in self.masks for g in _bits(mask))
+        # Groups are bits: those that have left, and those decided.
         todo = [(0, 0, positives, negatives)]
         while todo:
             gone, decided, p, n = todo.pop()
             free = ~decided & self._small_enough(p, n)
             best, apart, taken = None, 0, 0
-            self.looks += len(circuits)
-            for mask in circuits:
+            self.looks += len(self.masks)
+            for mask in self.masks:
                 if mask & gone:
                     continue
                 choices = mask & free
