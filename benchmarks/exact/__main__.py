@@ -4,7 +4,7 @@
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
 ``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--incumbents``, ``--nested``,
-``--scaling``, ``--whole-lists``, ``--divided``, ``--inside``, ``--partitions``, ``--compile`` are tables of their own.
+``--scaling``, ``--whole-lists``, ``--partitions``, ``--compile`` are tables of their own.
 Lists, given scores and ``spambase`` need a folder of data (``--data``).
 """
 
@@ -96,14 +96,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.exact.incumbents import nested
 
         return nested(where, asked.seconds[0], asked.seeds)
-    if asked.divided:
-        from benchmarks.exact.divided import report as divided
-
-        return divided(asked.seconds[-1], asked.seeds, asked.jobs, asked.only)
-    if asked.inside:
-        from benchmarks.exact.inside import report as inside
-
-        return inside()
     if asked.large:
         from benchmarks.exact.large import report as large
 
@@ -114,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
     chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "literal", "incumbents", "nested", "large")
-    for part in (*chosen, "compile", "scaling", "whole-lists", "divided", "inside"):
+    for part in (*chosen, "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
         "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"
@@ -142,7 +134,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--literal-limit", type=float, default=600.0, help="--literal: seconds of a solve")
     parser.add_argument(
         "--seconds", type=float, nargs="+", default=[2.0, 10.0],
-        help="--incumbents: CPU seconds of each method; --divided: seconds of a search",
+        help="--incumbents: CPU seconds of each method",
     )  # fmt: skip
     return parser.parse_args(arguments)
 

@@ -21,11 +21,11 @@ from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.problem import Problem, Proof
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, WHOLE, Circuits
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits
 from rerank.search import solve
-from rerank.search.circuits.demands import Demands
 from rerank.search.domain import Domain
 from rerank.search.tables import tolerance
+from rerank.search.top.demands import Demands
 from tests.cases.proofs import below, random_tree
 from tests.oracles.anchored import best
 from tests.oracles.oracle import objective_at
@@ -148,7 +148,6 @@ def _by_circuits(rng: np.random.Generator, problem: Problem, proof: Proof) -> It
         changed = Circuits(*(part.copy() for part in vars(known).values()))
         changed.multipliers[rng.random(changed.multipliers.size) < 0.1] //= rng.integers(1, 4)
         changed.pairs[rng.random(changed.pairs.shape) < 0.05] = rng.choice(problem.lists[0].rows)
-        changed.shares[:] = rng.integers(0, 2 * WHOLE, changed.shares.size)
         least = np.sort(rng.integers(0, most + 1, rng.integers(demands.positives + 1)))
         yield "bound below the optimum, circuits changed", replace(low, circuits=replace(changed, least=least))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,8 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         "line_counts": np.array([len(m) for m in proof.lines]),
         "lines": np.concatenate([np.empty((0, 2), np.int64), *(m.reshape(-1, 2) for m in proof.lines)]),
         "codes": proof.codes,
-        **{f"circuit_{name}": part for name, part in vars(proof.circuits or Circuits.none()).items()},
+        **(proof.circuits or Circuits.none()).arrays(),
+        "circuit_shares": np.empty(0),
     }
     header = {
         "value": float(proof.value).hex(), "bound": float(proof.bound).hex(),
@@ -82,14 +82,14 @@ def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
     if not (left_out is None or type(left_out) is int) or not isinstance(fingerprint, str):
         raise ValueError("its header is not complete")
     lines = arrays["lines"].reshape(-1, 2)
-    parts = {f.name: arrays[f"circuit_{f.name}"] for f in fields(Circuits)}
-    circuits = Circuits(**{**parts, "pairs": parts["pairs"].reshape(-1, 2)}) if parts["sizes"].size else None
+    if arrays["circuit_shares"].any():
+        raise InputError("Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True.")
     return Proof(
         value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]),
         weights=arrays["weights"], flip=arrays["flip"], left_out=left_out,
         supports=tuple(cut(arrays["supports"].astype(np.intp), arrays["support_sizes"])),
         codes=arrays["codes"], lines=tuple(cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
-        circuits=circuits,
+        circuits=Circuits.of(arrays) if arrays["circuit_sizes"].size else None,
     )  # fmt: skip
 
 

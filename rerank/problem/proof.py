@@ -7,7 +7,9 @@ recomputes that exactly.  ``docs/proofs.md`` describes the tree and the file for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +23,6 @@ COORDINATE = 2
 """Code of a split at the middle of the first coordinate of a support."""
 LINE = 1000
 """The code of a split by line g = 1, 2, ... of a support is ``LINE + g``."""
-WHOLE = 1 << 40
-"""Shares of a pair that circuits lose."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,6 @@ class Circuits:
     multipliers : int64 (n,)
         Positive.  In coordinates ``v``, the largest ``v . sum_p multiplier_p D_p`` is below the margin times the sum
         of a circuit's multipliers.
-    shares : int64 (m,)
-        Not negative.  Circuits that hold a pair have :data:`WHOLE` shares at most for each copy of the pair; so all
-        weights lose at least ``sum(shares) / WHOLE`` pairs.
     least : int64 (J,)
         The j-th best positive loses at least so many pairs.  Otherwise all rows but some ``n+ - j`` positives and some
         ``least_j - 1`` negatives would be in order, but whichever leave, a circuit is left.
@@ -49,14 +46,23 @@ class Circuits:
     sizes: NDArray[np.int64]
     pairs: NDArray[np.int64]
     multipliers: NDArray[np.int64]
-    shares: NDArray[np.int64]
     least: NDArray[np.int64]
 
     @classmethod
     def none(cls) -> Circuits:
         """No circuits."""
         empty = np.empty(0, np.int64)
-        return cls(empty, np.empty((0, 2), np.int64), empty, empty, empty)
+        return cls(empty, np.empty((0, 2), np.int64), empty, empty)
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Flat arrays, by the names that they have in a file."""
+        return {f"circuit_{name}": part.ravel() for name, part in vars(self).items()}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Circuits:
+        """Those that :meth:`arrays` described."""
+        sizes, pairs, multipliers, least = (arrays[f"circuit_{part.name}"] for part in fields(cls))
+        return cls(sizes, pairs.reshape(-1, 2), multipliers, least)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 The whole branch and bound, with the names of the functions that do it::
 
     run.begin(start)                                        # first weights: LineSearch.climb, or forward; levels
-    while True:                                             # loop.BranchAndBound.run
+    while True:                                             # loop.BranchAndBound.explore
         while boxes.drop_fathomed():                        # some bound is above the best value
             if a limit is reached or Ctrl-C came: stop; the bound is boxes.open_bound()
             if _own_axes_are_slow(): boxes.restart(whitened=True)       # correlated features
@@ -13,7 +13,7 @@ The whole branch and bound, with the names of the functions that do it::
                 found = explore_batches(batches)            # on each batch: boxes.kernel.explore
                 boxes.merge(found)                          # best point, open and unresolved boxes
                 follow_lines(...)                           # beside it: more good weights
-                if the bound is still far: a target, or bound_by_circuits()         # targets.Targets
+                if the bound is still far: a target             # targets.Targets
         if fathom_unresolved(boxes, exact):
             if there is no target: stop; the best value is proved
             targets.next()                                  # the target is a bound; again from the root, a lower one
@@ -43,10 +43,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors.stops import current, limited, protected
+from rerank.errors.stops import limited, protected
 from rerank.problem import Problem
 from rerank.search.checkpoint import Checkpoint
-from rerank.search.held import Held
 from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult, without_search
 from rerank.search.run import Run
@@ -54,7 +53,7 @@ from rerank.search.sizes import OutOfTimeError
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
 
-__all__ = ["Held", "Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
+__all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
 
 RESOLUTION = 1e-12
 """Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
@@ -70,7 +69,6 @@ def solve(
     progress: Callable[[Progress], None] | None = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    held: Held | None = None,
 ) -> SearchResult:
     """Maximise ``V(w) - C |w|_0`` over weights in scaled space, with a bound.
 
@@ -96,9 +94,6 @@ def solve(
     checkpoint : path, optional
         A file for the state of the search, written about every half minute and at the end.  If the file exists, the
         search goes on where it stopped, with any ``n_jobs`` and any limits.  The file of a closed search stays.
-    held : Held, optional
-        A place in memory for the search when it stops.  A call with the same problem and options goes on with it, for
-        ``time_limit`` more seconds.
 
     Returns
     -------
@@ -114,11 +109,32 @@ def solve(
         options, is damaged, or cannot be written.
     """
     workers = Workers(n_jobs)
-    found, interrupted = protected(
-        lambda: _solved(
-            problem, time_limit, start, workers, random_state, proof, progress, node_limit, checkpoint, held or Held()
-        )
-    )
+    points = node_limit == 0 and checkpoint is None
+
+    def searched() -> SearchResult:
+        ready(problem, points, proof)
+        closed = interrupted = False
+        with limited(time_limit):
+            try:
+                run = Run(problem, random_state, proof, workers.count, points)
+            except OutOfTimeError as late:
+                return without_search(problem, start, str(late))
+            loop = BranchAndBound(run, workers, node_limit)
+            file = None if checkpoint is None else Checkpoint(checkpoint, loop)
+            reports = [] if progress is None else [run.progress(progress)]
+            if file is not None:
+                file.resume()
+                reports.append(file.after)
+            try:
+                run.begin(start, None if file is None else file.after, levels=not points)
+                closed = loop.explore(*reports)
+            except KeyboardInterrupt:  # raised by ``progress``
+                interrupted = True
+            if file is not None:
+                file.save(closed)
+            return run.result(closed, interrupted, "" if file is None else file.note, loop.gave_up)
+
+    found, interrupted = protected(searched)
     return replace(found, interrupted=True) if interrupted else found
 
 
@@ -157,48 +173,6 @@ def statistic_bound(
     return solve(plain, time_limit, start, n_jobs, random_state, node_limit=node_limit).bound
 
 
-def _solved(
-    problem: Problem,
-    time_limit: float | None,
-    start: ArrayLike | None,
-    workers: Workers,
-    random_state: int,
-    proof: bool,
-    progress: Callable[[Progress], None] | None,
-    node_limit: int | None,
-    checkpoint: str | os.PathLike[str] | None,
-    held: Held,
-) -> SearchResult:
-    points = node_limit == 0 and checkpoint is None
-    ready(problem, points, proof)
-    closed = interrupted = False
-    with limited(time_limit):
-        again = held.loop is not None
-        held.come_back()
-        try:
-            run = held.run = held.run or Run(problem, random_state, proof, workers.count, points)
-        except OutOfTimeError as late:
-            return without_search(problem, start, str(late))
-        loop = held.loop = held.loop or BranchAndBound(
-            run.boxes, run.exact, run.offer, workers, node_limit, run.lines, run.states, run.share, run.circuits
-        )
-        file = None if checkpoint is None else Checkpoint(checkpoint, run, loop, random_state)
-        reports = [] if progress is None else [run.progress(progress)]
-        if file is not None:
-            if not again:
-                file.resume()
-            reports.append(file.after)
-        try:
-            run.begin(start, None if file is None else file.after, levels=not points)
-            closed = loop.run(*reports)
-        except KeyboardInterrupt:  # raised by ``progress``
-            interrupted = True
-        held.leave(closed, interrupted or current().asked.is_set())
-        if file is not None:
-            file.save(closed)
-        return run.result(closed, interrupted, "" if file is None else file.note, loop.gave_up)
-
-
 def line_search(
     problem: Problem, start: ArrayLike | None = None, time_limit: float = 1.0, random_state: int = 0
 ) -> tuple[NDArray[np.float64], float]:
@@ -220,25 +194,23 @@ def line_search(
     value : float
         ``V(w) - C |w|_0``, every pair decided exactly.
     """
-    found, interrupted = protected(lambda: _line_searched(problem, start, time_limit, random_state))
+
+    def searched() -> tuple[NDArray[np.float64], float]:
+        ready(problem)
+        with limited(time_limit):
+            try:
+                run = Run(problem, random_state)
+            except OutOfTimeError as late:
+                found = without_search(problem, start, str(late))
+                return found.weights, found.value
+            run.begin(start, levels=False)
+            if not run.limited:
+                run.lines.restarts(run.boxes.best)
+                if run.lines.state.found is not None:
+                    run.offer(run.lines.state.found)
+            return run.weights(), run.tables.to_value(run.boxes.value)
+
+    found, interrupted = protected(searched)
     if interrupted:
         raise KeyboardInterrupt
     return found
-
-
-def _line_searched(
-    problem: Problem, start: ArrayLike | None, time_limit: float, random_state: int
-) -> tuple[NDArray[np.float64], float]:
-    ready(problem)
-    with limited(time_limit):
-        try:
-            run = Run(problem, random_state)
-        except OutOfTimeError as late:
-            found = without_search(problem, start, str(late))
-            return found.weights, found.value
-        run.begin(start, levels=False)
-        if not run.limited:
-            run.lines.restarts(run.boxes.best)
-            if run.lines.state.found is not None:
-                run.offer(run.lines.state.found)
-        return run.weights(), run.tables.to_value(run.boxes.value)

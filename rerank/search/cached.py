@@ -14,7 +14,7 @@ from rerank.errors.compiling import uncounted
 from rerank.search.compiled import MARK
 
 PARTS = {
-    "row lines": 13, "pair boxes": 11, "row boxes": 11, "supports": 7, "circuits": 6, "pair lines": 3, "smooth": 3
+    "row lines": 13, "pair boxes": 11, "row boxes": 11, "supports": 7, "levels": 6, "pair lines": 3, "smooth": 3
 }  # fmt: skip
 """What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 
@@ -34,13 +34,13 @@ def is_compiled(parts: Iterable[str] = tuple(PARTS)) -> bool:
 def entries(parts: Iterable[str] = tuple(PARTS)) -> list[Any]:
     """The kernels of the parts that Python calls, but for a few that compile in no time."""
     from rerank.search.boxes import kernel as boxes
-    from rerank.search.circuits.removal import removal
     from rerank.search.lines import kernel as lines
     from rerank.search.rows import kernel as row_boxes
     from rerank.search.rows import sweep
     from rerank.search.rows.smooth import smoothed
     from rerank.search.supports.groups import bound_by_groups
     from rerank.search.supports.screening_kernel import screen
+    from rerank.search.top.removal import removal
 
     kernels = {
         "pair boxes": [boxes.explore],
@@ -49,7 +49,7 @@ def entries(parts: Iterable[str] = tuple(PARTS)) -> list[Any]:
         "row lines": [sweep.best_of_line, sweep.value_of],
         "smooth": [smoothed],
         "supports": [screen, bound_by_groups],
-        "circuits": [removal],
+        "levels": [removal],
     }
     return [kernel for part in parts for kernel in kernels[part]]
 

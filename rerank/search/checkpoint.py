@@ -21,7 +21,6 @@ from rerank.search.state import KINDS, restore, stored
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.loop import BranchAndBound
-    from rerank.search.run import Run
 
 FORM = Format("exact-rerank checkpoint", 1, KINDS, most_bytes=(1 << 31) - 1, compressed=False)
 EVERY = 30.0
@@ -37,9 +36,7 @@ class Checkpoint:
     Parameters
     ----------
     path : path
-    run : Run
     loop : BranchAndBound
-    random_state : int
 
     Attributes
     ----------
@@ -47,14 +44,12 @@ class Checkpoint:
         Why the last write failed, or ``""``.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], run: Run, loop: BranchAndBound, random_state: int
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], loop: BranchAndBound) -> None:
         self.path = path
         self.note = ""
-        self._run, self._loop = run, loop
+        self._loop, run = loop, loop.run
         self._search: dict[str, Any] = {
-            "version": __version__, "problem": digest(run.problem), "random_state": int(random_state),
+            "version": __version__, "problem": digest(run.problem), "random_state": int(run.random_state),
             "proof": run.boxes.record,
         }  # fmt: skip
         self._at, self._cost = time.perf_counter(), 0.0
@@ -76,8 +71,8 @@ class Checkpoint:
             other = dict(header["search"])
         self._compare(other)
         with refusing(self.path, "checkpoint", REMEDY):
-            restore(self._run, self._loop, header, arrays)
-            self._run.began -= float.fromhex(header["seconds"])
+            restore(self._loop, header, arrays)
+            self._loop.run.began -= float.fromhex(header["seconds"])
 
     def after(self, boxes: OpenBoxes | None = None) -> None:
         """Write the state if the last write was long ago; ``boxes`` is not read."""
@@ -94,8 +89,8 @@ class Checkpoint:
 
     def _write(self, closed: bool) -> None:
         began = time.perf_counter()
-        header, arrays = stored(self._run, self._loop)
-        seconds = float(began - self._run.began).hex()
+        header, arrays = stored(self._loop)
+        seconds = float(began - self._loop.run.began).hex()
         try:
             write_archive(
                 self.path,

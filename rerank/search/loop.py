@@ -1,4 +1,4 @@
-"""The branch and bound itself: :meth:`BranchAndBound.run` is the loop, the rest of the file is one round of it.
+"""The branch and bound itself: :meth:`BranchAndBound.explore` is the loop, the rest of the file is one round of it.
 
 A round consists of a fixed number of jobs, whatever the number of workers: most explore boxes, some follow lines.
 Every job begins with what was known when the round began, and the results are merged in the order of the jobs.  Jobs
@@ -20,18 +20,15 @@ from numpy.typing import NDArray
 from rerank.errors.stops import Stop, current
 from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
-from rerank.search.circuits.packing import bound_of_loss
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
 from rerank.search.shares import Share
-from rerank.search.targets import MANY, Targets
+from rerank.search.targets import Targets
 from rerank.search.workers import Job
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.boxes.vertices import Exact
-    from rerank.search.circuits.packing import Circuits
-    from rerank.search.lines.search import LineSearch, State
-    from rerank.search.rows.exact import RowExact
+    from rerank.search.lines.search import State
+    from rerank.search.run import Run
     from rerank.search.workers import Workers
 
 Floats = NDArray[np.float64]
@@ -46,7 +43,6 @@ OPEN = 0.5  # of the first gap that is left after
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
 FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more features than these: boxes mostly close then
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
-PROGRAMS = 400  # linear programs for the bound by circuits
 A_SPLIT = 5e-6  # seconds to make a proof, for each split
 OWN = {"done": float, "tried": bool, "work": float, "owed": float, "busy": float}  # what a checkpoint keeps of the loop
 
@@ -57,35 +53,18 @@ class BranchAndBound:
 
     Parameters
     ----------
-    boxes : OpenBoxes
-    exact : Exact or RowExact
-        What is known of the boxes that are too small to split.
-    offer : callable
-        Called with the points found by lines and by exact arithmetic.
+    run : Run
+        The boxes, exact arithmetic for those that are too small to split, where points are offered, and the lines: one
+        state for each job of a round that follows lines, and their share of the work.
     workers : Workers
     node_limit : int or None
         Boxes after which to stop, at the end of a round.
-    lines : LineSearch, optional
-        Where the lines are searched.
-    states : list of State
-        One for each job of a round that follows lines.
-    share : Share
-        What lines get of the work.
-    circuits : Circuits, optional
-        Sets of pairs that cannot all be won, for a bound where boxes give none.
     """
 
-    boxes: OpenBoxes
-    exact: Exact | RowExact
-    offer: Callable[[Floats], None]
+    run: Run
     workers: Workers
     node_limit: int | None = None
-    lines: LineSearch | None = None
-    states: list[State] = field(default_factory=list)
-    share: Share = field(default_factory=lambda: Share(1 / 15))
-    circuits: Circuits | None = None
     targets: Targets = field(default_factory=Targets)
-    pool: Circuits | None = None  # the circuits, once they are found
     gave_up: bool = False  # whether what is open stays so, whatever the time
     _done: float = 0.0  # evaluations of a pair
     _tried: bool = False  # whether a whitened basis was considered
@@ -94,7 +73,12 @@ class BranchAndBound:
     _speed: float = 5e7
     _owed: float = 0.0
 
-    def run(self, *reports: Callable[[OpenBoxes], None]) -> bool:
+    @property
+    def boxes(self) -> OpenBoxes:
+        """Those of the run."""
+        return self.run.boxes
+
+    def explore(self, *reports: Callable[[OpenBoxes], None]) -> bool:
         """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False).
 
         The ``reports`` are called after each round, when ``boxes`` holds all that is open.
@@ -114,11 +98,9 @@ class BranchAndBound:
                         boxes.restart(whitened=True)
                     if not self._screen():
                         self._explore(stop.left)
-                    if self.hopeless:
-                        self.bound_by_circuits(0.2 * stop.left)
                     self.targets.aim(boxes, *self._work_done(), self._blind)
                     after(boxes)
-                if fathom_unresolved(boxes, self.exact, self.offer, after):
+                if fathom_unresolved(boxes, self.run.exact, self.run.offer, after):
                     if boxes.open_bound() <= boxes.value + boxes.slack:
                         return True
                     self.targets.next(boxes, *self._work_done())
@@ -134,17 +116,16 @@ class BranchAndBound:
         return (self._busy, left) if len(self.boxes.columns) > 1 else (self._done, self._speed * left)
 
     def counters(self) -> dict[str, float]:
-        """What the steps to come depend on, beside boxes, lines and circuits."""
+        """What the steps to come depend on, beside boxes and lines."""
         own = {name: getattr(self, f"_{name}") for name in OWN}
-        return own | asdict(self.share) | self.targets.numbers()
+        return own | asdict(self.run.share) | self.targets.numbers()
 
-    def go_on(self, counters: dict[str, float], states: list[State], circuits: bool) -> None:
-        """Take over the counters of an earlier process, its series of lines, and whether circuits are still to come."""
+    def go_on(self, counters: dict[str, float], states: list[State]) -> None:
+        """Take over the counters of an earlier process and its series of lines."""
         for name, kind in OWN.items():
             setattr(self, f"_{name}", kind(counters[name]))
-        self.states, self.targets = states, Targets.of(counters)
-        self.share = Share(*(float(counters[part.name]) for part in fields(Share)))
-        self.circuits = self.circuits if circuits else None
+        self.run.states, self.targets = states, Targets.of(counters)
+        self.run.share = Share(*(float(counters[part.name]) for part in fields(Share)))
 
     def _over(self, stop: Stop) -> bool:
         """Whether a limit is reached; some of the time is kept for the proof."""
@@ -172,23 +153,6 @@ class BranchAndBound:
         work = (BLIND_ROWS if boxes.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
         return self._done > work and boxes.shown() >= most
 
-    @property
-    def hopeless(self) -> bool:
-        """Whether circuits are to bound the value; boxes of a proof have the plain bound, which is weaker."""
-        many = self.boxes.record or self.boxes.domain.n_features > MANY
-        return self.circuits is not None and ((many and self._blind()) or self.targets.failed)
-
-    def bound_by_circuits(self, seconds: float) -> None:
-        """Once: bound the value by pairs that cannot all be won."""
-        assert self.circuits is not None
-        self.pool = self.circuits
-        bound = bound_of_loss(self.boxes.tables, self.pool.loss(PROGRAMS, seconds))
-        self.boxes.cap = min(self.boxes.cap, bound)
-        if self.boxes.record:
-            self.boxes.by_circuits.take(bound, self.circuits.recorded())
-        if not current().now:  # cut short; a search that goes on later begins with them again
-            self.circuits = None
-
     def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""
         began = time.perf_counter()
@@ -201,7 +165,7 @@ class BranchAndBound:
 
     def _explore(self, left: float) -> None:
         """One round: explore the batches of largest bound, and follow lines beside them."""
-        boxes, count = self.boxes, JOBS - len(self.states)
+        boxes, share, count = self.boxes, self.run.share, JOBS - len(self.run.states)
         size = boxes.tables.size
         self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
         each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * size))
@@ -209,7 +173,7 @@ class BranchAndBound:
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            ahead = self.share.now * each * len(jobs) if self.share.now >= AHEAD else 0.0
+            ahead = share.now * each * len(jobs) if share.now >= AHEAD else 0.0
             self._owed += ahead
             lines = self._line_jobs(left)
             results = self.workers.run([*lines, *jobs], alone=self._busy < ALONE)
@@ -224,31 +188,31 @@ class BranchAndBound:
         by_boxes = boxes.value
         self._merge_lines(results[: len(lines)])
         for corner in boxes.corners():
-            self.offer(corner)
-        self.share.by_lines += boxes.value - by_boxes
-        self.share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
+            self.run.offer(corner)
+        share.by_lines += boxes.value - by_boxes
+        share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began
         self._done += explored
-        self._owed += self.share.now * explored - ahead
-        self.share.judge(self._done, FIRST_WORK, self._blind())
+        self._owed += share.now * explored - ahead
+        share.judge(self._done, FIRST_WORK, self._blind())
         self._busy += spent
         self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
         """Lines for a share of the work done on boxes, once that is enough for one line."""
-        if self.lines is None or self._owed < self.lines.cost:
+        lines, states = self.run.lines, self.run.states
+        if not states or self._owed < lines.cost:
             return []
         work, self._owed = self._owed, 0.0
-        given = (self.lines.tables, self.lines.domain)
-        return [(follow_lines, (*given, state, self.boxes.best, work, left)) for state in self.states]
+        return [(follow_lines, (lines.tables, lines.domain, state, self.boxes.best, work, left)) for state in states]
 
     def _merge_lines(self, results: Sequence[State | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""
-        states = [new or old for new, old in zip(results, self.states, strict=False)]
+        states = [new or old for new, old in zip(results, self.run.states, strict=False)]
         if states:
-            self.states = states
+            self.run.states = states
         best = [point for state in states for point in state.elite]
         for state in states:
             if state.found is not None:
-                self.offer(state.found)
+                self.run.offer(state.found)
             state.remember(best)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem, Proof, digest
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
@@ -21,14 +21,13 @@ def proof_of(
     value: float,
     bound: float,
     weights: NDArray[np.float64],
+    circuits: Circuits | None,
 ) -> Proof:
-    """Assemble the proof of a search that recorded its splits; circuits are enough if they show the bound."""
-    flip, shown = np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8), boxes.by_circuits
-    if shown.circuits is not None and shown.bound <= boxes.open_bound() + boxes.slack:
+    """Assemble the proof of a search that recorded its splits; ``circuits`` that show the bound are enough."""
+    flip = np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8)
+    if circuits is not None:
         none = np.empty(0, np.uint16)
-        return Proof(
-            value, bound, weights, flip, (), left_out, none, (), digest(problem), circuits=shown.circuits
-        )
+        return Proof(value, bound, weights, flip, (), left_out, none, (), digest(problem), circuits=circuits)
     splits, listed = boxes.recorded()
     log = np.concatenate([np.empty((0, 3), np.int64), *splits])
     log = log[np.argsort(log[:, 0], kind="stable")]

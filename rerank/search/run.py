@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem
+from rerank.problem.proof import Circuits
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
-from rerank.search.circuits.levels import levels_of
-from rerank.search.circuits.packing import circuits_of
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import ROUNDS, LineSearch, states
@@ -31,6 +30,7 @@ from rerank.search.supports.screens import screens_of
 from rerank.search.supports.subsets import moving, supports
 from rerank.search.tables import Tables, tables
 from rerank.search.targets import MANY
+from rerank.search.top.levels import levels_of
 
 Floats = NDArray[np.float64]
 # Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
@@ -83,8 +83,8 @@ class Run:
                 self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
-        pooled = not problem.weighs_hits  # circuits bound what all relevant rows earn alike
-        self.circuits = circuits_of(self.tables, self.domain, random_state, proof) if pooled else None
+        self.top_bound = np.inf  # in the tables' unit, by the levels at the top,
+        self.circuits = Circuits.none()  # and what shows it, for a proof
         anchored = self.domain.anchored
         # A proof covers every support.
         self.among = np.arange(int(anchored), d) if proof else moving(problem)
@@ -181,9 +181,10 @@ class Run:
         levels = levels_of(self.problem, self.domain, self.tables, boxes.record)
         if levels is not None:
             levels.rise(self._offered, LEVELS_SHARE * current().left)
-            boxes.cap = min(boxes.cap, levels.bound())
+            self.top_bound = levels.bound()
+            boxes.cap = min(boxes.cap, self.top_bound)
             if boxes.record:
-                boxes.by_circuits.take(levels.bound(), levels.recorded())
+                self.circuits = levels.recorded()
 
     def _offered(self, w: Floats) -> float:
         self.offer(w)
@@ -219,7 +220,9 @@ class Run:
         w = self.weights()
         proof = None
         if boxes.record:
-            proof = proof_of(self.problem, boxes, self.left_out, value, bound, w)
+            shown = self.circuits.sizes.size and self.top_bound <= boxes.open_bound() + boxes.slack
+            circuits = self.circuits if shown else None
+            proof = proof_of(self.problem, boxes, self.left_out, value, bound, w, circuits)
         return SearchResult(
             value,
             bound,

@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.io.archive import cut, finite, joined
+from rerank.problem.proof import Circuits
 from rerank.search.boxes.nodes import NAMES, NodeBatch
-from rerank.search.circuits.record import Shown
 from rerank.search.jobs import MOST_SIDES
 from rerank.search.lines.stored import restored_lines, stored_lines
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.loop import BranchAndBound
-    from rerank.search.run import Run
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -30,7 +29,7 @@ KINDS = {
     "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
     "basis": "<f8", "splits": "<i8", "listed": "<i8", "kept_splits": "<i8",
     "kept_listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4", "priced": "<f8", "boxed": "<i4",
-    **{f"circuit_{name}": "<i8" for name in ("sizes", "pairs", "multipliers", "shares", "least")},
+    **dict.fromkeys(Circuits.none().arrays(), "<i8"),
 }  # fmt: skip
 """Names of the arrays of a state, and types of their numbers."""
 
@@ -41,21 +40,21 @@ BOUNDS = ("cap", "shown_before", "target", "aside")
 """Bounds of it; infinite ones among them."""
 
 
-def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
+def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     """A header of plain values and flat arrays, from which :func:`restore` makes the same state."""
-    boxes = run.boxes
+    run, boxes = loop.run, loop.boxes
     # Before the search has begun only its first climb is under way.
-    lines, points = stored_lines(loop.states if run.begun else [run.lines.state])
+    lines, points = stored_lines(run.states if run.begun else [run.lines.state])
     following, part, waiting = boxes.unexplored.place()
     header = {
         "begun": run.begun, "start_value": float(run.start_value).hex(), "value": float(boxes.value).hex(),
         "has_weights": boxes.weights is not None, "whitened": boxes.axes.whitened,
         **{name: float(getattr(boxes, name)).hex() for name in BOUNDS},
-        "by_circuits": float(boxes.by_circuits.bound).hex(),
+        "top_bound": float(run.top_bound).hex(),
         **{name: int(getattr(boxes, name)) for name in MOST},
         "next_support": int(following), "supports_of_a_job": int(part),
         "loop": {name: float(number).hex() for name, number in loop.counters().items()},
-        "circuits": loop.circuits is not None, "lines": lines,
+        "lines": lines,
     }  # fmt: skip
     arrays = {
         "weights": np.empty(0) if boxes.weights is None else boxes.weights,
@@ -67,34 +66,34 @@ def stored(run: Run, loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
         "listed": np.array(sorted(boxes.listed), np.int64),
         "kept_splits": joined(boxes.kept[0], np.int64),
         "kept_listed": np.array(sorted(boxes.kept[1]), np.int64),
-        **boxes.by_circuits.arrays(),
+        **run.circuits.arrays(),
         **_stored_batches(boxes, [batch for _, _, batch in waiting if batch is not None]),
     }
     return header, arrays
 
 
-def restore(run: Run, loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
-    """Go on where :func:`stored` was called, with a run and a loop of the same problem and options.
+def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
+    """Go on where :func:`stored` was called, with a loop of the same problem and options.
 
     Raises
     ------
     ValueError, KeyError, TypeError
         The state does not fit the problem, or is none.
     """
-    boxes, d = run.boxes, run.problem.n_features
+    run, boxes, d = loop.run, loop.boxes, loop.run.problem.n_features
     restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))
     run.begun, run.start_value = bool(header["begun"]), _number(header["start_value"])
-    if len(restored) != (len(loop.states) if run.begun else 1):
+    if len(restored) != (len(run.states) if run.begun else 1):
         raise ValueError("it has another number of series of lines")
     if run.begun:
         counters = {name: _number(text) for name, text in header["loop"].items()}
-        loop.go_on(counters, restored, bool(header["circuits"]))
+        loop.go_on(counters, restored)
     else:
         run.lines.state = restored[0]
     boxes.value = _number(header["value"])
     for name in BOUNDS:
         setattr(boxes, name, _bound(header[name]))
-    boxes.by_circuits = Shown.of(_bound(header["by_circuits"]), arrays)
+    run.top_bound, run.circuits = _bound(header["top_bound"]), Circuits.of(arrays)
     boxes.weights = None
     if header["has_weights"]:
         boxes.weights = finite(arrays["weights"], (d,))

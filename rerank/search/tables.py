@@ -131,11 +131,6 @@ class Tables:
         """From the kernels' unit to the problem's."""
         return self.constant + inner * (self.grain if self.integral else 1.0)
 
-    def from_value(self, value: float) -> float:
-        """From the problem's unit to the kernels', rounded down."""
-        inner = (value - self.constant) / (self.grain if self.integral else 1.0)
-        return float(np.floor(inner + 1e-6)) if self.integral else inner - 1e-13 * (1.0 + abs(value))
-
     @cached_property
     def ideal(self) -> float:
         """Value, in the kernels' unit, of losing nothing."""

@@ -21,7 +21,6 @@ from rerank.errors.stops import current, protected
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.cached import PARTS, cache_of, entries, is_compiled
-from rerank.search.circuits.demands import Demands
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.ascent import Ascent
@@ -32,6 +31,7 @@ from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
 from rerank.search.supports.subsets import Supports
 from rerank.search.tables import tables
+from rerank.search.top.demands import Demands
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
@@ -111,50 +111,33 @@ def _shares(parts: Iterable[str]) -> tuple[list[str], list[str]]:
 def _compile(parts: Iterable[str]) -> None:
     for part in parts:
         for problem in _small():
-            _COMPILE[part](problem)
+            _COMPILE[part](problem, Domain.of(problem))
 
 
-def _pair_boxes(problem: Problem) -> None:
-    _explored(tables(problem))
-
-
-def _pair_lines(problem: Problem) -> None:
-    LineSearch(tables(problem), Domain.of(problem)).climb(np.ones(2), rounds=1)
-
-
-def _row_boxes(problem: Problem) -> None:
-    _explored(row_tables(problem, np.ones(2)))
-
-
-def _row_lines(problem: Problem) -> None:
-    lines_on(row_tables(problem, np.ones(2)), Domain.of(problem)).climb(np.ones(2), rounds=1)
-
-
-def _smooth(problem: Problem) -> None:
-    Ascent(row_tables(problem, np.ones(2)), Domain.of(problem)).reached(np.ones(2), 1.0)
-
-
-def _supports(problem: Problem) -> None:
+def _supports(problem: Problem, domain: Domain) -> None:
     from rerank.search.supports.groups import groups_of
 
     for groups, pairs in ((groups_of(problem), None), (None, layout(tables(problem), 1))):
         screens = Screens(groups, pairs, 1.0, 0.0, False)
-        screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), Domain.of(problem).signed)
+        screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
 
 
-def _circuits(problem: Problem) -> None:
-    demands = Demands(problem, problem.units[0], Domain.of(problem), tables(problem).tolerance)
-    demands.decided([(1, 0)], np.inf)
+def _levels(problem: Problem, domain: Domain) -> None:
+    Demands(problem, problem.units[0], domain, tables(problem).tolerance).decided([(1, 0)], np.inf)
 
 
-_COMPILE: dict[str, Callable[[Problem], None]] = {
-    "pair boxes": _pair_boxes,
-    "pair lines": _pair_lines,
-    "row boxes": _row_boxes,
-    "row lines": _row_lines,
-    "smooth": _smooth,
+def _rows(problem: Problem) -> RowTables:
+    return row_tables(problem, np.ones(2))
+
+
+_COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
+    "pair boxes": lambda problem, _: _explored(tables(problem)),
+    "pair lines": lambda problem, domain: LineSearch(tables(problem), domain).climb(np.ones(2), rounds=1),
+    "row boxes": lambda problem, _: _explored(_rows(problem)),
+    "row lines": lambda problem, domain: lines_on(_rows(problem), domain).climb(np.ones(2), rounds=1),
+    "smooth": lambda problem, domain: Ascent(_rows(problem), domain).reached(np.ones(2), 1.0),
     "supports": _supports,
-    "circuits": _circuits,
+    "levels": _levels,
 }
 
 

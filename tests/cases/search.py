@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from benchmarks.exact.data import noisy_problem
@@ -14,7 +13,6 @@ from rerank.problem import Problem, problem_of
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
-from rerank.search.loop import BranchAndBound
 from rerank.search.tables import Tables, tables
 from rerank.search.warm import is_compiled
 from rerank.statistics import parse
@@ -24,9 +22,15 @@ Floats = NDArray[np.float64]
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
 __all__ = [
-    "drawn_lists", "exact_objective", "instance_of", "noisy_problem", "pause", "slow_margin", "slow_unit", "surface",
+    "drawn_lists",
+    "exact_objective",
+    "instance_of",
+    "noisy_problem",
+    "slow_margin",
+    "slow_unit",
+    "surface",
     "tables",
-]  # fmt: skip
+]
 
 
 def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:
@@ -59,19 +63,6 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
         [1.0, 3.0], size=X.shape[0]
     )
     return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)
-
-
-def pause(monkeypatch: pytest.MonkeyPatch, boxes: int) -> None:
-    """Let the next search stop after so many boxes, as if its time were over."""
-    honest, stops = BranchAndBound._over, [boxes]
-
-    def over(loop: BranchAndBound, stop: Any) -> bool:
-        if stops and loop.boxes.boxes >= stops[0]:
-            stops.clear()
-            return True
-        return honest(loop, stop)
-
-    monkeypatch.setattr(BranchAndBound, "_over", over)
 
 
 def instance_of(t: Tables) -> Any:

@@ -15,13 +15,15 @@ from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.tree import UnprovenError
+from rerank.certificate.proof_file import FORM
+from rerank.errors import InputError
+from rerank.io.archive import read_archive, write_archive
 from rerank.problem import Problem, Proof
-from rerank.problem.proof import LEAF, WHOLE, Circuits
-from rerank.search import loop, solve
-from rerank.search.circuits import levels
-from rerank.search.circuits.demands import Demands
-from rerank.search.circuits.state import REACHED
+from rerank.problem.proof import LEAF, Circuits
+from rerank.search import solve
 from rerank.search.domain import Domain
+from rerank.search.top import levels
+from rerank.search.top.demands import Demands
 from tests.cases.instances import draw
 from tests.cases.search import noisy_problem
 from tests.oracles.anchored import anchored, best
@@ -38,13 +40,9 @@ def least() -> Case:
 
 
 @pytest.fixture(scope="module")
-def packed() -> Case:
-    """A bound by a packing."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "BLIND", 0.0)
-        patch.setattr(loop, "PROGRAMS", 30)
-        patch.setattr(levels, "FEWEST_FEATURES", 99)
-        return case(noisy_problem(40, 9, "auc", 0.3, 1), node_limit=1)
+def linear() -> Case:
+    """The same for a statistic of which every lost pair costs the same."""
+    return case(noisy_problem(40, 9, "auc", 0.3, 1), node_limit=1)
 
 
 def case(problem: Problem, **options: Any) -> Case:
@@ -68,7 +66,7 @@ def changed(array: np.ndarray, at: Any, value: Any) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("kind", ["least", "packed"])
+@pytest.mark.parametrize("kind", ["least", "linear"])
 def test_altered_circuits_are_refused(kind: str, request: pytest.FixtureRequest) -> None:
     problem, proof, c = request.getfixturevalue(kind)
     for at in range(c.sizes.size):
@@ -83,15 +81,14 @@ def test_altered_circuits_are_refused(kind: str, request: pytest.FixtureRequest)
     refused(problem, proof, "stands in no list", pairs=changed(c.pairs, (0, 1), -1))
     for zero in (0, -5):
         refused(problem, proof, "not positive", multipliers=changed(c.multipliers, 1, zero))
-    refused(problem, proof, "below 0", shares=changed(c.shares, 0, -1))
     refused(problem, proof, "do not fit", sizes=c.sizes[:-1])
     refused(problem, proof, "do not fit", sizes=changed(c.sizes, 0, 0))
     refused(problem, proof, "do not fit", pairs=c.pairs[:-1])
     refused(problem, proof, "do not fit", pairs=c.pairs.ravel())
 
 
-def test_a_bound_that_the_circuits_do_not_show_is_refused(least: Case, packed: Case) -> None:
-    for problem, proof, _ in (least, packed):
+def test_a_bound_that_the_circuits_do_not_show_is_refused(least: Case, linear: Case) -> None:
+    for problem, proof, _ in (least, linear):
         nothing = np.zeros(problem.n_features)
         worse = replace(proof, weights=nothing, value=float(objective_at(problem, nothing)))
         assert verify_proof(problem, worse).ok
@@ -99,28 +96,20 @@ def test_a_bound_that_the_circuits_do_not_show_is_refused(least: Case, packed: C
         assert not verdict.ok and "The circuits leave" in verdict.message
 
 
-def test_losses_and_shares_that_are_too_large_are_refused(least: Case, packed: Case) -> None:
-    problem, proof, c = least
-    for j in np.flatnonzero(c.least):
-        more = changed(c.least, slice(j, None), c.least[j:] + 1)
-        refused(problem, proof, "do not show that the positive at place", least=more)
-    less = changed(c.least, -1, c.least[-1] - 1)
-    refused(problem, proof, "above the bound", least=np.minimum(less, less[-1]))
-    refused(problem, proof, "speak of 11 positives", least=np.append(c.least, 3))
-    refused(problem, proof, "below 0", least=changed(c.least, 0, -1))
-    problem, proof, c = packed
-    held = np.repeat(np.arange(c.sizes.size), c.sizes)
-    for at in np.flatnonzero(c.shares):
-        copies = max(held[(c.pairs == pair).all(axis=1)].size for pair in c.pairs[held == at])
-        refused(problem, proof, "shared out", shares=changed(c.shares, at, copies * WHOLE + 1))
-    refused(problem, proof, "above the bound", shares=c.shares // 2)
-    refused(problem, proof, "the positive at place 1", least=np.ones(1, np.int64))
+def test_losses_that_are_too_large_are_refused(least: Case, linear: Case) -> None:
+    for problem, proof, c in (least, linear):
+        for j in range(c.least.size):
+            more = changed(c.least, slice(j, None), np.maximum(c.least[j:], c.least[j] + 1))
+            refused(problem, proof, "do not show that the positive at place", least=more)
+        less = changed(c.least, -1, c.least[-1] - 1)
+        refused(problem, proof, "above the bound", least=np.minimum(less, less[-1]))
+        n = problem.units[0].positive.size
+        refused(problem, proof, f"speak of {n + 1} positives", least=np.append(c.least, 9))
+        refused(problem, proof, "below 0", least=changed(c.least, 0, -1))
 
 
 @pytest.mark.parametrize("features", [10, 13])
 def test_the_bound_of_a_proof_is_that_of_the_search(features: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "BLIND", 0.0)
-    monkeypatch.setattr(loop, "PROGRAMS", 20)
     given = {10: (100, 10, "dcg@10", 0.1, 1), 13: (60, 13, "auc", 0.35, 0)}[features]
     monkeypatch.setattr(levels, "LOOKS", ())  # orders are not in a proof
     problem = noisy_problem(*given)
@@ -151,13 +140,37 @@ def test_circuits_of_another_kind_of_problem_are_refused(least: Case) -> None:
     assert len(two.units) == 2
 
 
-def test_circuits_survive_a_file(least: Case, packed: Case, tmp_path: Any) -> None:
-    for problem, proof, c in (least, packed):
+def test_circuits_survive_a_file(least: Case, linear: Case, tmp_path: Any) -> None:
+    for problem, proof, c in (least, linear):
         save_proof(proof, tmp_path / "a")
         read = load_proof(tmp_path / "a")
         assert read.circuits is not None and verify_proof(problem, read).ok
         for name, part in vars(c).items():
             assert np.array_equal(part, getattr(read.circuits, name))
+
+
+def test_a_proof_of_the_ideal_value_survives_a_file(tmp_path: Any) -> None:
+    """Levels that have nothing to show are no proof: the boxes are."""
+    problem = noisy_problem(100, 10, "dcg@10", 0.35, 0)
+    found = solve(problem, n_jobs=1, proof=True)
+    assert found.closed and found.bound == problem.ideal and isinstance(found.proof, Proof)
+    save_proof(found.proof, tmp_path / "a")
+    verdict = verify_proof(problem, load_proof(tmp_path / "a"))
+    assert verdict.ok and verdict.leaves, verdict.message
+
+
+def test_a_file_with_shares_of_pairs_is_refused_with_what_to_do(least: Case, tmp_path: Any) -> None:
+    problem, proof, c = least
+    save_proof(proof, tmp_path / "a")
+    header, arrays = read_archive(tmp_path / "a", FORM)
+    del header["lengths"]
+    for shares in (np.zeros(c.sizes.size), np.full(c.sizes.size, 2**39)):  # zeros in files of levels
+        write_archive(tmp_path / "b", FORM, header, arrays | {"circuit_shares": shares})
+        if shares.any():
+            with pytest.raises(InputError, match=r"b: Its bound adds up shares.*fit again with proof=True\.$"):
+                load_proof(tmp_path / "b")
+        else:
+            assert verify_proof(problem, load_proof(tmp_path / "b")).ok
 
 
 def tiny(seed: int, statistic: str, corrected: bool) -> Problem | None:
@@ -185,12 +198,11 @@ def accepted(seed: int, problem: Problem | None) -> int:
     demands, c = pool(problem)
     for _ in range(12):
         least = np.sort(rng.integers(0, demands.negatives + 2, rng.integers(demands.positives + 1)))
-        shares = rng.integers(0, 3 * WHOLE // 2, c.sizes.size) * (rng.random(c.sizes.size) < 0.3)
         multipliers = c.multipliers.copy()
         if multipliers.size and rng.random() < 0.3:
             at = rng.integers(multipliers.size)
             multipliers[at] = max(multipliers[at] // rng.integers(1, 4), 1)
-        claim = replace(c, least=least * (rng.random() < 0.5), shares=shares, multipliers=multipliers)
+        claim = replace(c, least=least, multipliers=multipliers)
         try:
             bound = CircuitCheck(exact, claim).bound()
         except UnprovenError:
@@ -210,27 +222,6 @@ def test_whatever_is_accepted_is_true(seed: int, statistic: str, corrected: bool
 
 def test_some_claims_of_the_test_above_are_accepted() -> None:
     assert sum(accepted(seed, tiny(seed, "auc", False)) for seed in range(24)) >= 10
-
-
-def test_least_losses_and_shares_do_not_count_the_same_pair_twice() -> None:
-    seen = 0
-    for seed in range(40):
-        problem = tiny(seed, "auc", False)
-        if problem is None:
-            continue
-        demands, c = pool(problem)
-        n, m = demands.positives, demands.negatives
-        losses = [
-            next((x for x in range(m) if demands.decided([(j, x)], np.inf)[0] == REACHED), m)
-            for j in range(1, n + 1)
-        ]
-        if not c.sizes.size or not any(losses):
-            continue
-        both = replace(c, least=np.array(losses), shares=changed(c.shares, 0, WHOLE))
-        exact = ExactProblem(problem)
-        assert CircuitCheck(exact, both).bound() == CircuitCheck(exact, replace(both, shares=c.shares)).bound()
-        seen += 1
-    assert seen >= 5
 
 
 @pytest.mark.parametrize("seed", range(25))

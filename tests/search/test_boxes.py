@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.jobs import MOST_SIDES, explore_batches, instance
 from rerank.search.loop import BranchAndBound
+from rerank.search.shares import Share
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.workers import Workers
@@ -143,7 +145,9 @@ def search(problem: Problem, **options: Any) -> OpenBoxes:
 def looped(boxes: OpenBoxes, problem: Problem) -> BranchAndBound:
     """The loop over boxes alone, without lines, on one worker."""
     exact = Exact(problem, boxes.tables, Domain.of(problem))
-    return BranchAndBound(boxes, exact, lambda w: None, Workers(1))
+    own = {"boxes": boxes, "exact": exact, "offer": lambda w: None, "lines": None, "states": [], "share": Share(1 / 15)}
+    run: Any = SimpleNamespace(**own)
+    return BranchAndBound(run, Workers(1))
 
 
 @pytest.fixture
@@ -160,7 +164,7 @@ def test_the_bound_falls_and_the_value_rises_until_they_meet() -> None:
     problem = noisy_problem(80, 5, "auc", 0.35, 1)
     s = search(problem)
     seen: list[tuple[float, float]] = []
-    assert looped(s, problem).run(lambda now: seen.append((now.value, now.open_bound())))
+    assert looped(s, problem).explore(lambda now: seen.append((now.value, now.open_bound())))
     values, bounds = np.array(seen).T
     assert (np.diff(values) >= 0).all() and (np.diff(bounds) <= 1e-9).all()
     assert s.value == s.open_bound() == values[-1] and seen[0][1] > s.value and len(seen) > 5
@@ -172,7 +176,7 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
 
     problem = noisy_problem(60, 4, "auc", 0.35, 1)
     whole = search(problem)
-    assert looped(whole, problem).run()
+    assert looped(whole, problem).explore()
     work, calls = loop.explore_batches, []
     for stop in range(0, 40, 5):
         calls.clear()
@@ -186,12 +190,12 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
         monkeypatch.setattr(loop, "explore_batches", task)
         s = search(problem)
         try:
-            looped(s, problem).run()
+            looped(s, problem).explore()
         except KeyboardInterrupt:
             assert s.open_bound() >= whole.value
             # Whoever carries on from here must not miss anything.
             monkeypatch.setattr(loop, "explore_batches", work)
-            assert looped(s, problem).run() and s.value == pytest.approx(whole.value, rel=1e-12)
+            assert looped(s, problem).explore() and s.value == pytest.approx(whole.value, rel=1e-12)
         else:
             assert s.value == pytest.approx(whole.value, rel=1e-12) and stop >= 5
 
@@ -215,10 +219,10 @@ def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
 def test_supports_share_what_one_of_them_found() -> None:
     problem = noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2)
     together = search(problem)
-    assert looped(together, problem).run()
+    assert looped(together, problem).explore()
     alone = 0
     for pair in combinations(range(6), 2):
         one = OpenBoxes(together.tables, [np.array(pair)], np.zeros(1), together.domain, 0.0)
-        assert looped(one, problem).run() and one.value <= together.value + 1e-12
+        assert looped(one, problem).explore() and one.value <= together.value + 1e-12
         alone += one.boxes
     assert together.boxes < alone

@@ -19,15 +19,12 @@ from benchmarks.trust import kills
 from benchmarks.trust.kills import bits, killed
 from rerank.certificate import verify_proof
 from rerank.errors import InputError
-from rerank.errors.stops import current
 from rerank.io import archive
 from rerank.io.archive import HEADER, read_archive, write_archive
 from rerank.problem import Problem, problem_of
 from rerank.search import checkpoint, loop, run, solve
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.checkpoint import FORM
-from rerank.search.circuits import levels
-from rerank.search.circuits.packing import Circuits
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows import choice
 from rerank.statistics import parse
@@ -163,25 +160,6 @@ def test_the_first_climb_of_many_lists_goes_on(
     assert not header["begun"] and header["lines"][0]["climb"] is not None and arrays["points"].size > 4
     assert header["lines"][0]["climb"][-1] == smooth  # the point of the smooth climb is there
     assert bits(answer(problem, checkpoint=path)) == bits(whole)
-
-
-def test_circuits_that_are_cut_short_come_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "BLIND", 0.0)
-    monkeypatch.setattr(loop, "PROGRAMS", 20)
-    monkeypatch.setattr(levels, "FEWEST_FEATURES", 99)
-    problem, path = noisy_problem(60, 13, "auc", 0.35, 0), tmp_path / "c"
-
-    def cut(*given: Any) -> float:
-        current().asked.set()  # Ctrl-C
-        return 0.0
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Circuits, "loss", cut)
-        found = answer(problem, checkpoint=path)
-    assert found.interrupted and found.bound >= 1.0 and read_archive(path, FORM)[0]["circuits"]
-    later = answer(problem, checkpoint=path, node_limit=found.boxes + 1)
-    assert later.bound < 0.999 and not read_archive(path, FORM)[0]["circuits"]
-    assert answer(problem, checkpoint=path, node_limit=1).bound == later.bound
 
 
 def test_circuits_of_a_proof_are_in_the_file(tmp_path: Path) -> None:

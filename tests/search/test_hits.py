@@ -187,7 +187,7 @@ def test_a_limit_on_features_gives_the_same_value_with_and_without_screens(monke
     assert screened.value == pytest.approx(plain.value, rel=1e-12)
 
 
-def test_the_first_hit_of_long_lists_is_taken_by_rows_and_many_features_without_circuits() -> None:
+def test_the_first_hit_of_long_lists_is_taken_by_rows_and_many_features_without_levels() -> None:
     """Parts of the search that add up what every relevant row earns alike are left out."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 9))
@@ -198,7 +198,6 @@ def test_the_first_hit_of_long_lists_is_taken_by_rows_and_many_features_without_
         assert (by_rows(problem), lines_by_rows(problem)) == (boxes, lines)
     few = problem_of(X[:60], gains[:60] + (np.arange(60) % 5 == 0), parse("ap"))
     begun = run.Run(few)
-    assert begun.circuits is None
     begun.begin(None)
     assert begun.boxes.cap == np.inf
     found = solve(few, n_jobs=1, node_limit=2000)

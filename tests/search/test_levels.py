@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
-from rerank.search.circuits import levels
-from rerank.search.circuits.demands import Demands
-from rerank.search.circuits.levels import NEVER, Levels, corners, levels_of
-from rerank.search.circuits.state import REACHED, REFUTED
 from rerank.search.domain import Domain
 from rerank.search.run import Run
+from rerank.search.top import levels
+from rerank.search.top.demands import Demands
+from rerank.search.top.levels import NEVER, Levels, corners, levels_of
+from rerank.search.top.state import REACHED, REFUTED
 from rerank.statistics import parse
 from tests.cases.instances import draw
 from tests.oracles.anchored import anchored, best
@@ -59,7 +59,7 @@ def domain_of(rng: np.random.Generator, d: int) -> Domain:
 @settings(max_examples=80, deadline=None)
 @given(SEEDS)
 def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed: int) -> None:
-    from rerank.search.circuits.simplex import basis_of, shares, widest
+    from rerank.search.top.simplex import basis_of, shares, widest
 
     rng = np.random.default_rng(seed)
     d, blocks = int(rng.integers(1, 8)), int(rng.integers(1, 4))

@@ -64,7 +64,8 @@ def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> Non
     for size in range(1, (problem.max_features or d) + 1):
         rows = np.array(list(combinations(range(d), size)), dtype=np.int32)
         found = [solve(on(problem, tuple(r)), n_jobs=1) for r in rows]
-        best = np.array([t.from_value(x.value) for x in found])
+        best = (np.array([x.value for x in found]) - t.constant) / (t.grain if t.integral else 1.0)
+        best = np.floor(best + 1e-6) if t.integral else best - 1e-13 * (1.0 + np.abs(best))
         step = 0.5 if t.integral else 1e-9
         made = Screens(None, layout(t, d), 1.0, 0.0, False)
         bounds, batches, _ = screen_supports(made, rows, best - step, run.domain.signed)

@@ -4,10 +4,9 @@ With multipliers ``m_p > 0`` and ``y = sum_p m_p D_p``, weights that win all pai
 ``v.y >= epsilon sum_p m_p``.  If the largest ``v.y`` over all coordinates is below that, there are none: one sum
 decides.
 
-Two things follow.  Each set costs all weights a pair at least; shares of the sets that add up to no more than the
-copies of a pair show that all lose so many pairs as there are shares.  And weights under which ``j`` positives lose
-fewer than ``l`` pairs each order all rows but ``n+ - j`` positives and ``l - 1`` negatives; if every choice of such
-rows leaves a set whole, the j-th best positive loses ``l`` pairs at least.  A search over the choices shows it.
+Weights under which ``j`` positives lose fewer than ``l`` pairs each order all rows but ``n+ - j`` positives and
+``l - 1`` negatives; if every choice of such rows leaves a set whole, the j-th best positive loses ``l`` pairs at least.
+A search over the choices shows it.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.tree import UnprovenError
-from rerank.problem.proof import WHOLE, Circuits
+from rerank.problem.proof import Circuits
 
 MOST_LOOKS = 60_000_000
 """Looks at circuits in the search over rows that may leave; some twenty seconds."""
@@ -50,11 +48,11 @@ class CircuitCheck:
         positive = self._groups((row, 1) for row in self.unit.positive.tolist())
         self.first = len(self.copies)  # number of the first group of negatives
         negative = self._groups(zip(self.unit.negative.tolist(), self.unit.copies.tolist()))
-        self.members, at = [], 0
+        self.masks, at = [], 0
         for size in circuits.sizes.tolist():
             part = slice(at, at + size)
-            self.members.append(self._circuit(circuits.pairs[part].tolist(), positive, negative))
             pairs = circuits.pairs[part].tolist()
+            self.masks.append(self._mask(pairs, positive, negative))
             if not infeasible(exact, pairs, circuits.multipliers[part].tolist()):
                 raise UnprovenError(f"Some weights may win all pairs of the circuit that begins with rows {pairs[0]}.")
             at += size
@@ -62,16 +60,17 @@ class CircuitCheck:
 
     def bound(self) -> Fraction:
         """Largest value that the circuits leave."""
-        least, lost = self._least(), self._lost()
-        return self.exact.constant + self.unit.factor * Fraction(self._earned(least, lost), self.unit.denominator)
+        # Counts may fall from one positive to the next here, which allows more than weights can do.
+        earned = sum(self.unit.coefficients[j + count] for j, count in enumerate(self._least()))
+        return self.exact.constant + self.unit.factor * Fraction(earned, self.unit.denominator)
 
     def _shapes(self) -> None:
         c = self.circuits
-        fits = c.sizes.ndim == c.shares.ndim == c.multipliers.ndim == c.least.ndim == 1
-        fits = fits and c.sizes.size == c.shares.size <= MOST_CIRCUITS and c.pairs.shape == (c.multipliers.size, 2)
+        fits = c.sizes.ndim == c.multipliers.ndim == c.least.ndim == 1
+        fits = fits and c.sizes.size <= MOST_CIRCUITS and c.pairs.shape == (c.multipliers.size, 2)
         if not fits or (c.sizes < 1).any() or sum(c.sizes.tolist()) != c.multipliers.size:
             raise UnprovenError("The arrays of the circuits do not fit together.")
-        if (c.multipliers < 1).any() or (c.shares < 0).any() or (c.least < 0).any():
+        if (c.multipliers < 1).any() or (c.least < 0).any():
             raise UnprovenError("A circuit has a multiplier that is not positive, or a number below 0.")
 
     def _content(self, row: int) -> bytes:
@@ -88,29 +87,17 @@ class CircuitCheck:
             self.copies[group] += many
         return found
 
-    def _circuit(
-        self, pairs: list[list[int]], positive: dict[bytes, int], negative: dict[bytes, int]
-    ) -> set[tuple[int, int]]:
-        """The groups of each pair."""
-        found = set()
+    def _mask(self, pairs: list[list[int]], positive: dict[bytes, int], negative: dict[bytes, int]) -> int:
+        """The groups of a circuit, as bits."""
+        found = 0
         for upper, lower in pairs:
             if not {upper, lower} <= self.used:
                 raise UnprovenError("A circuit has a row that stands in no list.")
             above, below = positive.get(self._content(upper)), negative.get(self._content(lower))
             if above is None or below is None:
                 raise UnprovenError(f"The rows {upper} and {lower} of a circuit are no pair of the list.")
-            found.add((above, below))
+            found |= 1 << above | 1 << below
         return found
-
-    def _lost(self) -> int:
-        """Pairs that all weights lose, by the shares."""
-        used: Counter[tuple[int, int]] = Counter()
-        for members, share in zip(self.members, self.circuits.shares.tolist()):
-            for pair in members:
-                used[pair] += share
-        if any(many > WHOLE * self.copies[above] * self.copies[below] for (above, below), many in used.items()):
-            raise UnprovenError("A pair is shared out among circuits more than once for each of its copies.")
-        return -(-sum(self.circuits.shares.tolist()) // WHOLE)
 
     def _least(self) -> list[int]:
         """Pairs that the j-th best positive loses at least, for all positives."""
@@ -129,16 +116,15 @@ class CircuitCheck:
 
     def _whichever_leave(self, positives: int, negatives: int) -> bool:
         """Whether a circuit is left whole if so many positives and negatives leave at most, whichever they are."""
-        # Groups are bits: those that have left, those decided, and the groups of each circuit.
-        circuits = [sum(1 << g for g in {g for pair in members for g in pair}) for members in self.members]
-        often = Counter(g for mask in circuits for g in _bits(mask))
+        often = Counter(g for mask in self.masks for g in _bits(mask))
+        # Groups are bits: those that have left, and those decided.
         todo = [(0, 0, positives, negatives)]
         while todo:
             gone, decided, p, n = todo.pop()
             free = ~decided & self._small_enough(p, n)
             best, apart, taken = None, 0, 0
-            self.looks += len(circuits)
-            for mask in circuits:
+            self.looks += len(self.masks)
+            for mask in self.masks:
                 if mask & gone:
                     continue
                 choices = mask & free
@@ -162,27 +148,6 @@ class CircuitCheck:
         """Groups that are no larger than the number of rows of their class that may leave."""
         spare = (positives, negatives)
         return sum(1 << g for g, many in enumerate(self.copies) if many <= spare[g >= self.first])
-
-    def _earned(self, least: list[int], lost: int) -> int:
-        """Largest sum of coefficients with lost counts that are not below ``least`` and add up to ``lost`` at least.
-
-        Counts may fall from one positive to the next here, which allows more than weights can do.
-        """
-        coefficients, most = self.unit.coefficients, int(self.unit.copies.sum())
-        steps = {a - b for a, b in pairwise(coefficients)}
-        missing = max(lost - sum(least), 0)
-        if len(steps) <= 1:  # every lost pair costs the same
-            return sum(coefficients[j + count] for j, count in enumerate(least)) - missing * sum(steps)
-        best = {missing: 0}  # the largest sum with so many pairs still to be lost
-        for j, count in enumerate(least):
-            after: dict[int, int] = {}
-            for left, total in best.items():
-                for more in range(min(left, most - count) + 1):
-                    worth = total + coefficients[j + count + more]
-                    if worth > after.get(left - more, -1):
-                        after[left - more] = worth
-            best = after
-        return best.get(0, 0)
 
 
 def infeasible(exact: ExactProblem, pairs: Sequence[Sequence[int]], multipliers: Sequence[int]) -> bool:

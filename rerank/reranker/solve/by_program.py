@@ -19,7 +19,6 @@ from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.settings import Settings
-from rerank.reranker.solve.circuit_rows import with_circuits
 from rerank.reranker.solve.program import (
     Stated,
     chosen_formulation,
@@ -33,7 +32,6 @@ from rerank.solvers.answers import AGREE, beside
 from rerank.solvers.outcome import Options, Outcome, Point, Stop
 
 if TYPE_CHECKING:
-    from rerank.problem.proof import Circuits
     from rerank.search import SearchResult
 
 Floats = NDArray[np.float64]
@@ -137,25 +135,22 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 
 
 def proceed(
-    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult,
-    circuits: Circuits | None = None, share: float = 1.0,
-) -> Solution:  # fmt: skip
-    """Solve a program if the search did not close, with the start, the cut-off, the box and circuits of the search.
+    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
+) -> Solution:
+    """Solve a program if the search did not close, with the start, the cut-off and the box of the search.
 
-    It is the one whose optimum is the problem's, and it gets a ``share`` of the time that is left.
+    It is the one whose optimum is the problem's.
     """
     name = chosen_formulation("auto", settings.statistic)
     with clock.phase("build"):
         stated = state(problem, name, box=found.box)
-        if circuits is not None:
-            stated = with_circuits(stated, problem, circuits)
         # The polished weights may lie outside the box that holds all better points.
         starts = (stated.point(w)[0] for w in (solution.weights, np.asarray(found.weights)))
         x = next((point for point in starts if point is not None), None)
     searched = solution.bound
     solution = replace(solution, formulation=name, model_size=stated.size)
     try:
-        limit = clock.share(share, reserve=0.3)
+        limit = clock.share(1.0, reserve=0.3)
         outcome = run(stated, settings, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")

@@ -32,15 +32,11 @@ from rerank.solvers.progress import claims, live, printed, recorded
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
-    from rerank.search.held import Held
 
 Floats = NDArray[np.float64]
 
 SEARCH_SHARE = 0.7
 """The search's share of the time before a program is tried."""
-
-CIRCUITS_SHARE, TRIAL_SHARE = 0.2, 0.3
-"""Shares of the time left then, and left after that, for circuits and for the trial; the rest is for what is ahead."""
 
 A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 5e-7
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
@@ -112,13 +108,11 @@ def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 def _search_then_program(
     problem: Problem, settings: Settings, clock: Clock, start: Floats | None
 ) -> Solution:
-    from rerank.search.held import Held
-
-    name, held = chosen_formulation("auto", settings.statistic), Held()
+    name = chosen_formulation("auto", settings.statistic)
     allowed = 0.2 * clock.remaining
     fits = seconds_to_state(problem, name, allowed) < allowed
     limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
-    solution, found = _searched(problem, settings, clock, start, limit, held)
+    solution, found = _searched(problem, settings, clock, start, limit)
     if found.interrupted:
         return solution
     try:
@@ -127,7 +121,7 @@ def _search_then_program(
         if not fits:
             why = unstated() or f"The {name} program would be too large to help in the time"
             return solution.noting(f"{why}, so the search had all of it.")
-        return _divided(problem, settings, clock, solution, found, held)
+        return proceed(problem, settings, clock, solution, found)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)
 
@@ -136,37 +130,9 @@ def _closed(problem: Problem, solution: Solution) -> bool:
     return any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal))
 
 
-def _divided(
-    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult, held: Held
-) -> Solution:
-    """Try the program for a while; the rest of the time is for whichever of the two has the lower bound then."""
-    with clock.phase("circuits"):
-        circuits = held.circuits(clock.share(CIRCUITS_SHARE))
-    if not held.paused:  # the search cannot go on
-        return proceed(problem, settings, clock, solution, found, circuits)
-    tried = proceed(problem, settings, clock, solution, found, circuits, TRIAL_SHARE)
-    if _closed(problem, tried):
-        return tried
-    if tried.bound_source == "solver":  # solvers cannot go on where they stopped
-        known = replace(solution, weights=tried.weights, value=tried.value, certificate=tried.certificate)
-        last = proceed(problem, settings, clock, known, found, circuits)
-        return last if last.bound <= tried.bound else replace(tried, **_best(last))
-    limit = clock.share(0.97, reserve=certificate_seconds(problem))
-    again, _ = _searched(problem, settings, clock, tried.weights, limit, held)
-    best = again if again.value >= tried.value else tried
-    notes = tuple(dict.fromkeys((*tried.notes, *again.notes)))
-    nodes = again.nodes + tried.nodes - solution.nodes
-    return replace(tried, **_best(best), bound=again.bound, proof=again.proof, nodes=nodes, notes=notes)
-
-
-def _best(solution: Solution) -> dict[str, Any]:
-    return {name: getattr(solution, name) for name in ("weights", "value", "certificate")}
-
-
 def _searched(
-    problem: Problem, settings: Settings, clock: Clock, start: Floats | None, limit: float | None,
-    held: Held | None = None,
-) -> tuple[Solution, SearchResult]:  # fmt: skip
+    problem: Problem, settings: Settings, clock: Clock, start: Floats | None, limit: float | None
+) -> tuple[Solution, SearchResult]:
     from rerank import search
 
     points = settings.node_limit == 0 and settings.checkpoint is None
@@ -185,7 +151,6 @@ def _searched(
             progress=show,
             node_limit=settings.node_limit,
             checkpoint=settings.checkpoint,
-            held=held,
         )
     clock.cut = limit is not None and clock.seconds["search"] >= limit
     if settings.verbose > 1:

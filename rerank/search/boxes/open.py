@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
-from rerank.search.circuits.record import Shown
 from rerank.search.domain import Domain
 from rerank.search.rows.tables import RowTables
 from rerank.search.supports.screening import Waiting
@@ -69,7 +68,6 @@ class OpenBoxes:
     cap: float = np.inf
     target: float = -np.inf
     boxes: int = field(default=0, init=False)  # explored so far
-    by_circuits: Shown = field(default_factory=Shown, init=False)  # for a proof
     axes: Axes = field(init=False)
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
     unresolved: list[NodeBatch] = field(init=False)  # boxes too small to split

@@ -1,4 +1,4 @@
-"""What the search for rows that must leave (:mod:`rerank.search.circuits.removal`) knows, and where it stands."""
+"""What the search for rows that must leave (:mod:`rerank.search.top.removal`) knows, and where it stands."""
 
 from __future__ import annotations
 

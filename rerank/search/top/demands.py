@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
 from rerank.problem.proof import Circuits
-from rerank.search.circuits.record import paired, recorded
-from rerank.search.circuits.state import PAUSED, Conflicts, beginning
 from rerank.search.domain import Domain
+from rerank.search.top.state import PAUSED, Conflicts, beginning
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Pair = tuple[int, int]
 Demand = tuple[int, int]
 """``(j, l)``: some ``j`` positives lose at most ``l`` pairs each."""
 
@@ -27,6 +27,7 @@ NUMBERS = 2e6  # or numbers in their tables, each of which a program reads some 
 CONFLICTS = 1e6  # or conflicts at which the nodes look
 MOST_LOOKS = 1e8  # at conflicts and at numbers of programs, for all questions; some seconds
 MOST_CHECKED = 1e7  # the same where a proof is checked later, by slower code
+UNIT = 2.0**60  # the multipliers of a circuit add up to no more; doubles lose less than the rounding allowed for
 
 
 @dataclass(eq=False)
@@ -77,12 +78,16 @@ class Demands:
 
     def recorded(self, least: Ints) -> Circuits:
         """The conflicts known as circuits, for a proof of the least losses."""
-        found = []
+        sizes, pairs, multipliers = [], [], []
         for c in range(int(self.conflicts.count[0])):
             some = self.conflicts.members[c, : self.conflicts.size[c]]
             shares = self.conflicts.shares[c, : some.size]
-            found.append(paired(self.kept[some].tolist(), self.positive[some].tolist(), shares.tolist()))
-        return recorded([p for p, _ in found], [m for _, m in found], np.zeros(len(found)), least)
+            own, many = paired(self.kept[some].tolist(), self.positive[some].tolist(), shares.tolist())
+            sizes.append(len(own))
+            pairs += own
+            multipliers += many
+        numbers = (np.array(part, np.int64) for part in (sizes, pairs, multipliers, least))
+        return Circuits(*numbers)
 
     def _room(self, most: int, blocks: int) -> Conflicts:
         n, m = min(most, MOST_CONFLICTS), self.rows.shape[1] + 1 + blocks
@@ -112,7 +117,7 @@ class Demands:
             ``REFUTED``, ``REACHED``, or another number where it stays open.
         w : float64 (d,)
         """
-        from rerank.search.circuits.removal import removal
+        from rerank.search.top.removal import removal
 
         stop, w, blocks = current(), np.zeros(self.rows.shape[1]), len(asked)
         conflicts = self.conflicts if blocks == 1 else self._for(blocks)
@@ -159,3 +164,24 @@ class Demands:
                 old.shares[at, :size] = found.shares[c, :size]
                 old.size[at] = size
                 old.count[0] = at + 1
+
+
+def paired(rows: Sequence[int], positive: Sequence[bool], shares: Sequence[float]) -> tuple[list[Pair], list[int]]:
+    """Pairs with multipliers for the shares of some rows; positives and negatives have equally large shares in all."""
+    parts = list(zip(rows, positive, [int(share * UNIT) for share in shares], strict=True))
+    ahead, behind = ([[row, part] for row, one, part in parts if one is side] for side in (True, False))
+    off = sum(s for _, s in ahead) - sum(s for _, s in behind)
+    fewer = behind if off > 0 else ahead
+    max(fewer, key=lambda part: part[1])[1] += abs(off)
+    pairs, multipliers = [], []
+    while ahead and behind:
+        (i, a), (k, b) = ahead[-1], behind[-1]
+        if min(a, b) > 0:
+            pairs.append((i, k))
+            multipliers.append(min(a, b))
+        ahead[-1][1] -= min(a, b)
+        behind[-1][1] -= min(a, b)
+        for side in (ahead, behind):
+            if not side[-1][1]:
+                side.pop()
+    return pairs, multipliers

@@ -1,7 +1,7 @@
 r"""Which values at the top can be reached at all: a bound for one list with few places that count, or nearly in order.
 
 Sort the positives by the pairs they lose: ``lost_(1) <= lost_(2) <= ...``.  If no weights let ``j`` positives lose at
-most ``l`` pairs each (:mod:`rerank.search.circuits.demands`), then ``lost_(j) > l`` for all weights, and so for every
+most ``l`` pairs each (:mod:`rerank.search.top.demands`), then ``lost_(j) > l`` for all weights, and so for every
 later ``j``.  Least losses for all ``j`` bound the value, whatever the number of features, and weights that meet a
 demand are good weights.
 
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from rerank.problem import Problem
 from rerank.problem.proof import Circuits
-from rerank.search.circuits.demands import Demand, Demands
-from rerank.search.circuits.state import REACHED, REFUTED
 from rerank.search.domain import Domain
+from rerank.search.top.demands import Demand, Demands
+from rerank.search.top.state import REACHED, REFUTED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

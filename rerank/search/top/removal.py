@@ -3,7 +3,7 @@ r"""Which rows must leave so that some weights put all positives that stay ahead
 Weights under which ``j`` positives lose at most ``l`` pairs each are weights that order all rows but ``n+ - j``
 positives and ``l`` negatives.  Several such demands at once are blocks of the same rows, and a row may leave any of
 them.  A *conflict* is a set of rows that no weights order by the margin
-(:mod:`rerank.search.circuits.simplex`): one of them has to leave.  The search removes a row of a conflict or keeps it,
+(:mod:`rerank.search.top.simplex`): one of them has to leave.  The search removes a row of a conflict or keeps it,
 depth first, until every conflict known is met; then the rows left are in order, or they contain a new conflict.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rerank.search.circuits.simplex import basis_of, shares, widest
-from rerank.search.circuits.state import FREE, GONE, KEPT, PAUSED, REACHED, REFUTED, UNKNOWN
 from rerank.search.compiled import inner, kernel
+from rerank.search.top.simplex import basis_of, shares, widest
+from rerank.search.top.state import FREE, GONE, KEPT, PAUSED, REACHED, REFUTED, UNKNOWN
 
 
 @inner()
