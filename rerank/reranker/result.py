@@ -133,7 +133,10 @@ class Solution:
         """The same without a solver's figures if they are above a bound that was proved."""
         if not self.claims_too_much:
             return self
-        return replace(self, program_value=None, program_bound=None).noting(
+        without = replace(self, program_value=None, program_bound=None)
+        if any(f"claims {self.program_value:.9g} for weights" in note for note in self.notes):
+            return without
+        return without.noting(
             f"The solver's own figure for its weights, {self.program_value:.9g}, is left out: it is above the proved "
             f"bound {self.bound:.9g}, so it holds within the solver's tolerance only."
         )
