@@ -5,15 +5,18 @@ Numbers may be of Python's types or of NumPy's; a boolean is not a number.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from rerank.errors import InputError
+
+Given = ParamSpec("Given")
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:
@@ -154,3 +157,21 @@ def refuse_gone(owner: str, given: Mapping[str, Any], gone: Mapping[str, str]) -
         if name in gone:
             raise InputError(f"{owner} has no {name!r} any more: {gone[name]}.")
         raise TypeError(f"{owner} got an unexpected keyword argument {name!r}")
+
+
+def refusing(gone: Mapping[str, str]) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Decorate a constructor that refuses parameters that there are no more, with what to use.
+
+    Its signature stays as it is, which is what scikit-learn reads.
+    """
+
+    def decorated(init: Callable[Given, None]) -> Callable[Given, None]:
+        @functools.wraps(init)
+        def made(*given: Given.args, **named: Given.kwargs) -> None:
+            for name in named.keys() & gone:
+                raise InputError(f"{type(given[0]).__name__} has no {name!r} any more: {gone[name]}.")
+            init(*given, **named)
+
+        return made
+
+    return decorated

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rerank.errors.stops import enough_memory
+from rerank.io.options import refusing
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
@@ -23,6 +24,9 @@ from rerank.reranker.state import FittedState
 
 if TYPE_CHECKING:
     from rerank.io import Table
+
+GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
+"""Parameters of earlier versions, and what to use."""
 
 
 class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
@@ -72,8 +76,6 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         Gain of a grade g: ``2^g - 1`` or ``g``; binary statistics, such as "ap", take 1 for every grade above 0.
     pos_label : object, optional
         The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
-    thinning : float or None
-        Fit the mean of the statistic over lists in which each row above is kept with this probability.
     radius : float or None
         None fits free weights. A number fits corrections of the first stage's score: each column gets at most this
         weight, in deviations of the score for one deviation of the column. 0 is the first stage itself.
@@ -128,6 +130,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True}
 
+    @refusing(GONE)
     def __init__(
         self,
         stat: Any = "dcg@10",
@@ -145,7 +148,6 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         positive: Any = False,
         gain: str = "exponential",
         pos_label: Any = None,
-        thinning: float | None = None,
         prior: Any = "auto",
         radius: float | None = None,
         margin: float | None = None,
@@ -173,7 +175,6 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         self.positive = positive
         self.gain = gain
         self.pos_label = pos_label
-        self.thinning = thinning
         self.prior = prior
         self.radius = radius
         self.margin = margin

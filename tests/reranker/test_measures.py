@@ -77,8 +77,8 @@ def test_no_program_states_them(tmp_path, stat):
             fitted(stat, X, y, qid, formulation=name)
     with pytest.raises(InputError, match="presolve=False asks for a program alone"):
         fitted(stat, X, y, qid, solver="highs", presolve=False)
-    with pytest.raises(InputError, match="looks at several relevant rows at once"):
-        fitted(stat, X, y, qid, thinning=0.8)
+    with pytest.raises(InputError, match="pays several relevant rows at once"):
+        fitted(stat, X, y, list_length=50)
     for refused in (est.build_model, lambda: est.export_mps(tmp_path / "m.mps")):
         with pytest.raises(InputError, match="No program states a measure"):
             refused()

@@ -278,7 +278,6 @@ def test_the_file_is_that_of_the_fit_in_memory_and_verifies(tmp_path) -> None:
     [
         ({"radius": None, "margin": None}, "radius is None, and free weights"),
         ({"n_candidates": 50}, "n_candidates is 50, and of a list in parts every row"),
-        ({"thinning": 0.5}, "thinning is 0.5, which looks at every place"),
         ({"list_length": 900}, "list_length is 900, which"),
         ({"pos_label": 1}, "pos_label is 1, which is for labels that are no grades; .* leave pos_label out"),
         ({"stat": "auc"}, "auc looks at every place"),

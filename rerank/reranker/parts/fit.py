@@ -36,7 +36,6 @@ from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.state import FittedState
 
 ALONE: dict[str, str] = {
-    "thinning": "looks at every place, so that no row can be left out; fit the plain statistic",
     "list_length": "looks at every place, so that no row can be left out; fit the statistic for lists of this length",
     "pos_label": "is for labels that are no grades; write the labels as 0 and 1",
 }

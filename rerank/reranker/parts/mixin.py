@@ -75,7 +75,7 @@ class PartsMixin:
         ------
         InputError
             Without a radius; for a statistic of all places; for a first stage that would have to be fitted; with
-            ``n_candidates``, ``thinning``, ``list_length``, ``pos_label``, or ``features`` that make columns; for parts
+            ``n_candidates``, ``list_length``, ``pos_label``, or ``features`` that make columns; for parts
             that cannot be read; and where more than two million rows are left. The estimator stays as it was, after
             Ctrl-C in a pass too.
         CertificateError
