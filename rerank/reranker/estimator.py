@@ -17,7 +17,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.explain import ExplainMixin
 from rerank.reranker.fit import fit
-from rerank.reranker.parts.mixin import PartsMixin
 from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
@@ -28,8 +27,14 @@ if TYPE_CHECKING:
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
 """Parameters of earlier versions, and what to use."""
 
+PARTS = {
+    "fit_parts": "fit", "scores_of_parts": "decision_function", "top_of_parts": "rank", "ranks_of_parts": "rank",
+    "score_of_parts": "score",
+}  # fmt: skip
+"""Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
-class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
+
+class Reranker(ExplainMixin, ProgramsMixin, BaseEstimator):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -240,6 +245,15 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
             fitted = fit(data, check(options, data.X.shape[1]), options, clock, weights)
             named = data.rows.columns.frame or bool(names)
             return self._adopt(replace(fitted, named=named))
+
+    def __getattr__(self, name: str) -> Any:
+        """Say of a method that is gone what to use."""
+        if name in PARTS:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r} any more: read the rows and columns that count into one table, "
+                f"and call {PARTS[name]}."
+            )
+        return object.__getattribute__(self, name)  # which fails as it did
 
     def _adopt(self, state: FittedState) -> Self:
         """Take over a fitted state and set the public attributes."""

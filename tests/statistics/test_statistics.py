@@ -72,15 +72,6 @@ TABLE = [
 NAMED = [row[:2] for row in TABLE if row[1]]
 
 
-@pytest.mark.parametrize("statistic", [row[0] for row in TABLE], ids=lambda statistic: statistic.name)
-def test_a_place_that_earns_the_same_in_lists_of_any_length_is_known(statistic):
-    same = all(
-        np.array_equal(statistic.coefficients(n)[n - k :], statistic.coefficients(k))
-        for n, k in ((40, 7), (41, 40), (5, 1), (3, 0))
-    )
-    assert same == statistic.by_place
-
-
 @pytest.mark.parametrize(("statistic", "name", "a"), TABLE, ids=[str(row[1]) for row in TABLE])
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7, 50])
 def test_coefficients_follow_the_formula(statistic, name, a, n):
