@@ -20,6 +20,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.compute")
 
 NAMES = ["score", "age", "hours", "same"]
 OPTIONS = dict(
@@ -97,6 +98,36 @@ def test_methods_for_parts_are_gone_and_say_what_to_call() -> None:
             est.fitt  # noqa: B018
         assert copy.deepcopy(est).get_params().keys() == pickle.loads(pickle.dumps(est)).get_params().keys()
     assert not hasattr(RerankerCV(), "fit_parts")
+
+
+def test_what_is_no_table_in_memory_is_one_sentence_and_its_advice_works(tmp_path) -> None:
+    X, y = listed(4)
+    path = tmp_path / "list.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(framed(X), path)
+    est, data = Reranker("precision@30", **OPTIONS), pytest.importorskip("pyarrow.dataset")
+    for given_ in (path, str(path)):
+        with pytest.raises(InputError, match="^X is '.*; pass the table of a file, such as pyarrow.dataset"):
+            est.fit(given_, y)
+    whole = est.fit(data.dataset(path), y).coef_
+    np.testing.assert_array_equal(whole, fitted(X, y).coef_)
+
+    class Dataset:
+        def to_pandas(self):
+            return framed(X).to_pandas()
+
+        def to_table(self):
+            raise MemoryError
+
+    Dataset.__module__ = "ray.data.dataset"
+    with pytest.raises(InputError, match=r"X is a Dataset of Ray, whose rows are not in memory; pass X.to_pandas\(\)"):
+        est.fit(Dataset(), y)
+    np.testing.assert_array_equal(est.fit(Dataset().to_pandas(), y).coef_, whole)
+    Dataset.__module__ = "pyarrow._dataset"
+    with pytest.raises(InputError, match="A Dataset needs more memory than there is; read the rows and columns that"):
+        est.fit(Dataset(), y)
+    high = pa.compute.field("score") > 0
+    few = data.dataset(path).to_table(columns=NAMES[:3], filter=high)
+    assert est.fit(few, y[X[:, 0] > 0]).result_.proved
 
 
 def test_a_parquet_file_that_is_too_large_is_one_sentence_and_its_advice_works(tmp_path, monkeypatch) -> None:
