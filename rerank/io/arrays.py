@@ -68,8 +68,8 @@ def held(X: Any) -> Any:
             return pyarrow.Table.from_batches([X])
     except MemoryError:
         raise InputError(
-            f"A {type(X).__name__} needs more memory than there is; read the rows and columns that count, with a filter, "
-            "or a sample."
+            f"A {type(X).__name__} needs more memory than there is; read the rows and columns that count, with a "
+            "filter, or a sample."
         ) from None
     except Exception as error:  # what a query meets when it runs: files, networks, its own mistakes
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
