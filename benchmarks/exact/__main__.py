@@ -4,7 +4,7 @@
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
 ``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--incumbents``, ``--nested``,
-``--scaling``, ``--whole-lists``, ``--divided``, ``--inside``, ``--partitions``, ``--compile`` are tables of their own.
+``--scaling``, ``--whole-lists``, ``--divided``, ``--inside``, ``--compile`` are tables of their own.
 Lists, given scores and ``spambase`` need a folder of data (``--data``).
 """
 
