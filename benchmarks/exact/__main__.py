@@ -4,7 +4,7 @@
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
 ``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--incumbents``, ``--nested``,
-``--scaling``, ``--whole-lists``, ``--partitions``, ``--compile`` are tables of their own.
+``--scaling``, ``--whole-lists``, ``--compile`` are tables of their own.
 Lists, given scores and ``spambase`` need a folder of data (``--data``).
 """
 
@@ -80,10 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.exact.whole_list import report as whole_lists
 
         return whole_lists()
-    if asked.partitions:
-        from benchmarks.exact.partitions import partitions
-
-        return partitions([int(size) for size in asked.partitions.split(",")], asked.jobs, asked.ray)
     if asked.scaling:
         from benchmarks.exact.scaling import report as scaling
 
@@ -119,11 +115,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal"
     )
-    parser.add_argument("--partitions", default="", help="sizes of lists in Parquet files, between commas")
-    parser.add_argument(
-        "--ray", nargs="?", const="files", default="", choices=["files", "dataset"],
-        help="--partitions: row groups read by tasks of Ray, or a Ray Dataset",
-    )  # fmt: skip
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument(
         "--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas"

@@ -85,9 +85,6 @@ def fit(
     gain: Annotated[
         str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")
     ] = "exponential",
-    thinning: Annotated[
-        float | None, typer.Option(help="Keep probability of thinning.", show_default=False)
-    ] = None,
     radius: Annotated[
         float | None,
         typer.Option(help="Correct the first stage by at most this much, in deviations.", show_default=False),
@@ -169,7 +166,7 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, thinning=thinning, radius=radius, margin=margin, window=window, list_length=list_length,
+        gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
         cross_fit=_cross_fit(cross_fit), proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
         random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 Rows and columns are counted from 0, as NumPy does; the readers in `rerank.io` report lines of the file.
 """
 
+import os
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
@@ -52,6 +53,10 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
 def held(X: Any) -> Any:
     """The table in memory: a lazy frame of polars collected, batches, readers and datasets of pyarrow as one table."""
     package = type(X).__module__.partition(".")[0]
+    if isinstance(X, str | os.PathLike):
+        raise InputError(f"X is {str(X)!r:.80}; pass the table of a file, such as pyarrow.dataset.dataset(path).")
+    if package == "ray":
+        raise InputError(f"X is a {type(X).__name__} of Ray, whose rows are not in memory; pass X.to_pandas().")
     try:
         if package == "polars" and hasattr(X, "collect"):
             return X.collect()
@@ -61,6 +66,11 @@ def held(X: Any) -> Any:
             import pyarrow
 
             return pyarrow.Table.from_batches([X])
+    except MemoryError:
+        raise InputError(
+            f"A {type(X).__name__} needs more memory than there is; read the rows and columns that count, with a "
+            "filter, or a sample."
+        ) from None
     except Exception as error:  # what a query meets when it runs: files, networks, its own mistakes
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise InputError(

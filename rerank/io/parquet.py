@@ -66,7 +66,7 @@ def read_parquet(
         if rows * (len(chosen) + 8 * len(place)) > MAX_CELLS:
             raise InputError(
                 f"{path} has {rows} rows of {len(chosen)} features, over {MAX_CELLS} cells; "
-                "choose fewer columns with features."
+                "choose fewer columns with features, or write the rows that count, or a sample, to a file of their own."
             )
         read = _Reader(path, names, place, chosen, positive)
         for batch in opened.iter_batches(BATCH, columns=[names[j] for j in read.wanted], use_threads=False):
@@ -137,9 +137,8 @@ class _Reader:
         place: dict[str, int],
         chosen: list[int],
         positive: str | None,
-        signs: bool = True,
     ) -> None:
-        self.signs, self.notes = signs, list[str]()
+        self.notes = list[str]()
         self.path, self.names, self.place, self.chosen, self.positive = path, names, place, chosen, positive
         self.wanted = [*chosen, *place.values()]
         self.blocks: list[Floats] = []
@@ -230,7 +229,7 @@ class _Reader:
         seen = self._label_words()
         if seen is None:
             labels = np.concatenate(self.roles["label"])
-            grades = grades_of_signs(labels) if self.signs else labels
+            grades = grades_of_signs(labels)
             if grades is not None and grades is not labels:
                 self.notes.append(SIGNS_NOTE)
                 return grades

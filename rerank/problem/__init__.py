@@ -5,7 +5,6 @@ from rerank.problem.build import problem_of, ranked_list
 from rerank.problem.coordinates import coordinates
 from rerank.problem.digest import digest
 from rerank.problem.lists import RankedList, Unit
-from rerank.problem.partitions import anchored_problem
 from rerank.problem.problem import Problem
 from rerank.problem.proof import Proof
 from rerank.problem.scaling import scale_columns
@@ -17,7 +16,6 @@ __all__ = [
     "Proof",
     "RankedList",
     "Unit",
-    "anchored_problem",
     "coordinates",
     "digest",
     "margin_of",

@@ -1,20 +1,19 @@
-"""The rows of a list that can still matter, as a problem of their own: of a list in parts, or in memory.
+r"""An anchored problem of one long list: only the rows that can still matter are kept.
 
-See :mod:`rerank.problem.partitions` for the rule.
+The score of every row lies between two ends over all allowed weights, ``L_i <= w.x_i <= U_i``. A statistic of the first
+``N`` places looks at no row ``i`` with ``U_i <= T - epsilon``, where ``T`` is the N-th largest ``L`` of the irrelevant
+rows: whatever the weights are, these N stand above it, and above everything that it stands above. Columns are shifted
+to the middle of the rows near place N by the given score, which makes the intervals narrow and changes no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
 from rerank.problem.lists import RankedList
-from rerank.problem.passes import Part, Run, Seen, in_turn, look_at, look_at_all, survivors
 from rerank.problem.problem import Problem
 from rerank.problem.scaling import scale_columns
 from rerank.ranks.evaluator import shown
@@ -22,123 +21,73 @@ from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-MOST_ROWS = 2_000_000
-"""Rows that may be left; with more the limits are too wide for the list."""
+
+ROUNDING = 1e-13
+"""Bound on the rounding of a score and of its ends, relative to the sizes of what is added up."""
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """The problem of the rows that are left.
-
-    Attributes
-    ----------
-    problem : Problem
-    rows : intp (m,)
-        Their numbers in the whole list, ascending.
-    n_rows : int
-        Length of the whole list.
-    depth : int
-        Places that count.
-    """
-
-    problem: Problem
-    rows: Indices
-    n_rows: int
-    depth: int
-
-
-def depth_of(statistic: RankStatistic) -> int:
-    """Places that count.
-
-    Raises
-    ------
-    InputError
-        For a statistic of all places or of several rows at once.
-    """
+def depth_of(statistic: RankStatistic) -> int | None:
+    """Places that count; None where all do, or several rows are looked at at once, so that no row can be left out."""
     depth = statistic.depth
-    if depth is None or statistic.weighs_hits or statistic.coefficients(depth + 1)[0] != 0:
-        raise InputError(
-            f"{statistic.name} looks at every place or at several relevant rows at once, so no row can be left out; "
-            "use one like 'dcg@9'."
-        )
-    return depth
-
-
-def first_look(
-    parts: Sequence[Part], statistic: RankStatistic, run: Run | None = None, quoted: RankStatistic | None = None
-) -> Seen:
-    """The first pass: what :func:`reduced_problem` has to know of the list, and :func:`all_gains` of what is quoted."""
-    places, gains = _asked(statistic)
-    return look_at_all(parts, run or in_turn, places, gains if _few_gains(quoted or statistic) else None)
-
-
-def look_in_memory(table: Floats, gains: Floats, statistic: RankStatistic) -> Seen:
-    """The same of a list in memory, without the exact sums."""
-    return look_at(table, gains, *_asked(statistic))
-
-
-def _asked(statistic: RankStatistic) -> tuple[int, int | None]:
-    """How many first rows and how many gains are asked for."""
-    places = depth_of(statistic)
-    return 2 * places, places if _few_gains(statistic) else None
-
-
-def _few_gains(statistic: RankStatistic) -> bool:
-    """Whether the largest gains, one for each place, and the coefficients of the rows left are enough.
-
-    So where a place earns the same in every list; not for a share of all relevant rows.
-    """
-    return statistic.by_place and not statistic.per_relevant
-
-
-def all_gains(seen: Seen, statistic: RankStatistic) -> Floats:
-    """The gains of the whole list, as far as the value of its best order depends on them."""
-    every = np.zeros(min(depth_of(statistic), seen.n) if _few_gains(statistic) else seen.n)
-    known = seen.gains[: every.size]
-    every[: known.size] = known
-    return every
+    ends = depth is not None and not statistic.weighs_hits and statistic.coefficients(depth + 1)[0] == 0
+    return depth if ends else None
 
 
 def reduced_problem(
-    parts: Sequence[Part], seen: Seen, low: Floats, high: Floats, statistic: RankStatistic,
-    limits: tuple[ArrayLike, ArrayLike], *, run: Run | None = None, most_rows: int = MOST_ROWS, **options: Any,
-) -> Reduced:  # fmt: skip
-    """The second pass: the anchored problem of the rows that are left.
+    table: Floats, gains: Floats, statistic: RankStatistic, low: Floats, high: Floats,
+    limits: tuple[ArrayLike, ArrayLike], **options: Any,
+) -> tuple[Problem, Indices]:  # fmt: skip
+    """The anchored problem of the rows that are left; its value at any allowed weights is that of the whole list.
 
     Parameters
     ----------
-    parts : sequence of callables
-        Those of :func:`first_look`.
-    seen : Seen
-        What it told.
+    table : float64 array (n, d)
+        The given score first.
+    gains : float64 array (n,)
+        Some of them above 0.
+    statistic : RankStatistic
+        One with a :func:`depth_of`, such as ``precision@1000``.
     low, high : float64 arrays (d,)
         Scaling of the columns.
-    statistic : RankStatistic
     limits : pair of arrays (d,)
         As for :meth:`Problem.build`.
-    run : callable, optional
-    most_rows : int
-        Rows that may be left.
     **options
         ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`. The rows that are left serve any other margin
         too: a row that is left out is behind N irrelevant ones, and so is what has no lead over it.
 
-    Raises
-    ------
-    InputError
-        For a list without a gain, and if too many rows are left.
+    Returns
+    -------
+    problem : Problem
+    rows : intp (m,)
+        The numbers of its rows in the whole list, ascending.
     """
     depth = depth_of(statistic)
-    middle = min(depth, len(seen.first)) // 2
-    centre = scale_columns(seen.first[middle:], low, high).mean(axis=0)
+    assert depth is not None
+    first = np.argsort(-table[:, 0], kind="stable")[: 2 * depth]
+    centre = scale_columns(table[first[min(depth, first.size) // 2 :]], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
-    epsilon = float(options.get("epsilon", 1e-4))
-    table, gains, rows = survivors(parts, run or in_turn, (low, high, centre, sides, depth, epsilon, most_rows))
-    offset, scale = shown(statistic, all_gains(seen, statistic), np.empty(0))
-    if not (scale > 0 and seen.n_relevant):
-        raise InputError("The parts hold no gain: there is nothing to rank; give at least one relevant row.")
-    length = rows.size if statistic.by_place else seen.n
-    coefficients = statistic.coefficients(length)[length - rows.size :].copy()
-    listed = RankedList(np.arange(rows.size), gains, coefficients, 1.0, -offset, scale)
-    problem = Problem.build(table, [listed], low=low, high=high, limits=(sides[0], sides[1]), **options)
-    return Reduced(problem, rows, seen.n, depth)
+    lower, upper = _ends(table, low, high, centre, sides)
+    least = _last(lower[gains == 0], depth) - float(options.get("epsilon", 1e-4))
+    rows = np.flatnonzero(upper > least)
+    offset, scale = shown(statistic, gains, np.empty(0))
+    coefficients = statistic.coefficients(gains.size)[gains.size - rows.size :].copy()
+    listed = RankedList(np.arange(rows.size), gains[rows], coefficients, 1.0, -offset, scale)
+    return Problem.build(table[rows], [listed], low=low, high=high, limits=(sides[0], sides[1]), **options), rows
+
+
+def _ends(table: Floats, low: Floats, high: Floats, centre: Floats, sides: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper end of the score of each row over all allowed weights."""
+    at, reach, size = (np.zeros(len(table)) for _ in range(3))
+    # Column by column, so that a row's sums do not depend on the rows beside it.
+    for j, (least, most) in enumerate(zip(*sides)):
+        z = scale_columns(table[:, j], low[j], high[j]) - centre[j]
+        at += 0.5 * (least + most) * z
+        reach += 0.5 * (most - least) * np.abs(z)
+        size += max(abs(least), abs(most)) * (np.abs(z) + abs(centre[j]))
+    reach += ROUNDING * size
+    return at - reach, at + reach
+
+
+def _last(ends: Floats, depth: int) -> float:
+    """The ``depth``-th largest; minus infinity where there are fewer."""
+    return float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf

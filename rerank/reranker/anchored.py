@@ -1,8 +1,7 @@
 """Anchored problems of a fit: how far it may move from the first stage, and the rows that can still matter.
 
 Of one list in which only the first places count, the problem holds the rows that some allowed corrections bring near
-these places (:mod:`rerank.problem.partitions`), whether the list lies in memory or comes in parts. So both solve the
-same problem.
+these places (:mod:`rerank.problem.reduced`).
 """
 
 from __future__ import annotations
@@ -13,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
 from rerank.problem import Problem, RankedList
-from rerank.problem.passes import LARGEST
-from rerank.problem.reduced import depth_of, look_in_memory, reduced_problem
+from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.problem.scaling import deviations
 from rerank.reranker.columns import Columns
 from rerank.reranker.data import Data
@@ -26,6 +23,9 @@ from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+LARGEST = 1e150
+"""Largest number whose square is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +119,8 @@ def corrections(
         return Corrections(None, features)
     limits, table = anchor.limits(signs, features, spread), table[:, columns]
     if _is_cut(data, statistic, head_rows, table):
-        seen, parts = look_in_memory(table, data.gains, statistic), [lambda: (table, data.gains)]
-        left = reduced_problem(parts, seen, low, high, statistic, limits, most_rows=len(table), **options)
-        return Corrections(left.problem, features, True)
+        left, _ = reduced_problem(table, data.gains, statistic, low, high, limits, **options)
+        return Corrections(left, features, True)
     problem = Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options)
     return Corrections(problem, features)
 
@@ -129,10 +128,4 @@ def corrections(
 def _is_cut(data: Data, statistic: RankStatistic, head_rows: Indices, table: Floats) -> bool:
     """Whether rows that no correction brings near the first places are left out: of one whole list."""
     whole = data.qid is None and not data.missed and head_rows.size == data.y.size
-    if not whole or np.abs(table).max() > LARGEST:
-        return False
-    try:
-        depth_of(statistic)
-    except InputError:
-        return False
-    return True
+    return whole and np.abs(table).max() <= LARGEST and depth_of(statistic) is not None

@@ -71,30 +71,12 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
         None for no cuts.
     """
     grades = np.unique(y)
-    above = y.size - np.searchsorted(np.sort(y), grades[1:])
-    return classes_by(grades, above, labels, None if scores is None else np.sort(scores))
-
-
-def classes_by(
-    grades: Floats, above: NDArray[np.intp], labels: TwoLabels | None, ordered: Floats | None
-) -> Classes | None:
-    """The classes by what :func:`classes_of` looks at.
-
-    Parameters
-    ----------
-    grades : float64 array (g,)
-        Ascending.
-    above : intp array (g - 1,)
-        How many rows have each grade but the first, or a higher one.
-    labels : TwoLabels or None
-    ordered : float64 array or None
-        Scores, ascending: at least the largest ``above[0]`` of all rows, and the next lower score. None for no cuts.
-    """
     if np.any(grades != np.floor(grades)):
         return None
     whole = tuple(int(grade) for grade in grades)
-    if ordered is None:
+    if scores is None:
         return Classes(whole, labels, None)
+    above, ordered = y.size - np.searchsorted(np.sort(y), grades[1:]), np.sort(scores)
     reached = ordered[ordered.size - above]
     below = np.searchsorted(ordered, reached, side="left")
     lower = np.where(below > 0, ordered[below - 1], reached)

@@ -73,10 +73,6 @@ class Clock:
         """Whether there is a limit."""
         return math.isfinite(self._limit)
 
-    def set_out(self) -> None:
-        """Count the limit from now on."""
-        self._set_out = working_time()
-
     def report(self) -> dict[str, float]:
         """``seconds``, those of compiling and loading if they show, and all that have passed."""
         compiling = compiling_time() - self._compiled

@@ -74,7 +74,8 @@ def staged(
     stage, scores = found
     anchored = settings.radius is not None
     if stage.frozen:
-        return Staged(stage, scores, notes=(taken_at_its_word(stage),) if anchored else ())
+        word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
+        return Staged(stage, scores, notes=(word,) if anchored else ())
     folds = folds_of(data, settings)
     if folds < 2:
         return Staged(stage, scores, notes=() if asked_folds(settings) < 2 else (_undivided(data),))
@@ -105,11 +106,6 @@ def _undivided(data: Data) -> str:
     return (
         f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
     )
-
-
-def taken_at_its_word(stage: FirstStage) -> str:
-    """A sentence on a first stage that was ready when it came."""
-    return f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
 
 
 def folds_of(data: Data, settings: Settings) -> int:

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rerank.errors.stops import enough_memory
+from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.explain import ExplainMixin
 from rerank.reranker.fit import fit
-from rerank.reranker.parts.mixin import PartsMixin
 from rerank.reranker.programs import ProgramsMixin
 from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
@@ -24,8 +24,17 @@ from rerank.reranker.state import FittedState
 if TYPE_CHECKING:
     from rerank.io import Table
 
+GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
+"""Parameters of earlier versions, and what to use."""
 
-class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
+PARTS = {
+    "fit_parts": "fit", "scores_of_parts": "decision_function", "top_of_parts": "rank", "ranks_of_parts": "rank",
+    "score_of_parts": "score",
+}  # fmt: skip
+"""Methods of earlier versions, for lists that came in parts, and what to call with a table."""
+
+
+class Reranker(ExplainMixin, ProgramsMixin, BaseEstimator):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -72,8 +81,6 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         Gain of a grade g: ``2^g - 1`` or ``g``; binary statistics, such as "ap", take 1 for every grade above 0.
     pos_label : object, optional
         The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
-    thinning : float or None
-        Fit the mean of the statistic over lists in which each row above is kept with this probability.
     radius : float or None
         None fits free weights. A number fits corrections of the first stage's score: each column gets at most this
         weight, in deviations of the score for one deviation of the column. 0 is the first stage itself.
@@ -128,6 +135,7 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True}
 
+    @without(GONE)
     def __init__(
         self,
         stat: Any = "dcg@10",
@@ -145,7 +153,6 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         positive: Any = False,
         gain: str = "exponential",
         pos_label: Any = None,
-        thinning: float | None = None,
         prior: Any = "auto",
         radius: float | None = None,
         margin: float | None = None,
@@ -173,7 +180,6 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
         self.positive = positive
         self.gain = gain
         self.pos_label = pos_label
-        self.thinning = thinning
         self.prior = prior
         self.radius = radius
         self.margin = margin
@@ -239,6 +245,15 @@ class Reranker(ExplainMixin, PartsMixin, ProgramsMixin, BaseEstimator):
             fitted = fit(data, check(options, data.X.shape[1]), options, clock, weights)
             named = data.rows.columns.frame or bool(names)
             return self._adopt(replace(fitted, named=named))
+
+    def __getattr__(self, name: str) -> Any:
+        """Say of a method that is gone what to use."""
+        if name in PARTS:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r} any more: read the rows and columns that count into one table, "
+                f"and call {PARTS[name]}."
+            )
+        return object.__getattribute__(self, name)  # which fails as it did
 
     def _adopt(self, state: FittedState) -> Self:
         """Take over a fitted state and set the public attributes."""

@@ -301,15 +301,6 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
     return stage, stage.scores(rows)
 
 
-def refuse_quoted_none(name: str) -> None:
-    """Refuse the word that stands for no first stage on the command line, and in Python is no word."""
-    if name.casefold() == "none":
-        raise InputError(
-            f"first_stage is the text {name!r}; give None, without quotes, for no first stage (on the command line "
-            "--first-stage none)."
-        )
-
-
 @uncounted()
 def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
     """The logistic regression that a name stands for, and a sentence on columns that it leaves out.
@@ -341,7 +332,11 @@ def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
 def _named(name: str, rows: Rows, random_state: Any) -> Any:
     """The scorer that a name stands for."""
     if name not in SCORERS:
-        refuse_quoted_none(name)
+        if name.casefold() == "none":  # the word for it on the command line, and in Python no word
+            raise InputError(
+                f"first_stage is the text {name!r}; give None, without quotes, for no first stage (on the command line "
+                "--first-stage none)."
+            )
         meant = nearest(name, (*NAMES, *rows.columns.inputs))
         raise InputError(
             f"Unknown first stage {name!r}; did you mean {meant!r}? Known: {', '.join(NAMES)}, the name of a column, "

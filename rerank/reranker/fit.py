@@ -112,8 +112,7 @@ class Fit:
             low=none if problem is None else problem.low, high=none if problem is None else problem.high,
             weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
         )  # fmt: skip
-        # Of a list in parts the rows are not here, and a pass over them finds the classes.
-        return state.with_classes(self.data.rows, self.data.y, self.scores) if self.data.rows.n else state
+        return state.with_classes(self.data.rows, self.data.y, self.scores)
 
 
 def fit(
@@ -146,13 +145,8 @@ def fit(
             epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
             signs=settings.signs,
         )  # fmt: skip
-    return concluded(Fit(data, settings, options, clock, found, training))
-
-
-def concluded(this: Fit) -> FittedState:
-    """The state of a fit whose problem is stated: it is solved, and compared with the first stage."""
+    this = Fit(data, settings, options, clock, found, training)
     this = this.but(notes=_notes(this))
-    settings, clock, training = this.settings, this.clock, this.training
     problem = training.problem
     if problem is None or training.nothing or _is_ideal(this.before, problem):
         return _nothing_to_do(this)
@@ -215,7 +209,7 @@ def _nothing_to_do(this: Fit) -> FittedState:
         status = "already_ideal"
     message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
     if status != "already_ideal":
-        warnings.warn(message, stacklevel=6)  # the line that called fit or fit_parts
+        warnings.warn(message, stacklevel=5)  # the line that called fit
     elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
         note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
         this = this.but(notes=(*this.notes, note))

@@ -27,8 +27,8 @@ class ProgramsMixin:
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
 
-        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window, a list length or thinning it
-        bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
+        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length it bounds that
+        statistic, ``result_.fitted_name``, and not the one that is quoted.
         """
         from rerank.search import statistic_bound
 

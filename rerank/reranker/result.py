@@ -158,7 +158,7 @@ class Result(Solution):
         The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
     statistic_name : str
     fitted_name : str
-        What is fitted, and has value and bound; another statistic with a window, a list length or thinning.
+        What is fitted, and has value and bound; another statistic with a window or a list length.
     solver : str
         The solver that was asked for.
     n_lists, n_empty_lists : int

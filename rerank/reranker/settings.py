@@ -42,7 +42,7 @@ class Settings:
     quoted : RankStatistic
         The user's own statistic.
     statistic : RankStatistic
-        What is fitted: the same, with window, list length and thinning.
+        What is fitted: the same, with window and list length.
     epsilon : Margin or None
         None for the automatic margin.
     signs : int8 array (d,)
@@ -96,9 +96,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         Naming the parameter, what it is and what it may be.
     """
     quoted = parse(options["stat"])
-    statistic = fitted_statistic(
-        quoted, options.get("window"), options.get("list_length"), options["thinning"]
-    )
+    statistic = fitted_statistic(quoted, options.get("window"), options.get("list_length"))
     check_solver(options["solver"])
     formulation = chosen_formulation(options["formulation"], statistic)
     radius = options.get("radius")

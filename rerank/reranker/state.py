@@ -186,10 +186,7 @@ class FittedState:
         With a radius over whole lists that is the unit of the first stage's score, so that scores of several folds and
         of a first stage that is kept can be compared.
         """
-        return self.in_one_unit(self.row_scores(rows, first))
-
-    def in_one_unit(self, scores: Floats) -> Floats:
-        """Scores of :meth:`row_scores` as :meth:`single_scores` has them."""
+        scores = self.row_scores(rows, first)
         if not (self.anchored and self.reranks and math.isinf(self.threshold)):
             return scores
         return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])

@@ -105,7 +105,10 @@ def prepare(
         else:
             problem = Problem.build(table[:, features], weighed, signs=signs, **options)
     if cut and problem is not None:
-        nothing, (duplicates, conflicts) = of_the_rows_left(problem, data.y.size)
+        # Where rows are left out the order of the others matters, or the first stage's is as good as any.
+        (item,) = problem.lists
+        nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
+        duplicates, conflicts = _repeats(problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp))
     else:
         nothing = _nothing(weighed, features.size)
         duplicates, conflicts = _repeats(
@@ -131,16 +134,6 @@ def prepare(
         else None,
     )
     return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
-
-
-def of_the_rows_left(problem: Problem, n_rows: int) -> tuple[str, tuple[int, int]]:
-    """Status and repeats of the problem of a list of ``n_rows``, where some may be left out: see the functions below.
-
-    Where some are, the order of the others matters, or the first stage's is as good as any.
-    """
-    (item,) = problem.lists
-    nothing = _nothing([item], problem.n_features - 1) if item.rows.size == n_rows else ""
-    return nothing, _repeats(problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp))
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:

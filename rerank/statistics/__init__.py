@@ -31,7 +31,6 @@ from rerank.statistics.pnorm import PNorm
 from rerank.statistics.precision import Precision, Recall, WinnerTakesAll
 from rerank.statistics.rbp import RBP
 from rerank.statistics.share import Share
-from rerank.statistics.thinned import Thinned
 from rerank.statistics.window import Window
 
 __all__ = [
@@ -51,7 +50,6 @@ __all__ = [
     "ReciprocalRank",
     "Share",
     "Success",
-    "Thinned",
     "Window",
     "WinnerTakesAll",
     "fitted_statistic",

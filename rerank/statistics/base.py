@@ -63,8 +63,6 @@ class RankStatistic:
     counts_pairs : bool
         Whether the presented value is the share of pairs in the right order (AUC), so that programs that count
         pairs maximise it.
-    by_place : bool
-        Whether it is known that a place, counted from the top, earns the same in lists of any length.
     binary : bool
         Whether a row is relevant or not: its gain is 1 where its label is above 0, whatever the grade.
     per_relevant : bool
@@ -80,7 +78,6 @@ class RankStatistic:
     number: ClassVar[Number | None] = None
     normalised: ClassVar[bool] = False
     counts_pairs: ClassVar[bool] = False
-    by_place: ClassVar[bool] = False
     binary: ClassVar[bool] = False
     per_relevant: ClassVar[bool] = False
     remark: ClassVar[str] = ""

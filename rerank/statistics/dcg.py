@@ -21,7 +21,6 @@ class DCG(RankStatistic):
     at: int | None = None
     stem: ClassVar[str] = "dcg"
     number: ClassVar[Number] = replace(PLACES, optional=True)
-    by_place: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.at is not None:

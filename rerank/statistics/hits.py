@@ -28,7 +28,6 @@ class ReciprocalRank(RankStatistic):
     stem: ClassVar[str] = "rr"
     aliases: ClassVar[tuple[str, ...]] = ("reciprocalrank", "reciprank", "meanreciprocalrank")
     number: ClassVar[Number] = replace(PLACES, optional=True)
-    by_place: ClassVar[bool] = True
     binary: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -13,8 +13,6 @@ Both averages fall with the place, so they are again rank statistics.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +20,6 @@ import numpy as np
 from rerank.errors import InputError
 from rerank.io.options import whole
 from rerank.statistics.base import Floats, RankStatistic
-from rerank.statistics.thinned import expected
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,8 +84,34 @@ class InLists(RankStatistic):
         return np.minimum.accumulate(np.maximum(np.diff(ends) * (n / self.rows), 0.0))[::-1].copy()
 
 
+def expected(by_position: Floats, rho: float) -> Floats:
+    """What each position earns on average if each one above it is kept with probability ``rho``.
+
+    Parameters
+    ----------
+    by_position : float64 array (n,)
+        What positions 1..n earn, non-increasing.
+    rho : float
+    """
+    n = by_position.size
+    paid = int(np.count_nonzero(by_position > 0))
+    result = np.zeros(n)
+    law = np.ones(1)
+    first = 0
+    for position in range(n):
+        result[position] = float(law @ by_position[first : first + law.size])
+        law = np.convolve(law, (1.0 - rho, rho))
+        # Probabilities below 1e-18 at either end are dropped: over n rounds they add less than a rounding error.
+        kept = np.flatnonzero(law > 1e-18)
+        first += int(kept[0])
+        law = law[kept[0] : kept[-1] + 1]
+        if first >= paid:
+            break
+    return np.maximum.accumulate(result[::-1])[::-1]
+
+
 def fitted_statistic(
-    statistic: RankStatistic, window: float | None, list_length: int | None, thinning: float | None
+    statistic: RankStatistic, window: float | None, list_length: int | None
 ) -> RankStatistic:
     """What a fit maximises when it is judged by ``statistic``.
 
@@ -100,8 +123,6 @@ def fitted_statistic(
         Width c of a :class:`~rerank.statistics.Window` around its depth.
     list_length : int or None
         Rows of the lists to come.
-    thinning : float or None
-        Probability with which each row above stays; see :class:`~rerank.statistics.Thinned`.
 
     Raises
     ------
@@ -109,7 +130,6 @@ def fitted_statistic(
         For a window around a statistic without a depth.
     """
     from rerank.statistics.share import Share
-    from rerank.statistics.thinned import Thinned
     from rerank.statistics.window import Window
 
     found = statistic
@@ -125,6 +145,4 @@ def fitted_statistic(
     if list_length is not None:
         averaged = InLists(found, list_length)
         found = found if statistic.counts_pairs else averaged  # AUC is the same in lists of every length
-    if isinstance(thinning, Fraction | Decimal):
-        thinning = float(thinning)
-    return found if thinning is None else Thinned(found, thinning)
+    return found

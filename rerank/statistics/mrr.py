@@ -19,7 +19,6 @@ class MRR(RankStatistic):
     """
 
     stem: ClassVar[str] = "mrr"
-    by_place: ClassVar[bool] = True
     remark: ClassVar[str] = (
         "mrr is the paper's sum of 1/position over all relevant items; the field's MRR, of the first one, is rr, and "
         "MRR@10 is rr@10."

@@ -10,7 +10,6 @@ from rerank.statistics.base import Number, RankStatistic
 from rerank.statistics.custom import Custom
 from rerank.statistics.length import InLists
 from rerank.statistics.share import Share
-from rerank.statistics.thinned import Thinned
 
 # All statistics with a name, in the order in which the user sees them listed. A new one gets a line here.
 STATISTICS: tuple[type[RankStatistic], ...] = (
@@ -32,11 +31,8 @@ STATISTICS: tuple[type[RankStatistic], ...] = (
 
 _BY_NAME = {name: kind for kind in STATISTICS for name in (kind.stem, *kind.aliases)}
 
-# What follows a name, and the statistic that it makes of the one before it.
-_AVERAGES = (
-    (re.compile(r"(.+) thinned to ([0-9.e-]+)"), lambda inner, number: Thinned(inner, float(number))),
-    (re.compile(r"(.+) in lists of (\d+)"), lambda inner, number: InLists(inner, int(number))),
-)
+_IN_LISTS = re.compile(r"(.+) in lists of (\d+)")
+_THINNED = re.compile(r"(.+) thinned to [0-9.e-]+")  # a name that earlier versions read
 
 # Pos@Top pays the j-th relevant item at place j alone, and ERR depends on the order of the relevant items.
 _NOT_BY_RANK = "is neither a conditional linear rank statistic nor one of the measures ap, rr and success@N"
@@ -78,9 +74,10 @@ def known() -> list[str]:
 
 def _from_text(text: str) -> RankStatistic:
     word = text.strip().lower()
-    for form, made in _AVERAGES:
-        if (match := form.fullmatch(word)) is not None:
-            return made(_from_text(match[1]), match[2])
+    if (match := _THINNED.fullmatch(word)) is not None:
+        raise InputError(f"{text!r}: there is no thinning any more; write {match[1]!r}.")
+    if (match := _IN_LISTS.fullmatch(word)) is not None:
+        return InLists(_from_text(match[1]), int(match[2]))
     if word.startswith(Custom.stem):
         return Custom.read(word)
     if word.endswith("%"):

@@ -18,7 +18,6 @@ class Precision(RankStatistic):
     stem: ClassVar[str] = "precision"
     aliases: ClassVar[tuple[str, ...]] = ("p", "prec")
     number: ClassVar[Number] = PLACES
-    by_place: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_cut_off(self)
@@ -43,7 +42,6 @@ class WinnerTakesAll(RankStatistic):
 
     stem: ClassVar[str] = "wta"
     aliases: ClassVar[tuple[str, ...]] = ("winnertakesall",)
-    by_place: ClassVar[bool] = True
 
     def _coefficients(self, n: int) -> Floats:
         return Precision(at=1)._coefficients(n)

@@ -23,7 +23,6 @@ class RBP(RankStatistic):
     stem: ClassVar[str] = "rbp"
     number: ClassVar[Number] = Number("P", "a probability", float, "0.8")
     binary: ClassVar[bool] = True
-    by_place: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", real("The persistence of rbp", self.p, 0.0, 1.0, positive=True))

@@ -29,7 +29,6 @@ class Window(RankStatistic):
     stem: ClassVar[str] = "window2"
     aliases: ClassVar[tuple[str, ...]] = ("window",)
     number: ClassVar[Number] = PLACES
-    by_place: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_cut_off(self)

@@ -43,7 +43,7 @@ def fitted(case):
         "shortlist": {"n_candidates": 12, "proof": True},
         "kept": {"C": 9.0, "proof": True},
         "all rows": {"first_stage": None},
-        "thinned": {"thinning": 0.8, "n_candidates": 14},
+        "other lists": {"list_length": 50, "n_candidates": 14},
         "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "epsilon": 0.02, "proof": True},
         "price": {"C": 0.05, "n_candidates": 15, "max_features": 3},
         "custom": {"stat": np.arange(26.0) ** 2, "first_stage": None},
@@ -99,7 +99,7 @@ def fitted(case):
 
 
 CASES = [
-    "shortlist", "kept", "all rows", "thinned", "signs", "price", "custom", "unsolved", "highs", "solver's word",
+    "shortlist", "kept", "all rows", "other lists", "signs", "price", "custom", "unsolved", "highs", "solver's word",
     "open", "ideal", "nothing", "nothing found", "labels", "positive", "lists", "lists and a head",
     "graded", "words", "folds", "guarded", "squares and a head", "texts and gaps",
 ]  # fmt: skip

@@ -255,7 +255,6 @@ BAD = [
     (GOOD, ["--candidates", "-3"], ["n_candidates"]),
     (GOOD, ["--C", "-1"], ["C is"]),
     (GOOD, ["--max-features", "0"], ["max_features"]),
-    (GOOD, ["--thinning", "1.5"], ["thinning"]),
     (GOOD, ["--gain", "cubic"], ["gain"]),
     (GOOD, ["--first-stage", "logstic"], ["logistic"]),
     (GOOD, ["--time-limit", "-1"], ["time_limit"]),

@@ -2,8 +2,6 @@
 
 import os
 import signal
-from dataclasses import replace
-from itertools import pairwise
 
 import joblib
 import numpy as np
@@ -13,22 +11,12 @@ from hypothesis import strategies as st
 
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError, SolverError
-from rerank.io.row_groups import row_groups
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
-from rerank.problem import anchored_problem, digest
-from rerank.problem.partitions import at_weights, top_of
-from rerank.reranker.parts.given import ScoredPart
-from rerank.search import on_ray, solve
-from rerank.search.on_ray import blocks, run_on_ray
-from rerank.search.workers import Workers
-from rerank.statistics import parse
-from tests.cases.killed import killed, killed_once, slow_at_first
+from rerank.search import solve
 from tests.cases.latent import clustered_log
 from tests.cases.search import noisy_problem
 from tests.latent.test_checkpoint import same
-from tests.problem.test_partitions import LIMITS
-from tests.problem.test_partitions import table as list_of_scores
 
 ray = pytest.importorskip("ray")
 
@@ -38,7 +26,6 @@ OPTIONS = dict(
     n_factors=4, n_negatives=20, visit_size=4, n_shards=2, block_bytes=4 * 4 * 5, alpha=0.05, n_epochs=6,
     evaluate_every=2, random_state=0,
 )  # fmt: skip
-COLUMNS = ["score", "a", "b", "c"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -227,117 +214,3 @@ def test_folds_on_ray_choose_as_folds_in_this_process():
         there = RerankerCV(base, cv=3, grid={"radius": [0.05, 0.2]}).fit(X, y)
     assert there.cv_results_ == here.cv_results_
     assert there.best_params_ == here.best_params_ and np.array_equal(there.rank(X), here.rank(X))
-
-
-def kept_on_ray(parts, run):
-    return anchored_problem(parts, parse("precision@20"), LIMITS, run=run)
-
-
-@pytest.fixture(scope="module")
-def listed(tmp_path_factory):
-    """A list in a Parquet file, and the problem that is made of it in this process."""
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = tmp_path_factory.mktemp("list") / "list.parquet"
-    X, y = list_of_scores(4, 600)
-    parquet.write_table(pa.table([*X.T, y], names=[*COLUMNS, "found"]), path, row_group_size=100)
-    return path, anchored_problem([lambda: (X, y)], parse("precision@20"), LIMITS)
-
-
-def test_the_workers_of_joblib_on_ray_keep_the_same_rows(listed):
-    from ray.util.joblib import register_ray
-
-    register_ray()
-    path, here = listed
-    with joblib.parallel_config(backend="ray", n_jobs=2), Workers(None) as workers:
-        there = kept_on_ray(row_groups(path, COLUMNS, "found"), workers.run)
-    assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
-
-
-@pytest.fixture(scope="module")
-def dataset(listed):
-    """The list as a Dataset of blocks of different sizes, not yet made."""
-    data = pytest.importorskip("ray.data")
-    data.DataContext.get_current().enable_progress_bars = False
-    table = pytest.importorskip("pyarrow.parquet").read_table(listed[0])
-    cuts = [0, 0, 1, 250, 250, 400, 600]
-    pieces = [table.slice(a, z - a) for a, z in pairwise(cuts)]
-    return data.from_arrow(pieces).map_batches(slow_at_first, batch_format="pyarrow", batch_size=None)
-
-
-def test_a_dataset_gives_the_problem_of_the_list_in_memory(listed, dataset, monkeypatch):
-    monkeypatch.setattr(on_ray, "MOST_ROWS", 90)
-    parts, here = blocks(dataset, COLUMNS, "found"), listed[1]
-    assert not dataset.context.execution_options.preserve_order
-    assert [part.end - part.begin for part in parts] == [1, 90, 90, 69, 90, 60, 90, 90, 20]
-    parts[1] = replace(parts[1], table=ray.put(ray.get(parts[1].table).to_pandas()))  # as Ray may leave a block
-    parts.insert(2, replace(parts[1], end=0))
-    for run in (run_on_ray, None):
-        there = kept_on_ray(parts, run)
-        assert digest(there.problem) == digest(here.problem) and np.array_equal(there.rows, here.rows)
-    w = np.array([1.0, 0.05, -0.02, 0.1])
-    (near, top), (near_here, top_here) = (
-        (at_weights(parts, here, w, run=run), top_of(parts, here, w, 30, run=run)) for run in (run_on_ray, None)
-    )
-    assert digest(near.problem) == digest(near_here.problem) and np.array_equal(near.rows, near_here.rows)
-    assert np.array_equal(top, top_here)
-
-
-def test_workers_killed_in_both_passes_change_no_bit(listed, dataset, tmp_path):
-    def run(jobs):
-        mark = tmp_path / jobs[0][0].__name__
-        return run_on_ray([(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs])
-
-    there = kept_on_ray(blocks(dataset, COLUMNS, "found"), run)
-    assert {path.name for path in tmp_path.iterdir()} == {"look", "_keep"}
-    assert digest(there.problem) == digest(listed[1].problem) and np.array_equal(there.rows, listed[1].rows)
-
-
-CORRECTED = dict(first_stage="score", radius=0.05, margin=1e-6, n_candidates=None, solver="search", time_limit=None)
-
-
-def test_a_fit_of_a_dataset_or_of_row_groups_is_the_fit_in_memory(listed, dataset, tmp_path):
-    """Also where workers are killed in each pass."""
-    X, y = list_of_scores(4, 600)
-    table = pytest.importorskip("pyarrow").table(list(X.T), names=COLUMNS)
-    memory = Reranker("precision@20", **CORRECTED).fit(table, y)
-
-    def run(jobs):
-        passes.append(jobs[0][0].__name__)
-        mark = tmp_path / str(len(passes))
-        return run_on_ray([(killed_once, (part, mark, function, *given)) for function, (part, *given) in jobs])
-
-    for parts, call in ((dataset, None), (listed[0], run)):
-        passes = []
-        est = Reranker("precision@20", **CORRECTED).fit_parts(parts, "found", run=call)
-        assert passes == (["look", "_keep", "_keep", "_seen"] if call is run else [])
-        assert est.result_.certificate == memory.result_.certificate and est.result_.bound == memory.result_.bound
-        assert np.array_equal(est.coef_, memory.coef_) and est.result_.shortlist == memory.result_.shortlist
-        rows, scores = est.top_of_parts(parts, 30, run=call)
-        assert np.array_equal(memory.rank(table)[rows], np.arange(1, 31))
-        assert np.array_equal(scores, memory.decision_function(table)[rows])
-        assert np.array_equal(np.concatenate(list(est.scores_of_parts(parts))), memory.decision_function(table))
-        assert np.array_equal(np.concatenate(list(est.ranks_of_parts(parts, run=call))), memory.rank(table))
-    assert len(list(tmp_path.iterdir())) == 6
-
-
-def test_a_scored_block_is_read_where_it_is(dataset):
-    """Ray moves a task to a reference that is an argument of its own."""
-    block = blocks(dataset, COLUMNS, "found")[0]
-    part = ScoredPart(block, None, None, "linear")
-    table, alone = on_ray._sent(part)
-    assert table is block.table and alone.part.table is None
-    assert on_ray._called(lambda back: back.part.table, table, alone) is table
-
-
-def test_what_a_pass_on_ray_cannot_do_is_one_sentence(listed, dataset, monkeypatch):
-    monkeypatch.setattr(on_ray, "REPEATS", 0)
-    with pytest.raises(SolverError, match="Ray lost the process of a task"):
-        run_on_ray([(killed, (None,))])
-    with pytest.raises(InputError, match=r"has no column 'scores'; did you mean 'score'\?"):
-        blocks(dataset, ["scores"], "found")
-    part = blocks(dataset, COLUMNS, "found")[1]
-    table = ray.get(part.table).to_pandas().assign(a=np.nan)
-    told = f"^Block {part.number} of the dataset, from row 0: column 'a' has no value"
-    with pytest.raises(InputError, match=told) as caught:
-        kept_on_ray([replace(part, table=ray.put(table))], run_on_ray)
-    assert type(caught.value) is InputError

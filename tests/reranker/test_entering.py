@@ -12,7 +12,6 @@ import pyarrow.dataset
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -114,20 +113,6 @@ def test_cross_validation_leaves_an_index_out():
         repr(name) in note for note in cv.result_.notes
     )
     assert cv.best_score_ < 4 and cv.rank(X).size == cv.rank(FRAME).size == N
-
-
-def test_a_list_in_parts_leaves_an_index_out(tmp_path):
-    frame = FRAME.assign(score=A + B, y=Y)
-    frame.to_parquet(tmp_path / "t.parquet", row_group_size=20)
-    options = dict(first_stage="score", radius=0.5, n_candidates=None, solver="search", time_limit=5)
-    est = Reranker("dcg@10", **options).fit_parts(tmp_path / "t.parquet", "y")
-    assert est.feature_names_in_.tolist() == ["a", "b", "score"]
-    assert any("'__index_level_0__'" in note for note in est.result_.notes)
-    whole = Reranker("dcg@10", **options).fit(parquet.read_table(tmp_path / "t.parquet").drop(["y"]), Y)
-    assert whole.result_.notes == est.result_.notes and np.array_equal(whole.coef_, est.coef_)
-    named = Reranker("dcg@10", **options)
-    named.fit_parts(tmp_path / "t.parquet", "y", columns=["score", "a", "__index_level_0__"])
-    assert "__index_level_0__" in named.feature_names_in_
 
 
 COPIES = {

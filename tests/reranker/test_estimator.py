@@ -48,7 +48,7 @@ def test_scikit_learn(estimator, check):
 
 
 def test_clone_keeps_every_parameter_untouched():
-    given = Reranker([0.0, 0.5, 1.0], first_stage=None, epsilon=0.01, positive=[1, 0], thinning=0.5)
+    given = Reranker([0.0, 0.5, 1.0], first_stage=None, epsilon=0.01, positive=[1, 0], list_length=5)
     twin = clone(given)
     assert twin.get_params()["positive"] == [1, 0]
     assert repr(twin) == repr(given)

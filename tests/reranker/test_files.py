@@ -15,7 +15,7 @@ from rerank.errors import CertificateError, InputError, NotSupportedError
 from rerank.io import Table
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.reranker.estimator import restored
-from rerank.reranker.files import model_file
+from rerank.reranker.files import model_fields, model_file
 from rerank.reranker.files.export import imported
 from rerank.reranker.files.verify import verify
 from tests.reranker.test_reranker import lists, table
@@ -24,7 +24,7 @@ CASES = {
     "tail": {"n_candidates": 15},
     "all rows": {"first_stage": None},
     "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "epsilon": 0.02},
-    "thinned": {"thinning": 0.8, "n_candidates": 20},
+    "other lists": {"list_length": 60, "n_candidates": 20},
     "price": {"C": 0.05, "gain": "linear"},
     "kept": {"C": 9.0},
     "custom": {"stat": np.arange(40.0), "first_stage": None},
@@ -220,3 +220,20 @@ def test_a_malformed_problem_is_refused(change):
     change(body)
     with pytest.raises(InputError):
         problem_from_json(body, "it")
+
+
+def test_files_of_earlier_versions_hold_thinning_and_are_read_where_it_has_no_value(tmp_path):
+    est, X, y = fitted("tail")
+    path, names = tmp_path / "m.json", est.state_.feature_names
+    est.save(path)
+    body = json.loads(path.read_text())
+    for value in (None, 0.8):
+        given = body | {"settings": body["settings"] | {"thinning": model_fields.encode("settings", {"t": value})["t"]}}
+        del given["digest"]
+        path.write_text(json.dumps(given | {"digest": model_file._digest(given)}))
+        if value is None:
+            assert np.array_equal(rerank.load(path).decision_function(X), est.decision_function(X))
+            assert verify(model_file.read(path), Table(X, y, None, None, names)).holds
+            continue
+        with pytest.raises(InputError, match="its statistic is thinned, which there is no more; fit it again without"):
+            rerank.load(path)

@@ -105,8 +105,6 @@ def test_sources_of_random_numbers(made, tmp_path):
         {"n_jobs": np.int64(1)},
         {"max_features": np.int64(2)},
         {"n_candidates": np.int64(20)},
-        {"thinning": Fraction(4, 5)},
-        {"thinning": Decimal("0.5")},
         {"window": Decimal(2)},
         {"window": Fraction(2)},
         {"list_length": np.int64(99)},

@@ -10,7 +10,7 @@ from rerank import Reranker, RerankerCV
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.io import Table
-from rerank.problem import anchored_problem
+from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
@@ -77,8 +77,8 @@ def test_no_program_states_them(tmp_path, stat):
             fitted(stat, X, y, qid, formulation=name)
     with pytest.raises(InputError, match="presolve=False asks for a program alone"):
         fitted(stat, X, y, qid, solver="highs", presolve=False)
-    with pytest.raises(InputError, match="looks at several relevant rows at once"):
-        fitted(stat, X, y, qid, thinning=0.8)
+    with pytest.raises(InputError, match="pays several relevant rows at once"):
+        fitted(stat, X, y, list_length=50)
     for refused in (est.build_model, lambda: est.export_mps(tmp_path / "m.mps")):
         with pytest.raises(InputError, match="No program states a measure"):
             refused()
@@ -129,15 +129,13 @@ def test_they_are_chosen_on_held_out_lists(stat):
     assert evaluate(stat, y, known, qid) == pytest.approx(est.result_.statistic, abs=1e-12)
 
 
-def test_parts_of_a_list_give_the_whole_list_s_recall_and_no_first_hit():
+def test_the_rows_left_of_a_list_have_its_recall_and_no_row_is_left_out_for_first_hits():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     gains = (X[:, 0] + rng.normal(size=400) > 1.2).astype(float)
-    parts = [lambda a=a: (X[a : a + 100], gains[a : a + 100]) for a in range(0, 400, 100)]
-    limits = ([1.0, -0.1], [1.0, 0.1])
-    reduced = anchored_problem(parts, parse("recall@20"), limits)
-    (item,) = reduced.problem.lists
-    assert item.scale == gains.sum() > gains[reduced.rows].sum()
-    for stat in HITS:
-        with pytest.raises(InputError, match="at several relevant rows at once, so no row can be left out"):
-            anchored_problem(parts, parse(stat), limits)
+    kept, rows = reduced_problem(
+        X, gains, parse("recall@20"), X.min(axis=0), X.max(axis=0), ([1.0, -0.1], [1.0, 0.1])
+    )
+    (item,) = kept.lists
+    assert item.scale == gains.sum() > gains[rows].sum()
+    assert [depth_of(parse(stat)) for stat in HITS] == [None] * len(HITS)

@@ -12,8 +12,6 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from rerank import Reranker, load
 from rerank.errors import CertificateError, InputError
 from rerank.ranks import evaluate
-from rerank.statistics import DCG
-from rerank.statistics.thinned import Thinned
 from tests.cases.stages import fit_stage, stage_scores
 from tests.oracles.oracle import objective_at, optimum
 
@@ -427,38 +425,19 @@ def test_bad_weights_of_lists(weights, words):
         Reranker("ndcg", first_stage=None).fit(X, y, query_weight={0: 1.0})
 
 
-# -- thinning ---------------------------------------------------------------------------------------------------------
+# -- a parameter that is gone ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stat", [DCG(3), DCG(), Thinned(DCG(4), 0.9)])
-def test_thinned_coefficients_are_the_mean_over_thinned_lists(stat):
-    n, rho, rng = 7, 0.6, np.random.default_rng(0)
-    kept = rng.random((100_000, n)) < rho
-    by_position = stat.coefficients(n)[::-1]
-    above = np.concatenate([np.zeros((len(kept), 1)), np.cumsum(kept, axis=1)[:, :-1]], axis=1).astype(int)
-    mean = by_position[above].mean(axis=0)
-    thinned = Thinned(stat, rho).coefficients(n)
-    assert np.allclose(thinned[::-1], mean, atol=0.01)
-    assert np.all(np.diff(thinned) >= 0) and np.all(thinned >= 0)
-
-
-def test_thinning_to_one_changes_nothing_and_auc_is_its_own_thinned_form():
-    X, y = table(2, n=20)
-    assert np.array_equal(Thinned(DCG(5), 1.0).coefficients(9), DCG(5).coefficients(9))
-    from rerank.statistics import AUC
-
-    scores = X[:, 0]
-    assert evaluate(Thinned(AUC(), 0.7), y, scores) == pytest.approx(evaluate("auc", y, scores))
-
-
-def test_a_thinned_fit_has_its_value_in_the_thinned_unit_and_quotes_the_plain_statistic():
+def test_thinning_is_gone_and_what_to_use_works():
+    with pytest.raises(InputError, match="^Reranker has no 'thinning' any more: leave it out; a window or list_length"):
+        Reranker("dcg@5", thinning=0.8)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thining'"):
+        Reranker("dcg@5", thining=0.8)
     X, y = table(12)
-    est = fitted(X, y, thinning=0.7, n_candidates=20)
-    assert est.result_.fitted_name == "dcg@5 thinned to 0.7" and est.result_.statistic_name == "dcg@5"
-    thinned = evaluate(Thinned(DCG(5), 0.7), y, est.list_scores(X))
-    assert float(est.result_.certificate.statistic) == pytest.approx(thinned)
-    assert est.result_.statistic == pytest.approx(evaluate("dcg@5", y, est.list_scores(X)))
-    assert est.score(X, y) == pytest.approx(est.result_.statistic)
+    for instead in ({"window": 2.0}, {"list_length": 200}):
+        est = fitted(X, y, n_candidates=20, **instead)
+        assert est.result_.statistic_name == "dcg@5" != est.result_.fitted_name
+        assert est.score(X, y) == pytest.approx(est.result_.statistic)
 
 
 # -- claims that do not hold ------------------------------------------------------------------------------------------

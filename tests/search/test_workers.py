@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.errors import NotSupportedError, SolverError
-from rerank.search.on_ray import run_on_ray
+from rerank.errors import SolverError
 from rerank.search.shares import Share
 from rerank.search.workers import Workers
 from tests.cases.killed import killed
@@ -58,12 +57,6 @@ def test_a_killed_process_of_joblib_is_one_sentence() -> None:
         with pytest.raises(SolverError, match="A worker process ended in the middle of its work") as caught:
             workers.run([(place, (1,)), (killed, ())])
     assert str(caught.value).count(".") == 1
-
-
-def test_without_ray_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(NotSupportedError, match=r"install exact-rerank\[ray\], or leave run out"):
-        run_on_ray([(place, (1,))])
 
 
 def filled(table: np.ndarray, i: int) -> float:

@@ -36,7 +36,6 @@ from rerank.statistics import (
     ReciprocalRank,
     Share,
     Success,
-    Thinned,
     Window,
     WinnerTakesAll,
     ideal,
@@ -72,15 +71,6 @@ TABLE = [
     (Custom(lambda l, n: l > n / 2), None, lambda l, n: float(l > n / 2)),
 ]
 NAMED = [row[:2] for row in TABLE if row[1]]
-
-
-@pytest.mark.parametrize("statistic", [row[0] for row in TABLE], ids=lambda statistic: statistic.name)
-def test_a_place_that_earns_the_same_in_lists_of_any_length_is_known(statistic):
-    same = all(
-        np.array_equal(statistic.coefficients(n)[n - k :], statistic.coefficients(k))
-        for n, k in ((40, 7), (41, 40), (5, 1), (3, 0))
-    )
-    assert same == statistic.by_place
 
 
 @pytest.mark.parametrize(("statistic", "name", "a"), TABLE, ids=[str(row[1]) for row in TABLE])
@@ -355,9 +345,7 @@ def test_every_statistic_is_registered_tested_and_on_the_page():
     while todo:
         todo += todo.pop().__subclasses__()
         found |= {kind for kind in todo if kind.__module__.startswith("rerank.")}
-    assert (
-        found - {Custom, InLists, Share, Thinned} == set(STATISTICS) == {type(statistic) for statistic, _ in NAMED}
-    )
+    assert found - {Custom, InLists, Share} == set(STATISTICS) == {type(statistic) for statistic, _ in NAMED}
     names = [name for kind in STATISTICS for name in (kind.stem, *kind.aliases)]
     assert len(set(names)) == len(names)
     page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
@@ -371,7 +359,7 @@ def test_the_example_in_an_error_can_be_read():
 
 
 def test_coefficients_serve_their_own_length_and_all_others_any():
-    assert Custom([0, 1, 2]).length == 3 and Thinned(Custom([0, 1]), 0.5).length == 2
+    assert Custom([0, 1, 2]).length == 3
     assert {statistic.length for statistic, _, _ in TABLE} == {None}
 
 
@@ -449,14 +437,3 @@ def test_over_lists_recall_is_precision_with_weights_of_lists():
         recall = evaluate("recall@2", y, scores, qid)
         weighted = evaluate("precision@2", y, scores, qid, query_weight={0: 1.0, 1: 0.5})
         assert recall == pytest.approx(weighted * (1 + 1 / 2) / 2)
-
-
-@pytest.mark.parametrize("stat", ["ap", "rr", "success@3"])
-def test_several_relevant_rows_at_once_are_not_thinned(stat):
-    with pytest.raises(InputError, match=f"{stat} looks at several relevant rows at once"):
-        Thinned(parse(stat), 0.5)
-
-
-def test_thinned_recall_is_a_share_of_the_relevant_items():
-    assert presentation(Thinned(Recall(2), 0.5), 3, np.ones(3)) == (0.0, 3.0)
-    assert Thinned(Recall(2), 0.5).binary and not Thinned(DCG(), 0.5).binary

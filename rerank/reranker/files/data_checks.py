@@ -137,7 +137,7 @@ class DataChecks:
         """The digest of the problem, and the options that it determines."""
         doc, checks = self.doc, self.checks
         named = self.result.status != "nothing_to_find"
-        fitted: tuple[str, ...] = ("statistic", "coefficients", "settings.thinning", "settings.window")
+        fitted: tuple[str, ...] = ("statistic", "coefficients", "settings.window")
         if self.quoted.counts_pairs:
             checks.given("the statistic is the same in lists of every length", "settings.list_length")
         else:

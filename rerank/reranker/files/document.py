@@ -40,7 +40,7 @@ _LISTS = ("columns", "left_out", "centre", "square_of")
 # Parameters without a field of their own, and their values if a file does not hold them.
 KEPT: dict[str, Any] = {
     "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "node_limit": None,
-    "thinning": None, "n_jobs": None, "verbose": 0,
+    "n_jobs": None, "verbose": 0,
     "radius": None, "margin": None, "window": None, "list_length": None, "cross_fit": "auto",
 }  # fmt: skip
 
@@ -187,8 +187,8 @@ def quoted_statistic_of(doc: ModelDocument) -> RankStatistic:
 
 
 def statistic_of(doc: ModelDocument) -> RankStatistic:
-    """The fitted statistic: window, list length and thinning included."""
-    options = (doc.settings.get(name) for name in ("window", "list_length", "thinning"))
+    """The fitted statistic: window and list length included."""
+    options = (doc.settings.get(name) for name in ("window", "list_length"))
     return fitted_statistic(quoted_statistic_of(doc), *options)
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -145,7 +145,10 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
     _check(document, where)
     if body["digest"] != _digest({name: value for name, value in given.items() if name != "digest"}):
         raise refuse(where, "the digest does not match the content", "take an undamaged copy or fit again")
-    return document
+    settings = dict(document.settings)
+    if settings.pop("thinning", None) is not None:  # in files of earlier versions, mostly without a value
+        raise refuse(where, "its statistic is thinned, which there is no more", "fit it again without thinning")
+    return replace(document, settings=settings)
 
 
 def write(path: str | os.PathLike[str], document: ModelDocument) -> None:

@@ -92,7 +92,7 @@ def _default(base: Reranker, data: Data) -> list[Option]:
 def corrections(base: Reranker, n_columns: int, first_stage: str | None = None) -> list[Option]:
     """Corrections of a first stage, or of the one that the base has, by growing radius."""
     fixed: dict[str, Any] = {} if first_stage is None else {"first_stage": first_stage}
-    if base.window is None and base.thinning is None and parse(base.stat).counts_places:
+    if base.window is None and parse(base.stat).counts_places:
         fixed["window"] = WINDOW
     anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
     found = [Option((fixed if radius is None else anchored) | {"radius": radius}) for radius in RADII]

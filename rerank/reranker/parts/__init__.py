@@ -1,1 +1,0 @@
-"""Fits and rankings of a list that comes in parts, because no memory holds it."""
