@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from rerank.scorers.ranksvm.estimator import RankSVM
     from rerank.scorers.robirank.estimator import RoBiRank
     from rerank.scorers.table_logistic import TableLogistic
-    from rerank.scorers.toppush.estimator import InfinitePush, TopPush
     from rerank.scorers.transform import MonotoneTransform
 
 _HOMES = {
     "TopPush": "rerank.scorers.toppush.estimator",
-    "InfinitePush": "rerank.scorers.toppush.estimator",
     "RankSVM": "rerank.scorers.ranksvm.estimator",
     "RoBiRank": "rerank.scorers.robirank.estimator",
     "PNormPush": "rerank.scorers.push",
@@ -33,7 +31,6 @@ __all__ = [
     "CostSensitiveLogistic",
     "CostSensitiveSVM",
     "ExponentialPush",
-    "InfinitePush",
     "MonotoneTransform",
     "PNormPush",
     "RankSVM",

@@ -273,6 +273,9 @@ def test_lists_that_share_no_direction_leave_zero_and_it_is_proved():
     with pytest.warns(UserWarning, match="optimal for every alpha"):
         model = TopPush(alpha=0.1).fit(X, y, qid)
     proof = model.certificate_
+    with pytest.warns(UserWarning, match="optimal for every alpha"):
+        weighted = TopPush(alpha=0.1).fit(np.vstack([X[:1], X]), np.r_[0, y], np.r_[0, qid], [0, 1, 1, 1, 1, 1, 1])
+    np.testing.assert_array_equal(weighted.certificate_.weights, np.r_[0, proof.weights])
     assert model.degenerate_
     assert not model.coef_.any()
     assert (proof.weights >= 0).all()
@@ -327,7 +330,7 @@ def test_no_list_with_both_kinds_is_an_error():
     X, y = clear(20, 2)
     with pytest.raises(InputError, match="No list holds both"):
         TopPush().fit(X, y, qid=y)
-    with pytest.raises(InputError, match="No list holds both"):
+    with pytest.raises(InputError, match="1 class only .1. in the rows with a weight above 0"):
         TopPush().fit(X, y, sample_weight=y)
 
 
