@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from rerank.scorers import TopPush
 from rerank.scorers.toppush import hessian as hessians
-from rerank.scorers.toppush.envelope import Envelope, levels
+from rerank.scorers.toppush.envelope import STIFF, Envelope, levels
 from rerank.scorers.toppush.hessian import SmoothHessian
 from rerank.scorers.toppush.losses import LOSSES
 from tests.cases.scorers import sparse
@@ -68,7 +68,7 @@ def test_the_smoothed_loss_is_a_maximum(threshold, k, loss):
     kink = loss == "squared_hinge"
 
     def value(a, b):
-        off = np.r_[b - beta, kink * p.share * (a - a0)]
+        off = np.r_[b - beta, kink * p.share * (a - a0) / STIFF**0.5]
         return b @ down - p.share @ (a * up + p.loss.conjugate(a)) - off @ off / (2 * sigma)
 
     found = Envelope(p).at(up, down, a0, beta, sigma, None)
@@ -118,7 +118,8 @@ def test_newton_steps_solve_their_system(direct, whole, store, lists, monkeypatc
     rng = np.random.default_rng(3)
     for _ in range(2):
         w, g = rng.standard_normal(4), rng.standard_normal(4)
-        at = Envelope(p).at(p.positives @ w, p.negatives @ w, np.zeros(p.share.size), np.zeros(p.negatives.shape[0]), 0.05, None)
+        zeros = np.zeros(p.share.size), np.zeros(p.negatives.shape[0])
+        at = Envelope(p).at(p.positives @ w, p.negatives @ w, *zeros, 0.05, None)
         hessian = SmoothHessian(p, 0.1, 0.05, at)
         np.testing.assert_allclose(hessian.times(hessian.solve(g)), -g, rtol=1e-6, atol=1e-8)
 

@@ -97,7 +97,7 @@ class RankSVM(LinearRanker):
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> _PairData:
         data = super()._data(X, y, qid, sample_weight)
-        return _PairData(data.X, data.y, data.group, data.weight, self.average)
+        return _PairData(data.X, data.y, data.group, data.weight, data.there, self.average)
 
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         assert isinstance(data, _PairData)
@@ -112,7 +112,7 @@ class RankSVM(LinearRanker):
 class _PairData(RankingData):
     """Rows whose pairs are prepared once for all solutions of a path."""
 
-    average: str
+    average: str = "pairs"
 
     @cached_property
     def pairs(self) -> Pairs:

@@ -30,8 +30,9 @@ GROWTH, EASY = 4.0, 4
 FLAT, EVALUATIONS = 0.3, 30
 # A round ends when the gradient makes up this share of the gap.
 ROUND = 0.1
-# The penalty parameter grows so much once the gap is small enough; steps go on while each makes the gap ten times less.
-LAST, EXACT = 1e3, 1e-15
+# The penalty parameter grows so much once the gap is small enough; steps then go on until
+# float64 shows no gap or so many in turn did not make it ten times less.
+LAST, EXACT, SLOW = 1e3, 1e-15, 2
 # The penalty parameter grows to so many times the first at most; the method ends after so many rounds without a step.
 MOST, IDLE = 1e12, 3
 
@@ -62,7 +63,8 @@ class Augmented:
         """Newton steps until the gap is at most ``tol``; the best weights and the best dual point."""
         bound, value, last = -np.inf, np.inf, np.inf
         point, dual = self.w, (np.zeros(self.up.size), np.zeros(self.down.size))
-        n_iter, gap, steps, stuck, proof, stop = 0, np.inf, 0, 0, np.inf, current()
+        n_iter, gap, steps, stuck, stop = 0, np.inf, 0, 0, current()
+        proof, slow = np.inf, 0  # the gap of the last step since it was small enough, and how many hardly changed it
         while n_iter < max_iter and stuck <= IDLE:
             gradient = self._gradient()
             primal = self.problem.value(self.w, self.up, self.down, self.alpha)
@@ -78,7 +80,8 @@ class Augmented:
                 dual = (dual[0], self.problem.feasible(*dual))
                 value, bound = self.problem.primal(point, self.alpha), self.problem.dual(*dual, self.alpha)
                 gap = relative_gap(value, bound)
-                if gap <= EXACT or gap > proof / 10:
+                slow = slow + 1 if gap > proof / 10 else 0
+                if gap <= EXACT or slow == SLOW or (n_iter == 0 and gap <= tol and self.beta.any()):
                     break
                 if gap <= tol:
                     # Where the pieces of the loss are known a step is exact, and this ends at float64's digits.

@@ -103,13 +103,13 @@ class Envelope:
             full = (b >= most) & (b > 0)
             upper[full] = self.cap[full]
             b = np.minimum(b, most)
-        middle = np.flatnonzero((b > 0) & (upper == 0))
-        got = np.bincount(p.negative_list, b, p.n_lists)
+        between = np.flatnonzero((b > 0) & (upper == 0))
+        held = np.bincount(p.negative_list, b, p.n_lists)
         # Scaled to the exact mass of the list, so that the dual point is feasible.
-        b = b * (mass / np.where(got > 0, got, 1))[p.negative_list]
-        off = b - beta
-        value = p.share @ loss.value(z) - mass @ T + b @ down - (off @ off) / (2 * sigma)
-        return Smoothed(float(value), a, b, T, theta, parts, p.share * loss.curvature(z), middle, upper)
+        b = b * (mass / np.where(held > 0, held, 1))[p.negative_list]
+        change = b - beta
+        value = p.share @ loss.value(z) - mass @ T + b @ down - (change @ change) / (2 * sigma)
+        return Smoothed(float(value), a, b, T, theta, parts, p.share * loss.curvature(z), between, upper)
 
 
     def _threshold(self, theta: Floats, mass: Floats, sigma: float, parts: Floats) -> tuple[Floats, Floats]:
