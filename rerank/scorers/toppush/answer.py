@@ -135,7 +135,8 @@ def _least_squares(rows: Any, lists: Ints, unit: Floats, room: Floats, off: Floa
     def back(u: Floats) -> Floats:
         return np.asarray(room * (rows @ (u.ravel()[:-G] / unit) + u.ravel()[-G:][lists]))
 
-    return np.asarray(lsqr(LinearOperator((off.size, room.size), times, back, dtype=np.float64), off, atol=EXACT, btol=EXACT)[0])
+    M = LinearOperator((off.size, room.size), times, back, dtype=np.float64)
+    return np.asarray(lsqr(M, off, atol=EXACT, btol=EXACT)[0])
 
 
 def _sizes(problem: TopPushProblem) -> Floats:

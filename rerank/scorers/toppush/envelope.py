@@ -6,10 +6,11 @@ For scores s of the rows, multipliers ``beta`` of the negatives and ``a0`` of th
     psi(s) = max_{a, b}  sum_j b_j s_j - sum_i c_i (a_i s_i + l*(a_i)) - 1 / (2 sigma) sum_j (b_j - beta_j)^2
                          - 1 / (2 tau) sum_i c_i^2 (a_i - a0_i)^2,    tau = STIFF sigma
 
-where the last sum is for a loss with a kink only.  The maximum is over the dual points of :mod:`rerank.scorers.toppush.problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and
-``0 <= b_j <= A_g cap_j``.  Without squares psi is the loss itself, which is never below it.  At the maximum
-``a_i = l'(T_g - s_i)``, l smoothed too (:meth:`.losses.SquaredHinge.near`), and ``b_j = clip(beta_j + sigma s_j - theta_g, 0, A_g cap_j)``, where ``T_g`` is the slope in
-``A_g`` of what the negatives give; it takes the place of the threshold.
+where the last sum is for a loss with a kink only.  The maximum is over the dual points of
+:mod:`rerank.scorers.toppush.problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and ``0 <= b_j <= A_g cap_j``.
+Without squares psi is the loss itself, which is never below it.  At the maximum ``a_i = l'(T_g - s_i)``, l smoothed
+too (:meth:`.losses.SquaredHinge.near`), and ``b_j = clip(beta_j + sigma s_j - theta_g, 0, A_g cap_j)``, where ``T_g``
+is the slope in ``A_g`` of what the negatives give; it takes the place of the threshold.
 """
 
 from __future__ import annotations

@@ -175,7 +175,8 @@ class TopPush(LinearRanker):
         proved = self._at_zero(problem, alpha, found.beta)
         if proved is None and (self.solver == "accelerated" or found.w.any()):
             # Multipliers on the way from zero weights are nearer to a certificate than those from elsewhere.
-            proved = self._at_zero(problem, alpha, Augmented(problem, alpha, zero.w, zero.a, zero.beta).run(self.tol, 20).beta)
+            near = Augmented(problem, alpha, zero.w, zero.a, zero.beta).run(self.tol, MAX_ITER["newton"])
+            proved = self._at_zero(problem, alpha, near.beta)
         return found if proved is None else replace(proved, n_iter=found.n_iter)
 
     def _at_zero(self, problem: TopPushProblem, alpha: float, beta: Floats) -> Answer | None:
