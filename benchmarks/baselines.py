@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from rerank.io.options import one_of, real
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, Ints, RankingData
-from rerank.scorers.linalg.lbfgs import Loss, minimise
+from rerank.scorers.linalg import Loss, minimise
 
 
 class PNormPush(LinearRanker):
@@ -51,7 +51,7 @@ class PNormPush(LinearRanker):
 
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         loss, at = push_loss(data, float(self.p)), None if start is None else start.coef
-        return minimise(data.X, loss, alpha, at, tol=self.tol, max_iter=self.max_iter, convex=True)
+        return minimise(data.X, loss, alpha, at, tol=self.tol, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True, eq=False)
