@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, linprog
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, csr_matrix
 
 from rerank.scorers import TopPush
 from rerank.scorers.data import RankingData
@@ -164,6 +164,18 @@ def test_degenerate_exactly_when_a_linear_program_says_so(seed, shift):
         model = TopPush(alpha=0.01).fit(X, y)
     assert model.degenerate_ == in_hull(X, y)
     assert model.degenerate_ == (not model.coef_.any())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
+def test_degenerate_as_the_program_says_where_rows_share_faces(seed, n, d, values, shift):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, values, (n, d)).astype(float), (np.arange(n) < max(1, n // 4)).astype(float)
+    X[y == 1, 0] += shift
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = [TopPush(alpha=0.1).fit(store(X), y).degenerate_ for store in (np.asarray, csr_matrix, csr_array)]
+    assert found == [in_hull(X, y)] * 3
 
 
 def test_a_certificate_that_proves_nothing_is_refused():

@@ -20,8 +20,9 @@ from rerank.scorers.toppush.problem import TopPushProblem
 
 # The two means agree if they differ, in each column, by this share of its largest entry.
 EQUAL = 1e-8
-# Least squares for a certificate are solved so many times at most, and end at this share of the largest entries.
-ROUNDS, EXACT = 30, 1e-14
+# Least squares for a certificate are solved so many times at most, end at this share of the largest entries, and with
+# sparse rows take so many steps each.
+ROUNDS, EXACT, STEPS = 30, 1e-14, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +102,16 @@ def _nearest(problem: TopPushProblem, p: Floats, most: Floats, mass: Floats) -> 
     """
     lists, sizes = problem.negative_list, _sizes(problem)
     unit = np.where(sizes > 0, sizes, 1)
-    best, least, p = p, np.inf, p.copy()
+    best, least, part, p = p, np.inf, 0.0, p.copy()
     for _ in range(ROUNDS):
         missing = problem.residual(np.ones(problem.share.size), p) / unit
         off = np.concatenate([missing, mass - np.bincount(lists, p, mass.size)])
         size, free = float(np.abs(off).max()), np.flatnonzero((p > 0) & (p < most))
         if size < least:
             best = p.copy()
-        if not (size < least / 2 and size > EXACT and free.size):
+        if size <= EXACT or not free.size or (part == 1 and size > least / 2):
             break
-        least = size
+        least = min(least, size)
         room = np.minimum(p, most - p)[free]
         move = room * _least_squares(problem.negatives[free], lists[free], unit, room, off)
         reach = np.where(move < 0, p[free], (most - p)[free])
@@ -136,7 +137,7 @@ def _least_squares(rows: Any, lists: Ints, unit: Floats, room: Floats, off: Floa
         return np.asarray(room * (rows @ (u.ravel()[:-G] / unit) + u.ravel()[-G:][lists]))
 
     M = LinearOperator((off.size, room.size), times, back, dtype=np.float64)
-    return np.asarray(lsqr(M, off, atol=EXACT, btol=EXACT)[0])
+    return np.asarray(lsqr(M, off, atol=EXACT, btol=EXACT, iter_lim=STEPS)[0])
 
 
 def _sizes(problem: TopPushProblem) -> Floats:
