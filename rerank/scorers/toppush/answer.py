@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse import issparse
-from scipy.sparse.linalg import LinearOperator, lsqr
+from scipy.sparse import csr_matrix, issparse, vstack
+from scipy.sparse.linalg import lsqr
 
 from rerank.scorers.data import Floats, Ints
 from rerank.scorers.toppush.problem import TopPushProblem
 
 # The two means agree if they differ, in each column, by this share of its largest entry.
 EQUAL = 1e-8
-# Least squares for a certificate are solved so many times at most, end at this share of the largest entries, and with
-# sparse rows take so many steps each.
-ROUNDS, EXACT, STEPS = 30, 1e-14, 300
+# Least squares for a certificate are solved so many times at most, and end at this share of the largest entries.
+ROUNDS, EXACT = 30, 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,15 +128,9 @@ def _least_squares(rows: Any, lists: Ints, unit: Floats, room: Floats, off: Floa
         M = np.vstack([rows.T / unit[:, None], np.arange(G)[:, None] == lists])
         return np.asarray(scipy.linalg.lstsq(M * room, off, check_finite=False)[0])
 
-    def times(z: Floats) -> Floats:
-        p = z.ravel() * room
-        return np.concatenate([(rows.T @ p) / unit, np.bincount(lists, p, G)])
-
-    def back(u: Floats) -> Floats:
-        return np.asarray(room * (rows @ (u.ravel()[:-G] / unit) + u.ravel()[-G:][lists]))
-
-    M = LinearOperator((off.size, room.size), times, back, dtype=np.float64)
-    return np.asarray(lsqr(M, off, atol=EXACT, btol=EXACT, iter_lim=STEPS)[0])
+    member = csr_matrix((room, (lists, np.arange(room.size))), shape=(G, room.size))
+    M = vstack([rows.T.multiply(1 / unit[:, None]).multiply(room), member], format="csr")
+    return np.asarray(lsqr(M, off, atol=EXACT, btol=EXACT)[0])
 
 
 def _sizes(problem: TopPushProblem) -> Floats:
