@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rerank.scorers
+from benchmarks.baselines import CostSensitive, PNormPush
+from rerank.scorers import RankSVM, RoBiRank
+from rerank.scorers.base import LinearRanker
 
 Floats = NDArray[np.float64]
 ROUNDS = (12, 25, 50, 100, 200)
@@ -43,11 +45,11 @@ Scored = tuple[str, Floats, Floats]
 Method = Callable[[Split], Iterator[Scored]]
 
 
-def linear(name: str, alphas: Floats, **options: Any) -> Method:
-    """A ranker of this package along ``alphas``."""
+def linear(kind: type[LinearRanker], alphas: Floats, **options: Any) -> Method:
+    """A ranker along ``alphas``."""
 
     def scored(split: Split) -> Iterator[Scored]:
-        ranker = getattr(rerank.scorers, name)(**options)
+        ranker = kind(**options)
         y = split.y[0] if ranker.takes_grades else (split.y[0] > 0).astype(np.float64)
         path = ranker.path(split.X[0], y, alphas, split.qid[0])
         for alpha, coef in zip(path.alphas, path.coefs):
@@ -123,15 +125,12 @@ def methods(small: bool = False) -> dict[str, Method]:
     """Those that can run here, RoBiRank first; ``small`` spares the larger trees and the last number of rounds."""
     sums, means = np.logspace(-4, 5, 19), np.logspace(-7, 3, 11)
     found: dict[str, Method] = {
-        "RoBiRank": linear("RoBiRank", sums),
-        "P-norm push, p = 4": linear("PNormPush", means, p=4.0),
-        "exponential push": linear("ExponentialPush", means),
-        "logistic, y > 0": linear("CostSensitiveLogistic", sums),
+        "RoBiRank": linear(RoBiRank, sums),
+        "P-norm push, p = 4": linear(PNormPush, means, p=4.0),
+        "exponential push": linear(PNormPush, means, p=1.0),
+        "logistic, y > 0": linear(CostSensitive, sums),
+        "RankSVM": linear(RankSVM, means),
     }
-    if importlib.util.find_spec("rerank.scorers.ranksvm.estimator") is not None:
-        found["RankSVM"] = linear("RankSVM", means)
-    else:
-        print("RankSVM is left out: it is not in this version.")
     for name, method in {"lightgbm": lightgbm, "xgboost": xgboost, "catboost": catboost}.items():
         if importlib.util.find_spec(name) is None:
             print(f"{name} is left out: it is not installed.")

@@ -161,7 +161,7 @@ def picture(where: Path, path: Path) -> None:
     best = TopPush(alpha=alpha, tol=1e-10, max_iter=2000).fit(X, y).objective_
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for solver, title, budgets in (
-        ("newton", "Newton steps under cuts", (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)),
+        ("newton", "Newton steps, multipliers", (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)),
         ("accelerated", "the paper's projected gradient", (10, 30, 100, 300, 1000, 3000, 10000)),
     ):
         points = []

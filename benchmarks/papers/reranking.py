@@ -29,7 +29,7 @@ def base_of(name: str) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from rerank.scorers import PNormPush
+    from benchmarks.baselines import PNormPush
 
     return make_pipeline(StandardScaler(), PNormPush())
 

@@ -14,7 +14,7 @@ from benchmarks.exact.data import noisy_problem
 from benchmarks.trust.summary import Case, Summary
 from rerank import Reranker
 from rerank.latent import LatentRoBiRank
-from rerank.scorers import InfinitePush, PNormPush, RankSVM, RoBiRank, TopPush
+from rerank.scorers import RankSVM, RoBiRank, TopPush
 from rerank.search import solve
 from tests.cases.latent import clustered_log
 from tests.cases.scorers import bipartite
@@ -54,7 +54,7 @@ def fits(seed: int) -> dict[str, Callable[[], list[Any]]]:
         ),
         "latent retrieval": partial(latent, seed),
     }
-    for scorer in (TopPush, InfinitePush, RankSVM, RoBiRank, PNormPush):
+    for scorer in (TopPush, RankSVM, RoBiRank):
         found[scorer.__name__] = partial(scored, scorer, X, y)
     return found
 

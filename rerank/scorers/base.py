@@ -169,8 +169,8 @@ class LinearRanker(BaseEstimator):
         """Check parameters and data; rows of weight 0 are not there."""
         self._check_parameters()
         among = "" if sample_weight is None else " in the rows with a weight above 0"
+        there = present(_num_samples(X), sample_weight)
         if sample_weight is not None:
-            there = present(_num_samples(X), sample_weight)
             X, y, sample_weight = there.of(X, "X"), there.of(y, "y"), there.of(sample_weight)
             qid = there.of(qid, "qid")
         X, y = validate_data(
@@ -187,7 +187,7 @@ class LinearRanker(BaseEstimator):
                 f"X holds a number beyond {LARGEST:g}, and sums of squares would overflow; divide its column by a "
                 "constant."
             )
-        return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size))
+        return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size), there.mask)
 
     def _solved(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         """:meth:`_solve` in a thread in which Ctrl-C cannot break compiled code or the compiler.

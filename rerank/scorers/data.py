@@ -30,12 +30,23 @@ class RankingData:
         List of each row, 0 to ``n_groups - 1`` in order of first appearance.
     weight : float64 (n,)
         Weight of each row, 1 where none was given.
+    there : bool array, optional
+        Which of the rows that were given these are; all of them without it.
     """
 
     X: Any
     y: Floats
     group: Ints
     weight: Floats
+    there: NDArray[np.bool_] | None = None
+
+    def as_given(self, values: Floats) -> Floats:
+        """Values of the rows (n,) as values of all rows that were given, 0 for those left out."""
+        if self.there is None:
+            return values
+        found = np.zeros(self.there.size)
+        found[self.there] = values
+        return found
 
     @property
     def n_groups(self) -> int:

@@ -16,7 +16,7 @@ PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
 KEYS = (
     *PARAMETERS, "classes", "n_columns", "sparse", "columns", "left_out", "centre", "scale", "square_of", "coef",
     "intercept", "head_model",
-)  # fmt: skip
+)
 HEAD = ("threshold", "floor", "coef", "intercept")
 
 
@@ -27,7 +27,7 @@ def to_dict(fitted: Any) -> dict[str, Any]:
         head = {
             "threshold": fitted.head_threshold_, "floor": fitted.head_floor_,
             "coef": fitted.head_coef_[0].tolist(), "intercept": float(fitted.head_intercept_[0]),
-        }  # fmt: skip
+        }
     return {
         "squares": bool(fitted.squares), "head": None if fitted.head is None else float(fitted.head),
         "balanced": bool(fitted.balanced), "C": float(fitted.C), "max_iter": int(fitted.max_iter),
@@ -37,7 +37,7 @@ def to_dict(fitted: Any) -> dict[str, Any]:
         "centre": [] if sparse else fitted.centre_.tolist(), "scale": fitted.scale_.tolist(),
         "square_of": fitted.square_of_.tolist(), "coef": fitted.coef_[0].tolist(),
         "intercept": float(fitted.intercept_[0]), "head_model": head,
-    }  # fmt: skip
+    }
 
 
 def _rule_out(rule: Rule) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def from_dict(kind: type, body: Mapping[str, Any]) -> Any:
         sparse == (not rules) and not (sparse and left_out)
         and (sparse or sorted([*ats, *left_out]) == list(range(n))),
         "each column is used or left out, and all of sparse rows are used",
-    )  # fmt: skip
+    )
     starts = np.cumsum([0, *(rule.width for rule in rules)]).tolist()
     values = [start for start, rule in zip(starts, rules) if isinstance(rule, Numbers)]
     square_of = [_whole(one, "square_of") for one in _list(body["square_of"], "square_of")]

@@ -14,11 +14,6 @@ from rerank.ranks import count_empty, evaluate, list_values
 from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
 from rerank.scorers import (
-    CostSensitiveLogistic,
-    CostSensitiveSVM,
-    ExponentialPush,
-    InfinitePush,
-    PNormPush,
     RankSVM,
     RoBiRank,
     TopPush,
@@ -201,11 +196,6 @@ def test_a_model_and_its_proof_verify_with_the_whole_table(lists):
 @pytest.mark.parametrize(
     "scorer",
     [
-        CostSensitiveLogistic(),
-        CostSensitiveSVM(),
-        ExponentialPush(),
-        InfinitePush(),
-        PNormPush(),
         RankSVM(),
         RoBiRank(max_iter=20),
         TopPush(),

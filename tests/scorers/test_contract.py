@@ -54,7 +54,7 @@ def scores_agree(one, other, rtol=1e-4):
 
 def test_every_name_of_the_package_is_importable_or_has_no_module():
     others = {"MonotoneTransform", "TableLogistic"}  # a transformer, and a classifier of any table
-    assert len(CLASSES) >= 6 and {c.__name__ for c in set(CLASSES) - set(RANKERS)} == others
+    assert len(CLASSES) >= 5 and {c.__name__ for c in set(CLASSES) - set(RANKERS)} == others
 
 
 @EVERY
@@ -190,7 +190,7 @@ def test_a_solution_says_what_it_cost(ranker):
     X, y, qid = data()
     fitted = tight(ranker).fit(X, y, qid)
     assert fitted.n_iter_ >= 1 and np.isfinite(fitted.objective_)
-    if fitted.__class__.__name__ in ("TopPush", "InfinitePush", "RankSVM"):
+    if fitted.__class__.__name__ in ("TopPush", "RankSVM"):
         assert 0 <= fitted.gap_ <= fitted.tol
     else:
         assert np.isnan(fitted.gap_) or fitted.gap_ >= 0

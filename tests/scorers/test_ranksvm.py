@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rerank.errors import InputError
 from rerank.scorers import RankSVM
 from rerank.scorers.conversions import alpha_of_c, c_of_alpha, count_pairs
-from rerank.scorers.ranksvm.starts import longer, starts
+from rerank.scorers.ranksvm.estimator import longer, starts
 from tests.cases.scorers import bipartite, sparse, utilities
 from tests.scorers.test_ranksvm_solvers import objective
 

@@ -14,8 +14,7 @@ from rerank.errors import InputError
 from rerank.metrics import ndcg
 from rerank.scorers import RoBiRank
 from rerank.scorers.data import RankingData, groups_of, weights_of
-from rerank.scorers.robirank.estimator import loss_of
-from rerank.scorers.robirank.gains import TABLE, discount_sum, gain_lists
+from rerank.scorers.robirank.estimator import TABLE, discount_sum, gain_lists, loss_of
 from tests.cases.scorers import utilities
 
 

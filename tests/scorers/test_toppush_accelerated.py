@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.scorers import TopPush
-from rerank.scorers.toppush.cuts.newton import minimise
-from rerank.scorers.toppush.multipliers.accelerated import descend, project, shift
+from rerank.scorers.toppush.accelerated import descend, project, shift
+from rerank.scorers.toppush.answer import Answer
 from rerank.scorers.toppush.problem import relative_gap
 from tests.cases.scorers import bipartite
 from tests.scorers.test_toppush import clear
-from tests.scorers.test_toppush_problem import problem
+from tests.scorers.test_toppush_problem import problem, solved
 
 
 @settings(max_examples=200, deadline=None)
@@ -46,7 +46,8 @@ def test_projection_of_long_lists_is_the_sorted_one():
 @pytest.mark.parametrize("lists", [1, 3])
 def test_the_accelerated_method_descends_to_the_same_optimum(lists):
     p = problem(80, 4, lists=lists)
-    slow, fast = descend(p, 1.0, 1e-6, 20_000, "gap", None), minimise(p, 1.0, 1e-9, 100, None)
+    zero = Answer(np.zeros(4), np.zeros(p.share.size), np.zeros(p.negatives.shape[0]))
+    slow, fast = descend(p, 1.0, 1e-6, 20_000, "gap", zero), solved(p, 1.0, 1e-9)
     assert slow.met
     assert p.primal(slow.w, 1.0) == pytest.approx(p.primal(fast.w, 1.0), rel=1e-6)
     assert relative_gap(p.primal(slow.w, 1.0), p.dual(slow.a, slow.beta, 1.0)) <= 1.01e-6

@@ -1,20 +1,18 @@
-"""TopPush by multipliers: levels, the smoothed loss, its derivatives, and the optimum beside the method of cuts."""
+"""TopPush by multipliers: levels, the smoothed loss, its derivatives, and the optimum."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, minimize
 from scipy.sparse import csr_matrix
 
 from rerank.scorers import TopPush
-from rerank.scorers.toppush.cuts.newton import minimise
+from rerank.scorers.toppush import hessian as hessians
+from rerank.scorers.toppush.envelope import STIFF, Envelope, levels
+from rerank.scorers.toppush.hessian import SmoothHessian
 from rerank.scorers.toppush.losses import LOSSES
-from rerank.scorers.toppush.multipliers import smooth_hessian
-from rerank.scorers.toppush.multipliers.augmented import Augmented
-from rerank.scorers.toppush.multipliers.envelope import Envelope, levels
-from rerank.scorers.toppush.multipliers.smooth_hessian import SmoothHessian
-from rerank.scorers.toppush.problem import relative_gap
+from tests.cases.scorers import sparse
 from tests.scorers.test_toppush import clear, naive
 from tests.scorers.test_toppush_problem import problem
 
@@ -51,14 +49,12 @@ def feasible(p, rng):
     """A random dual point of the problem."""
     a = rng.random(p.share.size)
     mass = p.per_list(p.share * a)
-    scores = rng.standard_normal(p.negatives.shape[0])
-    vertices = [p.threshold.above(scores * s, np.full(p.n_lists, -np.inf), 1).toarray() for s in (1, -1)]
-    mix = rng.random()
-    b = sum(
-        m * next(r for r in v if r[p.negative_list == g].any()) * mass[g]
-        for m, v in zip((mix, 1 - mix), vertices, strict=True)
-        for g in range(p.n_lists)
-    )
+    b = np.zeros(p.negatives.shape[0])
+    for part in (0.3, 0.7):
+        for g in range(p.n_lists):
+            rows = rng.permutation(np.flatnonzero(p.negative_list == g))
+            caps = p.threshold.caps()[rows]
+            b[rows] += part * mass[g] * np.clip(1 - (np.cumsum(caps) - caps), 0, caps)
     return a, b
 
 
@@ -68,12 +64,14 @@ def test_the_smoothed_loss_is_a_maximum(threshold, k, loss):
     p = problem(50, lists=2, loss=loss, threshold=threshold, k=k)
     rng = np.random.default_rng(1)
     up, down = rng.standard_normal(p.share.size), rng.standard_normal(p.negatives.shape[0])
-    beta, sigma = 0.1 * rng.random(down.size), 0.3
+    a0, beta, sigma = rng.random(up.size), 0.1 * rng.random(down.size), 0.3
+    kink = loss == "squared_hinge"
 
     def value(a, b):
-        return b @ down - p.share @ (a * up + p.loss.conjugate(a)) - (b - beta) @ (b - beta) / (2 * sigma)
+        off = np.r_[b - beta, kink * p.share * (a - a0) / STIFF**0.5]
+        return b @ down - p.share @ (a * up + p.loss.conjugate(a)) - off @ off / (2 * sigma)
 
-    found = Envelope(p).at(up, down, beta, sigma, None)
+    found = Envelope(p).at(up, down, a0, beta, sigma, None)
     assert np.isfinite(p.dual(found.a, found.b, 1.0))
     assert found.value == pytest.approx(value(found.a, found.b), rel=1e-9)
     for _ in range(40):
@@ -82,19 +80,21 @@ def test_the_smoothed_loss_is_a_maximum(threshold, k, loss):
             assert value((1 - e) * found.a + e * a, (1 - e) * found.b + e * b) <= found.value + 1e-9
     loss_itself = p.share @ p.loss.value(p.threshold.values(down)[p.list_of] - up)
     assert found.value <= loss_itself
-    assert Envelope(p).at(up, down, found.b, 1e9, None).value == pytest.approx(loss_itself, rel=1e-5)
+    assert Envelope(p).at(up, down, found.a, found.b, 1e9, None).value == pytest.approx(loss_itself, rel=1e-5)
 
 
 @pytest.mark.parametrize("threshold, k", THRESHOLDS)
 @pytest.mark.parametrize("store", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("lists", [1, 3])
-def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists):
-    p = problem(70, lists=lists, loss="logistic", threshold=threshold, k=k, X=store(clear(70, 4)[0]))
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists, loss):
+    p = problem(70, lists=lists, loss=loss, threshold=threshold, k=k, X=store(clear(70, 4)[0]))
     rng = np.random.default_rng(2)
-    beta, sigma, w = 0.02 * rng.random(p.negatives.shape[0]), 0.05, rng.standard_normal(4)
+    a0, beta, sigma = rng.random(p.share.size), 0.02 * rng.random(p.negatives.shape[0]), 0.05
+    w = rng.standard_normal(4)
 
     def at(w):
-        return Envelope(p).at(p.positives @ w, p.negatives @ w, beta, sigma, None)
+        return Envelope(p).at(p.positives @ w, p.negatives @ w, a0, beta, sigma, None)
 
     def gradient(w):
         found = at(w)
@@ -111,30 +111,65 @@ def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists):
 @pytest.mark.parametrize("store", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("lists", [1, 3])
 def test_newton_steps_solve_their_system(direct, whole, store, lists, monkeypatch):
-    monkeypatch.setattr(smooth_hessian, "DIRECT", direct)
-    monkeypatch.setattr(smooth_hessian, "WHOLE", whole)
-    monkeypatch.setattr(smooth_hessian, "LEFT", 1e-20)
+    monkeypatch.setattr(hessians, "DIRECT", direct)
+    monkeypatch.setattr(hessians, "WHOLE", whole)
+    monkeypatch.setattr(hessians, "LEFT", 1e-20)
     p = problem(70, lists=lists, threshold="topk", k=4, X=store(clear(70, 4)[0]))
     rng = np.random.default_rng(3)
     for _ in range(2):
         w, g = rng.standard_normal(4), rng.standard_normal(4)
-        at = Envelope(p).at(p.positives @ w, p.negatives @ w, np.zeros(p.negatives.shape[0]), 0.05, None)
+        zeros = np.zeros(p.share.size), np.zeros(p.negatives.shape[0])
+        at = Envelope(p).at(p.positives @ w, p.negatives @ w, *zeros, 0.05, None)
         hessian = SmoothHessian(p, 0.1, 0.05, at)
         np.testing.assert_allclose(hessian.times(hessian.solve(g)), -g, rtol=1e-6, atol=1e-8)
 
 
+def program(X, y, qid, alpha, loss, counts):
+    """Optimum by SLSQP; Rockafellar and Uryasev's form, the mean of the k largest is min_c c + sum [s - c]_+ / k."""
+    d, up, down = X.shape[1], np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    G, home = counts.size, qid[down]
+    split = lambda v: (v[:d], v[d : d + G], v[d + G :])  # noqa: E731
+
+    def margins(v):
+        w, c, e = split(v)
+        return (c + np.bincount(home, e, G) / counts)[qid[up]] - X[up] @ w
+
+    def gradient(v):
+        slope = LOSSES[loss].slope(margins(v)) / up.size
+        by_list = np.bincount(qid[up], slope, G)
+        return np.r_[alpha * v[:d] - X[up].T @ slope, by_list, (by_list / counts)[home]]
+
+    room = np.hstack([-X[down], np.eye(G)[home], np.eye(down.size)])
+    found = minimize(
+        lambda v: alpha / 2 * v[:d] @ v[:d] + LOSSES[loss].value(margins(v)).mean(),
+        np.r_[np.zeros(d + G), np.full(down.size, 0.1)],
+        jac=gradient,
+        method="SLSQP",
+        bounds=[(None, None)] * (d + G) + [(0, None)] * down.size,
+        constraints=dict(type="ineq", fun=lambda v: room @ v, jac=lambda v: room),
+        options=dict(maxiter=500, ftol=1e-13),
+    )
+    return found.fun, found.x[:d]
+
+
 @pytest.mark.parametrize("threshold, k", THRESHOLDS)
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("lists", [1, 4])
-def test_multipliers_and_cuts_find_one_optimum(threshold, k, loss, lists):
-    p = problem(90, 5, lists=lists, loss=loss, threshold=threshold, k=k)
-    cuts = minimise(p, 0.05, 1e-8, 500, None)
-    method = Augmented(p, 0.05, np.zeros(5), np.zeros(p.negatives.shape[0]))
-    found = method.run(1e-8, 500)
-    assert found.met and found.gap <= 1e-8
-    assert relative_gap(p.primal(found.w, 0.05), p.dual(found.a, found.beta, 0.05)) <= 1.01e-8
-    assert p.primal(found.w, 0.05) == pytest.approx(p.primal(cuts.w, 0.05), rel=3e-8)
-    np.testing.assert_allclose(found.w, cuts.w, atol=1e-3)
+@pytest.mark.parametrize("lists", [1, 3])
+def test_the_optimum_is_that_of_a_program_with_a_variable_for_every_negative(threshold, k, loss, lists):
+    X, y = clear(50, 4)
+    qid = np.arange(50) % lists
+    n = np.bincount(qid[y == 0])
+    counts = {"max": np.ones(lists), "topk": np.minimum(3, n), "quantile": np.ceil(0.4 * n)}[threshold]
+    model = TopPush(alpha=0.05, loss=loss, threshold=threshold, k=k, tol=1e-8).fit(X, y, qid)
+    assert model.gap_ <= 1e-8
+    value, w = program(X, y, qid, 0.05, loss, counts)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(model.coef_, w, atol=2e-3)
+
+
+def test_rows_on_the_same_side_of_many_sparse_columns():
+    X, y = sparse(200, 400, 10), np.arange(200) % 4 == 0
+    assert TopPush(alpha=1e-2).fit(X, y).gap_ <= 1e-6
 
 
 def test_a_mean_over_most_negatives_converges():

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rerank.scorers.csr import back, entries_of, scores
 from rerank.scorers.data import Floats
-from rerank.scorers.linalg.csr import back, entries_of, scores
-from rerank.scorers.linalg.products import Products
+from rerank.scorers.linalg import Products
 
 WIDE = 16
 

@@ -6,17 +6,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import RankingData
+from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.ranksvm.bundle import bundle
 from rerank.scorers.ranksvm.design_matrix import DesignMatrix
 from rerank.scorers.ranksvm.pairs import Pairs
-from rerank.scorers.ranksvm.starts import longer, starts
 from rerank.scorers.ranksvm.truncated_newton import newton
 
 LOSSES = ("squared_hinge", "hinge")
 AVERAGES = ("queries", "pairs")
+Trail = tuple[tuple[float, Floats], ...]
+"""Pairs of ``alpha`` and weights, the latest first, all ``alpha`` different."""
+
+KEPT = 3
+# If logarithms of alpha differ by less than this, the solutions differ by no more than their tolerance.
+NEAR = 1e-6
 
 
 class RankSVM(LinearRanker):
@@ -97,7 +104,7 @@ class RankSVM(LinearRanker):
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> _PairData:
         data = super()._data(X, y, qid, sample_weight)
-        return _PairData(data.X, data.y, data.group, data.weight, self.average)
+        return _PairData(data.X, data.y, data.group, data.weight, data.there, self.average)
 
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         assert isinstance(data, _PairData)
@@ -112,7 +119,7 @@ class RankSVM(LinearRanker):
 class _PairData(RankingData):
     """Rows whose pairs are prepared once for all solutions of a path."""
 
-    average: str
+    average: str = "pairs"
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -123,3 +130,33 @@ class _PairData(RankingData):
     def matrix(self) -> DesignMatrix:
         """Their features, with as few columns as give the same minimum."""
         return DesignMatrix(self.X)
+
+
+def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:
+    """The trail with one more solution; beyond :data:`KEPT` the oldest is dropped."""
+    return ((alpha, coef), *(known for known in trail if not _same(known[0], alpha)))[:KEPT]
+
+
+def _same(one: float, other: float) -> bool:
+    """Whether two ``alpha`` are too close to extrapolate from one to the other."""
+    return abs(np.log(one) - np.log(other)) < NEAR
+
+
+def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:
+    """The parabola in ``log alpha`` through the last three solutions, the line through the last two, the last one.
+
+    Weights change smoothly with ``log alpha`` where few pairs become active or inactive, and a parabola is then 10 to
+    100 times nearer than the last solution.  Where many do it may be farther: the caller compares.
+    """
+    if not trail:
+        return [np.zeros(d)]
+    found = [trail[0][1]]
+    if _same(trail[0][0], alpha):
+        return found
+    at, nodes = np.log(alpha), np.log([known for known, _ in trail])
+    for n in range(2, len(trail) + 1):
+        # Polynomials of Lagrange at ``log alpha``.
+        far = np.where(np.eye(n, dtype=bool), 1.0, at - nodes[:n])
+        apart = np.where(np.eye(n, dtype=bool), 1.0, nodes[:n, None] - nodes[:n])
+        found.append((far / apart).prod(axis=1) @ np.array([coef for _, coef in trail[:n]]))
+    return [start for start in found[::-1] if np.isfinite(start).all()]

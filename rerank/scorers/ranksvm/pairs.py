@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.pair_counts import counts, make_nodes, margins
+from rerank.scorers.ranksvm.pair_counts import counts, make_nodes, margins, two_grades
 from rerank.scorers.ranksvm.record import record, sums
-from rerank.scorers.ranksvm.two_grades import two_grades
 
 # A record does not cut nodes of 1 / COARSE of a list unless less than KEPT of the weight of the pairs would remain.
 COARSE, KEPT = 64, 0.95

@@ -1,1 +1,1 @@
-"""TopPush: its problem, its two estimators, and two kinds of methods that do not import each other."""
+"""TopPush: its problem, and two kinds of methods that do not import each other."""

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse
+import scipy.linalg
+from scipy.sparse import csr_matrix, issparse, vstack
+from scipy.sparse.linalg import lsqr
 
-from rerank.scorers.data import Floats
+from rerank.scorers.data import Floats, Ints
 from rerank.scorers.toppush.problem import TopPushProblem
 
 # The two means agree if they differ, in each column, by this share of its largest entry.
 EQUAL = 1e-8
-# With more active cuts than this their matrix is too large to factor again and again.
-MANY_ACTIVE = 1500
+# Least squares for a certificate are solved so many times at most, and end at this share of the largest entries.
+ROUNDS, EXACT = 30, 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +57,6 @@ class Answer:
     n_iter : int
     met : bool
         Whether the method met its rule to stop.
-    gap : float
-        Relative duality gap as the method tracked it; NaN under the authors' rule.
-    vertices : CSR matrix (k, n), optional
-        Coefficients of the cuts, row by row; None from the accelerated method, which has none.
-    active : bool (k,)
-        Which of the cuts were active.
     hull : HullCertificate, optional
         Why zero weights are optimal, if they are.
     """
@@ -71,33 +66,17 @@ class Answer:
     beta: Floats
     n_iter: int = 0
     met: bool = False
-    gap: float = float("nan")
-    vertices: Any = None
-    active: NDArray[np.bool_] | None = None
     hull: HullCertificate | None = None
-
-    @property
-    def many_active(self) -> bool:
-        """Whether more cuts were active than the method of cuts takes."""
-        return self.active is not None and int(self.active.sum()) > MANY_ACTIVE
-
-
-def no_answer(problem: TopPushProblem) -> Answer:
-    """Zero weights, nothing proved and no cut: the start of a fit."""
-    (m, d), n = problem.positives.shape, problem.negatives.shape[0]
-    return Answer(
-        np.zeros(d), np.zeros(m), np.zeros(n), vertices=csr_matrix((0, n)), active=np.zeros(0, np.bool_)
-    )
 
 
 def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | None:
-    """The certificate made of multipliers ``beta`` (n,) of any scale, if they are one."""
-    mass = problem.per_list(problem.share)
-    got = np.bincount(problem.negative_list, beta, problem.n_lists)
-    if (got <= 0).any():
+    """The certificate made of multipliers ``beta`` (n,) of any scale, if they are near one."""
+    lists, mass = problem.negative_list, problem.per_list(problem.share)
+    most = mass[lists] * problem.threshold.caps()
+    if (np.bincount(lists, beta, problem.n_lists) <= 0).any():
         return None
-    p = beta * (mass / got)[problem.negative_list]
-    if (p > mass[problem.negative_list] * problem.threshold.caps() * (1 + 1e-9)).any():
+    p = _to_mass(problem, _nearest(problem, np.clip(_to_mass(problem, beta, mass), 0, most), most, mass), mass)
+    if (p < 0).any() or (p > most * (1 + 1e-9)).any():
         return None
     residual = np.abs(problem.residual(np.ones(problem.share.size), p))
     if (residual > EQUAL * _sizes(problem)).any():
@@ -108,9 +87,55 @@ def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | N
     return HullCertificate(weights, mean, float(residual.max(initial=0.0)))
 
 
+def _to_mass(problem: TopPushProblem, p: Floats, mass: Floats) -> Floats:
+    """Shares scaled to the mass of their list."""
+    got = np.bincount(problem.negative_list, p, problem.n_lists)
+    return np.asarray(p * (mass / np.where(got > 0, got, 1))[problem.negative_list])
+
+
+def _nearest(problem: TopPushProblem, p: Floats, most: Floats, mass: Floats) -> Floats:
+    """Shares near ``p`` between 0 and ``most`` that give the mean of the positives, or as near to it as was reached.
+
+    Multipliers found by iterations are right in the limit only.  Here least squares change those between their
+    bounds, each in units of its room, as far as no bound forbids; one that reaches its bound stays there.
+    """
+    lists, sizes = problem.negative_list, _sizes(problem)
+    unit = np.where(sizes > 0, sizes, 1)
+    best, least, part, p = p, np.inf, 0.0, p.copy()
+    for _ in range(ROUNDS):
+        missing = problem.residual(np.ones(problem.share.size), p) / unit
+        off = np.concatenate([missing, mass - np.bincount(lists, p, mass.size)])
+        size, free = float(np.abs(off).max()), np.flatnonzero((p > 0) & (p < most))
+        if size < least:
+            best = p.copy()
+        if size <= EXACT or not free.size or (part == 1 and size > least / 2):
+            break
+        least = min(least, size)
+        room = np.minimum(p, most - p)[free]
+        move = room * _least_squares(problem.negatives[free], lists[free], unit, room, off)
+        reach = np.where(move < 0, p[free], (most - p)[free])
+        part = min(1.0, float(np.min(reach / np.maximum(np.abs(move), np.finfo(float).tiny))))
+        at_bound = reach <= part * np.abs(move)
+        p[free] += part * move
+        p[free[at_bound]] = np.where(move < 0, 0, most[free])[at_bound]
+    return best
+
+
+def _least_squares(rows: Any, lists: Ints, unit: Floats, room: Floats, off: Floats) -> Floats:
+    """The shortest z of least ``|M diag(room) z - off|``, where M holds the rows in their units and their lists."""
+    G = off.size - unit.size
+    if not issparse(rows):
+        M = np.vstack([rows.T / unit[:, None], np.arange(G)[:, None] == lists])
+        return np.asarray(scipy.linalg.lstsq(M * room, off, check_finite=False)[0])
+
+    member = csr_matrix((room, (lists, np.arange(room.size))), shape=(G, room.size))
+    M = vstack([rows.T.multiply(1 / unit[:, None]).multiply(room), member], format="csr")
+    return np.asarray(lsqr(M, off, atol=EXACT, btol=EXACT)[0])
+
+
 def _sizes(problem: TopPushProblem) -> Floats:
     """The largest absolute entry of each column."""
     parts = (problem.positives, problem.negatives)
     return np.max(
-        [abs(X).max(axis=0).toarray()[0] if issparse(X) else np.abs(X).max(axis=0) for X in parts], axis=0
+        [abs(X).max(axis=0).toarray().ravel() if issparse(X) else np.abs(X).max(axis=0) for X in parts], axis=0
     )

@@ -1,6 +1,8 @@
-"""TopPush and the Infinite Push, which is the same problem, as scikit-learn estimators."""
+"""TopPush as a scikit-learn estimator: which method solves its problem, and what is reported of the answer."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,14 +10,20 @@ from rerank.errors import InputError
 from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.toppush.answer import Answer, HullCertificate
+from rerank.scorers.toppush.accelerated import descend
+from rerank.scorers.toppush.answer import Answer, HullCertificate, certificate_of
+from rerank.scorers.toppush.augmented import Augmented
 from rerank.scorers.toppush.losses import LOSSES
-from rerank.scorers.toppush.prepare import problem_of
-from rerank.scorers.toppush.problem import TopPushProblem
-from rerank.scorers.toppush.solve import Settings, solve
+from rerank.scorers.toppush.problem import TopPushProblem, problem_of, relative_gap
 from rerank.scorers.toppush.threshold import check_threshold
 
 MAX_ITER = {"newton": 500, "accelerated": 10_000}
+# Zero weights are considered from this share of their objective on: the accelerated method only comes near them.
+NEAR = {"newton": 1 - 1e-12, "accelerated": 0.99}
+LESS = (
+    "threshold='topk' or 'quantile' asks for less, and solver='accelerated', stop='authors', tol=1e-4 returns the "
+    "weights at which the authors stop"
+)
 
 
 class TopPush(LinearRanker):
@@ -37,12 +45,12 @@ class TopPush(LinearRanker):
     loss : "squared_hinge", "logistic" or "exponential"
         ``l(z)`` = ``max(0, 1 + z)^2``, ``log(1 + e^z)`` or ``e^z``.
     solver : "newton" or "accelerated"
-        Newton steps, for every loss and threshold; or the paper's projected gradient method, for the squared hinge and
-        ``threshold="max"``, which takes many thousand times longer to the same gap.
+        Newton steps between changes of the multipliers, for every loss and threshold; or the paper's projected gradient
+        method, for the squared hinge and ``threshold="max"``, which takes many hundred times longer to the same gap.
     tol : float
         Relative duality gap at which a fit is done, or see ``stop``.
     max_iter : int, optional
-        500 Newton steps, of cuts and multipliers together, or 10,000 accelerated ones.
+        500 Newton steps, or 10,000 accelerated ones.
     threshold : "max", "topk" or "quantile"
         ``t_g`` is the largest score of a negative, the mean of the k largest, or of the share k of them (rounded up).
     k : float, optional
@@ -129,85 +137,63 @@ class TopPush(LinearRanker):
 
     def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
         problem = self._problem(data)
-        max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
-        found = solve(problem, Settings(alpha, self.solver, float(self.tol), max_iter, self.stop), start)
-        answer: Answer = found.state
+        answer = self._answer(problem, alpha, None if start is None else start.state)
         self.degenerate_: bool = answer.hull is not None
         self.certificate_: HullCertificate | None = answer.hull
-        self.dual_coef_: Floats = np.zeros(data.y.size)
-        self.dual_coef_[problem.positive_rows] = problem.share * answer.a
-        self.dual_coef_[problem.negative_rows] = -problem.feasible(answer.a, answer.beta)
-        return found
+        if answer.hull is not None:
+            self.certificate_ = replace(answer.hull, weights=data.as_given(answer.hull.weights))
+        beta, dual = problem.feasible(answer.a, answer.beta), np.zeros(data.y.size)
+        dual[problem.positive_rows], dual[problem.negative_rows] = problem.share * answer.a, -beta
+        self.dual_coef_: Floats = data.as_given(dual)
+        # Objective and gap are computed anew from the rows.
+        objective = problem.primal(answer.w, alpha)
+        gap = relative_gap(objective, problem.dual(answer.a, beta, alpha))
+        met = answer.met if self.stop == "authors" else gap <= self.tol * (1 + 1e-6)
+        advice = f"The relative gap is {gap:.1e}. Raise max_iter or tol, raise alpha, or standardise the features."
+        return Solution(problem.full(answer.w), objective, answer.n_iter, bool(met), gap, answer, advice)
+
+    def _answer(self, problem: TopPushProblem, alpha: float, start: Answer | None) -> Answer:
+        """The optimum from a near one where there is any, or zero weights with the proof that they are optimal."""
+        (m, d), n = problem.positives.shape, problem.negatives.shape[0]
+        zero = Answer(np.zeros(d), np.zeros(m), np.zeros(n))
+        if start is not None and start.hull is not None:
+            # Zero weights stay optimal at another alpha.
+            if start.hull.weights.size == problem.n_rows and self.stop == "gap":
+                still = self._at_zero(problem, alpha, start.hull.weights[problem.negative_rows])
+                if still is not None:
+                    return replace(still, n_iter=1)
+            start = None
+        if start is None or (start.w.size, start.a.size, start.beta.size) != (d, m, n):
+            start = zero
+        max_iter = MAX_ITER[self.solver] if self.max_iter is None else int(self.max_iter)
+        if self.solver == "accelerated":
+            found = descend(problem, alpha, self.tol, max_iter, self.stop, start)
+        else:
+            found = Augmented(problem, alpha, start.w, start.a, start.beta).run(self.tol, max_iter)
+        if self.stop == "authors" or problem.primal(found.w, alpha) < NEAR[self.solver] * problem.loss_at_zero:
+            return found
+        proved = self._at_zero(problem, alpha, found.beta)
+        if proved is None and (self.solver == "accelerated" or found.w.any()):
+            # Multipliers on the way from zero weights are nearer to a certificate than those from elsewhere.
+            near = Augmented(problem, alpha, zero.w, zero.a, zero.beta).run(self.tol, MAX_ITER["newton"])
+            proved = self._at_zero(problem, alpha, near.beta)
+        return found if proved is None else replace(proved, n_iter=found.n_iter)
+
+    def _at_zero(self, problem: TopPushProblem, alpha: float, beta: Floats) -> Answer | None:
+        """Zero weights with these multipliers as certificate, if they are one and prove the gap at this alpha too."""
+        hull = certificate_of(problem, beta)
+        if hull is None:
+            return None
+        m, d = problem.positives.shape
+        a = np.full(m, float(problem.loss.slope(np.zeros(1))[0]))
+        found = Answer(np.zeros(d), a, a[0] * hull.weights[problem.negative_rows], hull=hull)
+        dual = problem.dual(a, problem.feasible(a, found.beta), alpha)
+        return found if relative_gap(problem.loss_at_zero, dual) <= self.tol else None
 
     def _remarks(self, found: Solution) -> list[tuple[str, type[Warning]]]:
         text = (
             "The weights are 0, which is optimal for every alpha: no weights lift the positives above the "
-            f"negatives on average (certificate_). Other features may change that; {self._instead()}."
+            f"negatives on average (certificate_). Other features may change that; "
+            f"{'a larger k asks for less' if self.threshold != 'max' else LESS}."
         )
         return [*([(text, UserWarning)] if self.degenerate_ else []), *super()._remarks(found)]
-
-    def _instead(self) -> str:
-        """Advice: a problem that zero weights do not solve."""
-        if self.threshold != "max":
-            return "a larger k asks for less"
-        return (
-            "threshold='topk' or 'quantile' asks for less, and solver='accelerated', stop='authors', tol=1e-4 "
-            "returns the weights at which the authors stop"
-        )
-
-
-class InfinitePush(TopPush):
-    r"""Minimise what the worst negative costs all positives together.
-
-    .. math:: \frac{\alpha}{2} |w|^2 + \max_j \frac{1}{\sum_i v_i} \sum_i v_i\, l(w \cdot x_j - w \cdot x_i)
-
-    over the negatives j and the positives i of one list, v the sample weights.  As l does not decrease, each term of
-    the sum is largest for the negative of largest score, one and the same for all i, so maximum and sum change
-    places and the objective is that of :class:`~rerank.scorers.TopPush` (its equation (4)): m + n dual variables do
-    for m n.  With lists, the maxima of the lists are added up, each over its own negatives.
-
-    Parameters
-    ----------
-    alpha : float
-        Regularisation.
-    loss : "squared_hinge", "logistic" or "exponential"
-        ``l(z)`` = ``max(0, 1 + z)^2``, ``log(1 + e^z)`` or ``e^z``.
-    tol : float
-        Relative duality gap at which a fit is done.
-    max_iter : int, optional
-        500 Newton steps.
-    warm_start : bool
-        Start a fit from the one before.
-
-    Attributes
-    ----------
-    coef_, objective_, gap_, dual_coef_, degenerate_, certificate_, n_iter_
-        As in :class:`~rerank.scorers.TopPush`.
-
-    References
-    ----------
-    S. Agarwal, "The Infinite Push: a new support vector ranking algorithm that directly optimizes accuracy at the
-    absolute top of the list", SDM 2011 (there with the hinge loss).  N. Li, R. Jin and Z.-H. Zhou, NIPS 2014.
-    """
-
-    solver = "newton"
-    threshold = "max"
-    k = None
-    stop = "gap"
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        loss: str = "squared_hinge",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-
-    def _instead(self) -> str:
-        return "TopPush with threshold='topk' or 'quantile' asks for less"

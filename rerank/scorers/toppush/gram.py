@@ -108,19 +108,3 @@ def add_squares(indptr: Any, indices: Any, data: Any, weight: Any, out: Any) -> 
     for i in range(weight.size):
         for a in range(indptr[i], indptr[i + 1]):
             out[indices[a]] += weight[i] * data[a] * data[a]
-
-
-@njit(cache=True, nogil=True)
-def inner(indptr: Any, indices: Any, data: Any, first: int, scatter: Any, found: Any) -> None:
-    """``found[i, j - first] = x_i.x_j`` for all rows i and rows j from ``first`` on; ``scatter`` (d,) holds zeros."""
-    n = indptr.size - 1
-    for j in range(first, n):
-        for a in range(indptr[j], indptr[j + 1]):
-            scatter[indices[a]] += data[a]
-        for i in range(n):
-            total = 0.0
-            for a in range(indptr[i], indptr[i + 1]):
-                total += data[a] * scatter[indices[a]]
-            found[i, j - first] = total
-        for a in range(indptr[j], indptr[j + 1]):
-            scatter[indices[a]] = 0.0

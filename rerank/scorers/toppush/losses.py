@@ -29,6 +29,31 @@ class SquaredHinge:
         """``l*(a) = max_z a z - l(z)``."""
         return a * a / 4 - a
 
+    def near(self, a: Any, stiffness: Any) -> ProximalHinge:
+        """The loss with its kink smoothed around the multipliers ``a``."""
+        return ProximalHinge(a, stiffness)
+
+
+@dataclass(frozen=True)
+class ProximalHinge:
+    """``max_a a z - l*(a) - stiffness / 2 (a - centre)^2`` of the squared hinge, never above it."""
+
+    centre: Any
+    stiffness: Any
+
+    def value(self, z: Any) -> Any:
+        """The maximum."""
+        a = self.slope(z)
+        return a * z - a * a / 4 + a - self.stiffness / 2 * (a - self.centre) ** 2
+
+    def slope(self, z: Any) -> Any:
+        """Where it is attained."""
+        return np.maximum(1 + z + self.stiffness * self.centre, 0) / (0.5 + self.stiffness)
+
+    def curvature(self, z: Any) -> Any:
+        """The second derivative, 0 at the kink."""
+        return np.where(1 + z + self.stiffness * self.centre > 0, 1 / (0.5 + self.stiffness), 0.0)
+
 
 @dataclass(frozen=True)
 class Logistic:
@@ -49,6 +74,10 @@ class Logistic:
     def conjugate(self, a: Any) -> Any:
         """``l*(a) = max_z a z - l(z)``."""
         return xlogy(a, a) + xlog1py(1 - a, -a)
+
+    def near(self, a: Any, stiffness: Any) -> Logistic:
+        """Itself, which has no kink."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -71,6 +100,10 @@ class Exponential:
     def conjugate(self, a: Any) -> Any:
         """``l*(a) = max_z a z - l(z)``."""
         return xlogy(a, a) - a
+
+    def near(self, a: Any, stiffness: Any) -> Exponential:
+        """Itself, which has no kink."""
+        return self
 
 
 Loss = SquaredHinge | Logistic | Exponential

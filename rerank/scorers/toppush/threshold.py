@@ -1,9 +1,7 @@
 """The threshold a positive has to pass: the largest score of the negatives, or the mean of the k largest.
 
 Both are support functions, ``t_g(s) = max { p.s : p in P_g }`` with
-``P_g = { p : 0 <= p_j <= cap_j, sum_j p_j = 1 }`` over the negatives j of list g.  A point of ``P_g`` that attains
-the maximum is called a vertex here.  Its row ``sum_j p_j x_j`` gives the cut ``t_g >= row.w``; all cuts together
-describe the threshold completely.
+``P_g = { p : 0 <= p_j <= cap_j, sum_j p_j = 1 }`` over the negatives j of list g.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_matrix
 
 from rerank.errors import InputError
 from rerank.io.options import one_of, real
@@ -43,18 +40,6 @@ class MaxThreshold:
     def caps(self) -> Floats:
         """Largest coefficient of each negative in a point of ``P_g``."""
         return np.ones(int(self.start[-1]))
-
-    def above(self, scores: Floats, level: Floats, most: int) -> Any:
-        """Vertices of value above ``level`` (G,), a row each: the best of each list, then the ``most`` best."""
-        excess = scores - np.repeat(level, np.diff(self.start))
-        tops = np.repeat(self.values(scores), np.diff(self.start)) == scores
-        first = np.flatnonzero(tops & (excess > 0))
-        lists = np.searchsorted(self.start, first, side="right") - 1
-        first = first[np.unique(lists, return_index=True)[1]]
-        more = np.argpartition(-excess, most)[:most] if excess.size > most else np.arange(excess.size)
-        chosen = np.union1d(first, more[excess[more] > 0])
-        k = chosen.size
-        return csr_matrix((np.ones(k), chosen, np.arange(k + 1)), shape=(k, scores.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +71,6 @@ class TopThreshold:
     def caps(self) -> Floats:
         """Largest coefficient of each negative in a point of ``P_g``."""
         return self.weight / np.repeat(self.k, np.diff(self.start))
-
-    def above(self, scores: Floats, level: Floats, most: int) -> Any:
-        """The best vertex of each list whose value is above ``level`` (G,), a row each."""
-        found = [self._vertex(scores, g) for g in range(self.k.size)]
-        kept = [(rows, p) for g, (rows, p) in enumerate(found) if p @ scores[rows] > level[g]]
-        sizes = [rows.size for rows, _ in kept]
-        rows = np.concatenate([rows for rows, _ in kept]) if kept else np.zeros(0, np.int64)
-        p = np.concatenate([p for _, p in kept]) if kept else np.zeros(0)
-        return csr_matrix((p, rows, np.concatenate([[0], np.cumsum(sizes)])), shape=(len(kept), scores.size))
 
     def _vertex(self, scores: Floats, g: int) -> tuple[Ints, Floats]:
         """Rows of list g, the best first, and their coefficients, none of them 0."""

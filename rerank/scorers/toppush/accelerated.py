@@ -51,7 +51,7 @@ class _Dual:
 
 
 def descend(
-    problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer | None
+    problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer
 ) -> Answer:
     """Run the method.
 
@@ -64,16 +64,14 @@ def descend(
     stop : "gap" or "authors"
         Relative duality gap at most ``tol``; or ``g / m`` changed by at most ``tol`` of itself after ten iterations
         or more, or a step no longer than 1e-6 from the point where the gradient was taken.
-    start : Answer, optional
+    start : Answer
         Its ``a`` and ``beta`` are used.
     """
     dual = _Dual(problem, alpha)
-    a, b = np.zeros(problem.share.size), np.zeros(problem.negatives.shape[0])
-    if start is not None and (start.a.size, start.beta.size) == (a.size, b.size):
-        a, b = dual.project(start.a * dual.v, start.beta * dual.m)
+    a, b = dual.project(start.a * dual.v, start.beta * dual.m)
     moved_a, moved_b = np.zeros_like(a), np.zeros_like(b)
     before, t, L = 0.0, 1.0, 1 / dual.m
-    nu, last, gap, met, over = dual.nu(a, b), np.inf, float("nan"), False, current()
+    nu, last, met, over = dual.nu(a, b), np.inf, False, current()
     for n_iter in range(1, max_iter + 1):
         s_a, s_b = a + (before - 1) / t * moved_a, b + (before - 1) / t * moved_b
         new_a, new_b, nu, value, L, length = _step(dual, s_a, s_b, L)
@@ -83,12 +81,11 @@ def descend(
             # A short step ends the run whatever the change of the value.
             met = length <= SHORTEST or (n_iter >= EARLIEST and abs(value - last) <= abs(last) * tol)
         elif n_iter % CHECKED == 0 or length == 0 or n_iter == max_iter:
-            gap = relative_gap(problem.primal(nu * dual.scale, alpha), -value / dual.m)
-            met = gap <= tol
+            met = relative_gap(problem.primal(nu * dual.scale, alpha), -value / dual.m) <= tol
         if met or over.now:
             break
         last = value
-    return Answer(nu * dual.scale, a / dual.v, b / dual.m, n_iter, bool(met), gap)
+    return Answer(nu * dual.scale, a / dual.v, b / dual.m, n_iter, bool(met))
 
 
 def _step(dual: _Dual, s_a: Floats, s_b: Floats, L: float) -> Any:

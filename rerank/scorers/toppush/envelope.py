@@ -1,13 +1,16 @@
-"""The loss of TopPush with its threshold smoothed around given multipliers: value, multipliers and curvature.
+"""The loss of TopPush smoothed around given multipliers: value, multipliers and curvature.
 
-For scores s of the rows, multipliers ``beta`` of the negatives and a penalty parameter ``sigma``::
+For scores s of the rows, multipliers ``beta`` of the negatives and ``a0`` of the positives, and a penalty parameter
+``sigma``::
 
     psi(s) = max_{a, b}  sum_j b_j s_j - sum_i c_i (a_i s_i + l*(a_i)) - 1 / (2 sigma) sum_j (b_j - beta_j)^2
+                         - 1 / (2 tau) sum_i c_i^2 (a_i - a0_i)^2,    tau = STIFF sigma
 
-over the dual points of :mod:`rerank.scorers.toppush.problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and
-``0 <= b_j <= A_g cap_j``.  Without the last term psi is the loss itself, which is never below it.  At the maximum
-``a_i = l'(T_g - s_i)`` and ``b_j = clip(beta_j + sigma s_j - theta_g, 0, A_g cap_j)``, where ``T_g`` is the slope in
-``A_g`` of what the negatives give; it takes the place of the threshold.
+where the last sum is for a loss with a kink only.  The maximum is over the dual points of
+:mod:`rerank.scorers.toppush.problem`: ``sum_j b_j = A_g = sum_i c_i a_i`` in each list and ``0 <= b_j <= A_g cap_j``.
+Without squares psi is the loss itself, which is never below it.  At the maximum ``a_i = l'(T_g - s_i)``, l smoothed
+too (:meth:`.losses.SquaredHinge.near`), and ``b_j = clip(beta_j + sigma s_j - theta_g, 0, A_g cap_j)``, where ``T_g``
+is the slope in ``A_g`` of what the negatives give; it takes the place of the threshold.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from rerank.scorers.data import Floats, Ints
 from rerank.scorers.toppush.problem import TopPushProblem
 from rerank.scorers.toppush.threshold import MaxThreshold
 
+# Penalty parameter of the positives, in units of sigma: less of it takes more steps where rows can be told apart with a
+# tiny alpha, more of it takes more steps elsewhere.
+STIFF = 10.0
 # Every list has at least this multiplier mass in the search for its level, so that a list without any has a level.
 LEAST = 1e-280
 
@@ -58,12 +64,15 @@ class Envelope:
         free = isinstance(problem.threshold, MaxThreshold)
         self.cap = np.zeros(0) if free else problem.threshold.caps()
 
-    def at(self, up: Floats, down: Floats, beta: Floats, sigma: float, near: Smoothed | None) -> Smoothed:
+    def at(
+        self, up: Floats, down: Floats, a0: Floats, beta: Floats, sigma: float, near: Smoothed | None
+    ) -> Smoothed:
         """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is the maximum at scores close by.
 
         T is the root of ``T - T_h(A(T))``, which rises at least as fast as T.
         """
         p = self.problem
+        loss = p.loss.near(a0, p.share / (STIFF * sigma))
         v = beta + sigma * down
         T = p.threshold.values(down) if near is None else near.T.copy()
         theta = sigma * T if near is None else near.theta.copy()
@@ -71,42 +80,22 @@ class Envelope:
         parts = np.zeros((T.size, 4))
         for _ in range(100):
             z = T[p.list_of] - up
-            mass = p.per_list(p.share * p.loss.slope(z))
+            mass = p.per_list(p.share * loss.slope(z))
             levels(p.threshold.start, v, self.cap, mass, theta, parts)
             got, fall = self._threshold(theta, mass, sigma, parts)
             off = T - got
             if (np.abs(off) <= 1e-14 * (1 + np.abs(T))).all():
                 break
             low, high = np.where(off < 0, T, low), np.where(off > 0, T, high)
-            new = T - off / (1 + fall * p.per_list(p.share * p.loss.curvature(z)))
+            new = T - off / (1 + fall * p.per_list(p.share * loss.curvature(z)))
             known = np.isfinite(low) & np.isfinite(high)
             middle = np.where(known, np.where(known, low, 0) / 2 + np.where(known, high, 0) / 2, got)
             new = np.where((new > low) & (new < high), new, middle)
             if (new == T).all():
                 break
             T = new
-        return self._finish(up, down, beta, sigma, v, T, theta, parts)
-
-    def _threshold(self, theta: Floats, mass: Floats, sigma: float, parts: Floats) -> tuple[Floats, Floats]:
-        """``T_h`` at the mass A, and how fast it falls as A grows."""
-        between, top, top2, top_v = parts.T
-        rest = (1 - top) ** 2 / np.maximum(between, 1)
-        return (theta + top_v - theta * top - mass * top2) / sigma, (rest + top2) / sigma
-
-    def _finish(
-        self,
-        up: Floats,
-        down: Floats,
-        beta: Floats,
-        sigma: float,
-        v: Floats,
-        T: Floats,
-        theta: Floats,
-        parts: Floats,
-    ) -> Smoothed:
-        p = self.problem
         z = T[p.list_of] - up
-        a = p.loss.slope(z)
+        a = loss.slope(z)
         mass = p.per_list(p.share * a)
         b = np.maximum(v - theta[p.negative_list], 0)
         upper = np.zeros(b.size)
@@ -115,13 +104,20 @@ class Envelope:
             full = (b >= most) & (b > 0)
             upper[full] = self.cap[full]
             b = np.minimum(b, most)
-        middle = np.flatnonzero((b > 0) & (upper == 0))
-        got = np.bincount(p.negative_list, b, p.n_lists)
+        between = np.flatnonzero((b > 0) & (upper == 0))
+        held = np.bincount(p.negative_list, b, p.n_lists)
         # Scaled to the exact mass of the list, so that the dual point is feasible.
-        b = b * (mass / np.where(got > 0, got, 1))[p.negative_list]
-        off = b - beta
-        value = p.share @ p.loss.value(z) - mass @ T + b @ down - (off @ off) / (2 * sigma)
-        return Smoothed(float(value), a, b, T, theta, parts, p.share * p.loss.curvature(z), middle, upper)
+        b = b * (mass / np.where(held > 0, held, 1))[p.negative_list]
+        change = b - beta
+        value = p.share @ loss.value(z) - mass @ T + b @ down - (change @ change) / (2 * sigma)
+        return Smoothed(float(value), a, b, T, theta, parts, p.share * loss.curvature(z), between, upper)
+
+
+    def _threshold(self, theta: Floats, mass: Floats, sigma: float, parts: Floats) -> tuple[Floats, Floats]:
+        """``T_h`` at the mass A, and how fast it falls as A grows."""
+        between, top, top2, top_v = parts.T
+        rest = (1 - top) ** 2 / np.maximum(between, 1)
+        return (theta + top_v - theta * top - mass * top2) / sigma, (rest + top2) / sigma
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""L-BFGS for losses of linear scores, ``alpha/2 |w|^2 + loss(X w)``, shared by the smooth first stages."""
+"""Products of a matrix with vectors in float64, and L-BFGS for smooth losses of linear scores."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse import issparse
 
 from rerank.errors.stops import current
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
-from rerank.scorers.linalg.products import Products
+
+BLOCK = 1 << 18  # entries of a float32 matrix that are converted at a time: 2 MB, which fit the cache
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 """Scores (n,) to the loss and its gradient in the scores (n,)."""
@@ -21,9 +23,42 @@ ADVICE = "Raise max_iter or alpha, or standardise the features."
 ROUNDING = 1e-15  # relative decrease of the objective below which float64 shows no progress
 
 
-def minimise(
-    X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int, convex: bool
-) -> Solution:
+class Products:
+    """``X w`` and ``X' g`` in float64 for any ``X``.  float32 is not copied as a whole but in blocks of rows."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.rows = max(1, BLOCK // max(1, X.shape[1]))
+        self.narrow = X.dtype != np.float64
+        if self.narrow and issparse(X):
+            from rerank.scorers import csr  # compiled: loaded where it is needed
+
+            self.csr, self.entries = csr, csr.entries_of(X)
+
+    def scores(self, w: Floats) -> Floats:
+        """``X w`` (n,)."""
+        if not self.narrow:
+            return np.asarray(self.X @ w).ravel()
+        if issparse(self.X):
+            return np.asarray(self.csr.scores(self.entries, w))
+        found = np.empty(self.X.shape[0])
+        for a in range(0, found.size, self.rows):
+            found[a : a + self.rows] = self.X[a : a + self.rows].astype(np.float64) @ w
+        return found
+
+    def back(self, g: Floats) -> Floats:
+        """``X' g`` (d,)."""
+        if not self.narrow:
+            return np.asarray(self.X.T @ g).ravel()
+        if issparse(self.X):
+            return np.asarray(self.csr.back(self.entries, g, self.X.shape[1]))
+        found = np.zeros(self.X.shape[1])
+        for a in range(0, g.size, self.rows):
+            found += g[a : a + self.rows] @ self.X[a : a + self.rows].astype(np.float64)
+        return found
+
+
+def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int) -> Solution:
     """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)``.
 
     Converged means ``max|grad J(w)| <= tol max|grad J(0)|``, which does not depend on the scale of the loss, or that
@@ -38,9 +73,6 @@ def minimise(
     start : float64 (d,) or None
         None is zero.
     tol, max_iter : float, int
-    convex : bool
-        Whether ``loss`` is convex.  ``J`` is then ``alpha``-strongly convex and ``J(w) - min J`` is at most
-        ``|grad J(w)|^2 / (2 alpha)`` [Nesterov2004, th. 2.1.10]; the solution's gap says so.
     """
     products, stop = Products(X), current()
 
@@ -77,13 +109,4 @@ def minimise(
         still = found.status == 0 or (found.status == 2 and found.nit == 0)
         if small or still or used >= max_iter or found.status == 1 or stop.now:
             break
-    gap = _gap(float(found.fun), found.jac, alpha) if convex else float("nan")
-    return Solution(w, float(found.fun), used, bool(small or still), gap, advice=ADVICE)
-
-
-def _gap(value: float, slope: Floats, alpha: float) -> float:
-    """Bound on ``(J(w) - min J) / |min J|`` by strong convexity."""
-    above = float(slope @ slope) / (2.0 * alpha)
-    tiny = np.finfo(np.float64).tiny
-    nearest = tiny if value - above <= 0.0 <= value else min(abs(value), abs(value - above))
-    return 0.0 if above == 0.0 else above / max(nearest, tiny)
+    return Solution(w, float(found.fun), used, bool(small or still), advice=ADVICE)

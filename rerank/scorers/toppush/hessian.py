@@ -19,8 +19,8 @@ import scipy.linalg
 from scipy.sparse import csr_matrix, issparse
 
 from rerank.scorers.data import Floats
+from rerank.scorers.toppush.envelope import Smoothed
 from rerank.scorers.toppush.gram import DIRECT, add, add_products, add_squares, dense, factor
-from rerank.scorers.toppush.multipliers.envelope import Smoothed
 from rerank.scorers.toppush.problem import TopPushProblem, weighted_sum
 
 # The preconditioner holds all rows of M if the cube of their number is below so many times the stored entries.

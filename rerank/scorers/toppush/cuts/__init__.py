@@ -1,1 +1,0 @@
-"""Newton steps under cutting planes, for the largest score of a negative as threshold."""

@@ -1,1 +1,0 @@
-"""Methods that change the multipliers of all negatives: for every threshold, many lists and many active cuts."""
