@@ -83,9 +83,9 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     side = side.reshape(kind.size)
     whole = np.fromiter(map(_whole, variables), np.bool_, len(variables))
     bounds = np.array(list(map(_bounds, variables, whole)), dtype=np.float64).reshape(-1, 2)
-    weights = getattr(model, "w", None)
+    named: Any = getattr(model, "w", None)
     # A component of another kind may have that name in a model of others.
-    weights = list(weights.values()) if getattr(weights, "ctype", None) is pyo.Var else []
+    weights = list(named.values()) if getattr(named, "ctype", None) is pyo.Var else []
     for data in weights:
         if id(data) not in position:
             raise FormulationError(
