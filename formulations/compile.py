@@ -10,6 +10,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.common.enums import ObjectiveSense
 from pyomo.common.errors import PyomoException
+from pyomo.dae import ContinuousSet
+from pyomo.network import Port
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
@@ -21,7 +23,7 @@ __all__ = ["Program", "compile_model", "short_name"]
 
 PLAIN = frozenset({
     pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Set, pyo.RangeSet, pyo.Param, pyo.Expression, pyo.Suffix,
-    pyo.BuildAction, pyo.BuildCheck, pyo.ExternalFunction,
+    pyo.BuildAction, pyo.BuildCheck, pyo.ExternalFunction, ContinuousSet, Port,
 })  # fmt: skip
 """Kinds of components that a linear program may hold; all but the first three say nothing to a solver."""
 
@@ -45,9 +47,10 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     """
     for component in model.component_objects(active=True):
         if component.ctype not in PLAIN:
+            leave = "deactivate" if hasattr(component, "deactivate") else "delete"
             raise FormulationError(
                 f"{component.name!r} is a {component.ctype.__name__}, which no linear program holds; state it as "
-                "linear rows, or deactivate it."
+                f"linear rows, or {leave} it."
             )
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
@@ -60,6 +63,8 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     variables = [data for block in declared for data in block.values()]
     try:
         form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
+        # A fixed variable without a value is no number here.
+        constant, side = float(form.c_offset[0]), np.asarray(form.rhs, dtype=np.float64)
     except (PyomoException, ValueError, TypeError) as error:
         raise FormulationError(f"The model is no linear program: {_sentence(error)}.") from error
     # Fixed and unused variables are no columns of the standard form; here they keep their place, so that
@@ -75,11 +80,18 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     matrix = _spread(form.A, order, len(variables))
     cost = _spread(form.c, order, len(variables)).toarray().ravel()
     kind = np.fromiter((row.bound_type for row in form.rows), np.int8, len(form.rows))
-    side = np.asarray(form.rhs, dtype=np.float64).reshape(kind.size)
+    side = side.reshape(kind.size)
     whole = np.fromiter(map(_whole, variables), np.bool_, len(variables))
     bounds = np.array(list(map(_bounds, variables, whole)), dtype=np.float64).reshape(-1, 2)
-    weights = getattr(model, "w", None)
-    objective, constant = objectives[0], float(form.c_offset[0])
+    named: Any = getattr(model, "w", None)
+    # A component of another kind may have that name in a model of others.
+    weights = list(named.values()) if getattr(named, "ctype", None) is pyo.Var else []
+    for data in weights:
+        if id(data) not in position:
+            raise FormulationError(
+                f"The weight {data.name!r} is on no active block of the model; add or activate its block."
+            )
+    objective = objectives[0]
     if not (np.isfinite(cost).all() and np.isfinite(constant)):
         raise FormulationError(f"The objective {objective.name!r} holds a number that is not finite.")
     broken = np.flatnonzero(~np.isfinite(side) | ~np.isfinite(matrix.sum(axis=1)))
@@ -101,13 +113,9 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         integer=whole,
         columns=_names(variables, short, "x"),
         rows=_names([row.constraint for row in form.rows], short, "c"),
-        weights=np.array([position[id(data)] for data in _values(weights)], dtype=np.intp),
+        weights=np.array([position[id(data)] for data in weights], dtype=np.intp),
         minimises=minimises,
     )
-
-
-def _values(weights: Any) -> Iterable[Any]:
-    return () if weights is None else weights.values()
 
 
 def _sentence(error: Exception) -> str:

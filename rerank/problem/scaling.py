@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.ranks.positions import affine, snap
-from rerank.ranks.rationals import exact_total
+from rerank.ranks.rationals import exact_total, unit
 
 Floats = NDArray[np.float64]
 
@@ -41,15 +40,6 @@ def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
             half = np.where(wide, 0.5, 1.0)
             above, span = X * half - low * half, high * half - low * half
         return np.clip(above / span, -FARTHEST, FARTHEST)
-
-
-def unit(largest: Any) -> Any:
-    """Powers of two near numbers, by which columns of such size can be divided exactly before they are squared.
-
-    They are 1 for numbers from 2^-400 to 2^400, whose squares neither overflow nor vanish.
-    """
-    power = np.frexp(largest)[1]
-    return np.ldexp(1.0, np.where(np.abs(power) > 400, np.clip(power, -1000, 1000), 0))
 
 
 def deviation(n: int, total: Fraction, squares: Fraction) -> float:

@@ -34,6 +34,15 @@ def as_integers(values: NDArray[np.float64]) -> tuple[Exact, int]:
     return np.left_shift(odd.astype(object), shifts.astype(object)), 2**-least
 
 
+def unit(largest: Any) -> Any:
+    """Powers of two near numbers, by which columns of such size can be divided exactly before they are squared.
+
+    They are 1 for numbers from 2^-400 to 2^400, whose squares neither overflow nor vanish.
+    """
+    power = np.frexp(largest)[1]
+    return np.ldexp(1.0, np.where(np.abs(power) > 400, np.clip(power, -1000, 1000), 0))
+
+
 def common_denominator(values: Sequence[Fraction]) -> tuple[list[int], int]:
     """Numerators of fractions over their least common denominator."""
     denominator = math.lcm(1, *(value.denominator for value in values))

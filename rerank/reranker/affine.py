@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
-from rerank.problem.scaling import unit
 from rerank.ranks.positions import affine
+from rerank.ranks.rationals import unit
 
 Floats = NDArray[np.float64]
 

@@ -122,7 +122,9 @@ def _of_numbers(j: int, values: Floats, weight: Floats | None) -> Rule | str:
 def _median(values: Floats, weight: Floats | None) -> float:
     """The median of rows that count ``weight`` times."""
     if weight is None:
-        return float(np.median(values))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = float(np.median(values))
+        return found if np.isfinite(found) else 2 * float(np.median(values / 2))
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
     half = reached[-1] / 2

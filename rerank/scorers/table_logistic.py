@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from rerank.errors import InputError
 from rerank.io.frames import is_frame, some_rows
 from rerank.io.options import real, whole
+from rerank.ranks.rationals import unit
 from rerank.scorers import stored
 from rerank.scorers.data import Floats, weights_of
 from rerank.scorers.encoding import Numbers, Rule, coded, encoded, learned, told
@@ -160,7 +161,6 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
     def _learned(self, table: Any, weight: Floats | None) -> Any:
         """Learn the encoding, and return the encoded rows."""
         names = self._names()
-        scaler = StandardScaler(with_mean=not issparse(table))
         self.rules_: list[Rule] | None = None
         self.left_out_: dict[int, str] = {}
         self.square_of_ = np.empty(0, dtype=np.intp)
@@ -168,17 +168,17 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             table = table.astype(np.float64)
             if not np.isfinite(table.data).all():
                 raise InputError("X is sparse and holds NaN or inf; fill it in, or give dense rows.")
-            scaler.fit(table, sample_weight=weight)
-            self.centre_, self.scale_ = np.zeros(table.shape[1]), scaler.scale_
-            return scaler.transform(table)
+            self.centre_ = np.zeros(table.shape[1])
+            # Sparse rows are multiplied by the inverse, which is to be finite.
+            self.scale_ = np.maximum(_spread(table, weight)[1], np.finfo(np.float64).tiny)
+            return table @ diags_array(1 / self.scale_)
         self.rules_, self.left_out_ = learned(table, weight, names)
         if not self.rules_:
             why = ", ".join(f"{names[j]!r}: {reason}" for j, reason in list(self.left_out_.items())[:5])
             raise InputError(f"X has no column to learn from ({why}); give one that varies.")
         rows = encoded(table, self.rules_, names)
-        scaler.fit(rows, sample_weight=weight)
-        self.centre_, self.scale_ = scaler.mean_, scaler.scale_
-        rows = (rows - self.centre_) / self.scale_
+        self.centre_, self.scale_ = _spread(rows, weight)
+        rows = _standardised(rows, self.centre_, self.scale_)
         if not self.squares:
             return rows
         values = self._values_at()
@@ -242,7 +242,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             for block, codes in coded(X, self.rules_, self._names()):
                 part = np.zeros((coef.shape[0], block.shape[0]))
                 for values in block.T:
-                    scaled = (values - self.centre_[at]) / self.scale_[at]
+                    scaled = _standardised(values, self.centre_[at], self.scale_[at])
                     part += coef[:, at, None] * scaled
                     if at in squares:
                         j = squares[at]
@@ -352,3 +352,22 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _spread(rows: Any, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column, 1 for a constant one.
+
+    Squares of numbers of any size neither overflow nor vanish: they are of columns divided by a power of two.
+    """
+    sizes = abs(rows).max(axis=0)
+    units: Floats = np.asarray(unit(sizes.toarray().ravel() if issparse(rows) else sizes), dtype=np.float64)
+    scaler = StandardScaler(with_mean=not issparse(rows))
+    scaler.fit(rows @ diags_array(1 / units) if issparse(rows) else rows / units, sample_weight=weight)
+    return scaler.mean_ * units, np.maximum(scaler.scale_ * units, np.finfo(np.float64).smallest_subnormal)
+
+
+def _standardised(values: Floats, centre: Any, scale: Any) -> Floats:
+    """``(values - centre) / scale``, also where the difference overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        above = values - centre
+        return np.where(np.isfinite(above), above / scale, (values / 2 - centre / 2) / (scale / 2))

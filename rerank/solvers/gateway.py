@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import SolverError
@@ -130,8 +131,14 @@ def _outside(
 
     began = time.monotonic()
     used = start if start is not None and start.violation <= options.feasibility_tolerance else None
+    # GLPK takes no integer column with a bound that is no whole number.
+    low, high = (
+        np.where(program.integer, whole(side), side)
+        for whole, side in ((np.ceil, program.lower), (np.floor, program.upper))
+    )
+    rounded = program.with_bounds(low, high) if (low <= high).all() else program
     with tempfile.TemporaryDirectory(prefix="rerank-") as folder:
-        mps.write(program, Path(folder) / MODEL)
+        mps.write(rounded, Path(folder) / MODEL)
         if used is not None:
             lines = (f"{alias} {value!r}\n" for alias, value in zip(original_names(program), used.x.tolist()))
             (Path(folder) / START).write_text("".join(lines), encoding="ascii")

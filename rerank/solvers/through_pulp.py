@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ def by_pulp(pulp: Any, interface: str, program: Program, options: Options, folde
     Raises
     ------
     SolverError
-        For an error of PuLP's.
+        For an error of PuLP's, or no answer.
     """
     from formulations.solutions import original_names
 
@@ -33,10 +34,13 @@ def by_pulp(pulp: Any, interface: str, program: Program, options: Options, folde
         solver = _constructed(getattr(pulp, interface), options)
         # Where interfaces to command-line solvers write their files.
         solver.tmpDir = str(folder)
+        began = time.monotonic()
         report = model.solve(solver)
     except pulp.PulpError as error:
         raise SolverError(f"PuLP's {interface} failed: {error}") from error
-    claim, held = _claim_of_4(report) if hasattr(report, "has_solution") else _claim_of_3(pulp, report, model)
+    late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
+    of_4 = hasattr(report, "has_solution")
+    claim, held = _claim_of_4(report) if of_4 else _claim_of_3(pulp, report, model, late)
     original = original_names(program)
     found = {original[key]: variable.value() for key, variable in variables.items()}
     complete = all(value is not None for value in found.values())
@@ -45,6 +49,8 @@ def by_pulp(pulp: Any, interface: str, program: Program, options: Options, folde
     if point is not None and not held:
         held = not claim.infeasible and program.violation(program.vector(point)) <= ACCEPTED
     point = point if held else None
+    if claim.stop is Stop.error and point is None:
+        raise SolverError(f"PuLP's {interface} ended without an answer; solve the file with another solver.")
     return Answer(claim, point, f"PuLP {pulp.__version__}, {interface}")
 
 
@@ -79,11 +85,11 @@ def _claim_of_4(report: Any) -> tuple[Claim, bool]:
     return claim, held
 
 
-def _claim_of_3(pulp: Any, status: int, model: Any) -> tuple[Claim, bool]:
+def _claim_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[Claim, bool]:
     """PuLP 2 and 3 return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart."""
     proved = model.sol_status == pulp.LpSolutionOptimal
     infeasible = status == pulp.LpStatusInfeasible
     held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     unbounded = pulp.LpStatusUnbounded in (status, model.sol_status)
-    stop = Stop.finished if proved or infeasible or unbounded else Stop.time_limit
+    stop = Stop.finished if proved or infeasible or unbounded else Stop.time_limit if late else Stop.error
     return Claim(stop, optimal=proved, infeasible=infeasible, unbounded=unbounded), held

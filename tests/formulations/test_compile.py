@@ -7,6 +7,8 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyomo.dae import ContinuousSet
+from pyomo.network import Port
 
 from formulations import pairwise, subrank
 from formulations.compile import Program, compile_model
@@ -219,6 +221,17 @@ def sub_block(model):
     model.b.deactivate()
 
 
+def weight_of_a_block_that_is_off(model):
+    sub_block(model)
+    model.del_component("c")
+    model.w = pyo.Reference([model.b.z])
+
+
+def fixed_at_nothing_on_a_block_that_is_off(model):
+    sub_block(model)
+    model.b.z.fix(None, skip_validation=True)
+
+
 def other_model(model):
     stranger = pyo.ConcreteModel()
     stranger.z = pyo.Var(bounds=(0, 1))
@@ -303,15 +316,17 @@ WRONG = {
     "fixed at a half": (fixed(0.5, domain=pyo.Binary), "'z' is fixed at 0.5"),
     "fixed at nothing": (fixed(None), "'z' is fixed at None"),
     "block that is off": (sub_block, "'b.z' stands in the program, but on no active block"),
+    "weight of a block that is off": (weight_of_a_block_that_is_off, "weight 'b.z' is on no active block"),
+    "no value on a block that is off": (fixed_at_nothing_on_a_block_that_is_off, "no linear program: .*'b.z'"),
     "another model": (other_model, "'z' stands in the program, but on no active block"),
     "unset parameter": (unset_parameter, "no linear program: .*Param"),
     "unset bound": (unset_bound, "'z' has no bounds: .*Param"),
     "not a number": (not_a_number, "no linear program: .*'p' evaluated to"),
     "square": (add("c", lambda m: pyo.Constraint(expr=m.x**2 <= 1)), r"\(c\) contains nonlinear"),
-    "sos": (set_of_variables, "'s' is a SOSConstraint"),
+    "sos": (set_of_variables, "'s' is a SOSConstraint, .* or deactivate it"),
     "disjunct": (disjunct, "'left' is a Disjunct"),
     "complementarity": (complementarity, "'pair' is a Complementarity"),
-    "logical": (logical, "'yes' is a BooleanVar"),
+    "logical": (logical, "'yes' is a BooleanVar, .* or delete it"),
     "piecewise": (
         add("p", lambda m: pyo.Piecewise(m.x, m.x, pw_pts=[0, 1, 2], f_rule=[0, 2, 1], pw_constr_type="EQ")),
         "'p.*' is a SOSConstraint",
@@ -334,6 +349,25 @@ def test_what_no_linear_program_holds_is_refused_by_name(name):
     with pytest.raises(FormulationError, match=words) as caught:
         compile_model(model)
     assert "\n" not in str(caught.value)
+
+
+OTHER_KINDS = {
+    "parameter": lambda model: pyo.Param([0, 1], initialize=3.0, mutable=True),
+    "set": lambda model: pyo.Set(initialize=[1, 2]),
+    "block": lambda model: pyo.Block(),
+    "expression": lambda model: pyo.Expression(expr=2 * model.x),
+    "row": lambda model: pyo.Constraint(expr=model.x <= 1),
+    "times": lambda model: ContinuousSet(bounds=(0, 1)),
+    "port": lambda model: Port(initialize={"flow": model.x}),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_only_variables_named_w_are_weights_and_what_says_nothing_is_taken(kind):
+    model = one_variable()
+    model.w = OTHER_KINDS[kind](model)
+    program = compile_model(model)
+    assert (program.columns, program.weights.size) == (("x0",), 0)
 
 
 @pytest.mark.parametrize("name", ["sos", "disjunct", "complementarity", "logical", "piecewise", "square"])

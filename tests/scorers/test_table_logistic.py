@@ -291,3 +291,24 @@ def test_a_row_has_the_same_score_among_any_rows(seed, options):
     whole, some = fitted.decision_function(X), rng.permutation(n)[: rng.integers(1, n)]
     assert (fitted.decision_function(X[some]) == whole[some]).all()
     assert (clone(fitted).fit(X, np.arange(n) % 2).decision_function(X) == whole).all()
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-310, 1e-200, 1e155, 1e200, 1e307, 1.7e308])
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_columns_of_any_size_are_learned_from(size, options):
+    """Squares of such numbers overflow or vanish; the scores are those of the table in another unit."""
+    X, y = plain(d=3)
+    X[:, 2] = np.clip(np.rint(4 * X[:, 2] / np.abs(X[:, 2]).max()), -4, 4) / 4
+    wide = X * [1.0, 1.0, size]
+    ours, usual = TableLogistic(**options).fit(wide, y), TableLogistic(**options).fit(X, y)
+    if size > 1e-320:  # where a double has bits left
+        np.testing.assert_allclose(ours.decision_function(wide), usual.decision_function(X), atol=1e-3)
+    again = TableLogistic.from_dict(json.loads(json.dumps(ours.to_dict())))
+    assert (again.decision_function(wide) == ours.decision_function(wide)).all()
+
+
+def test_sparse_columns_of_any_size_are_learned_from():
+    X, y = plain()
+    wide = csr_matrix(X * [1e200, 1.0, 1e-200, 1e155])
+    ours, usual = TableLogistic().fit(wide, y), TableLogistic().fit(csr_matrix(X), y)
+    np.testing.assert_allclose(ours.decision_function(wide), usual.decision_function(csr_matrix(X)), atol=1e-6)

@@ -176,3 +176,43 @@ def test_a_solver_that_was_killed_is_said_to_be(tmp_path, monkeypatch):
         monkeypatch.setattr(answers, "run_command", lambda *_, code=code: Ran(None, code, "some words\n"))
         with pytest.raises(SolverError, match=f"{words}; its last words: some words"):
             gateway.solve_file(path, "cbc")
+
+
+ROUNDED = """NAME T
+OBJSENSE
+    MAX
+ROWS
+ N OBJ
+ L R1
+COLUMNS
+ M0 'MARKER' 'INTORG'
+ A OBJ 2.0 R1 1.0
+ M1 'MARKER' 'INTEND'
+ B OBJ 1.0 R1 1.0
+RHS
+ RHS R1 8.25
+BOUNDS
+ LO BND A 0.5
+ UP BND A 6.5
+ UP BND B 5.0
+ENDATA
+"""
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "glpk", "scip", "COIN_CMD", "GLPK_CMD"])
+def test_bounds_of_integer_columns_may_be_no_whole_numbers(tmp_path, solver):
+    path = tmp_path / "own.mps"
+    path.write_text(ROUNDED)
+    outcome = gateway.solve_file(path, solver)
+    assert (outcome.objective, outcome.bound) == (pytest.approx(14.25), pytest.approx(14.25))
+
+
+def test_what_pulp_cannot_tell_is_no_time_limit(tmp_path):
+    path = tmp_path / "own.mps"
+    path.write_text(UNBOUNDED["lp"].replace("RHS r 5", "RHS r -5"))
+    assert gateway.solve_file(path, "GLPK_CMD", 10).stop is Stop.error
+    path.write_text(UNBOUNDED["lp"])
+    with pytest.raises(SolverError, match="GLPK_CMD ended without an answer; solve the file with another solver"):
+        gateway.solve_file(path, "GLPK_CMD")
+    with pytest.raises(SolverError, match="unbounded"):
+        gateway.solve_file(path, "highs")

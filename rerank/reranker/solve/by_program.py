@@ -147,13 +147,15 @@ def proceed(
         # The polished weights may lie outside the box that holds all better points.
         starts = (stated.point(w)[0] for w in (solution.weights, np.asarray(found.weights)))
         x = next((point for point in starts if point is not None), None)
-    searched = solution.bound
-    solution = replace(solution, formulation=name, model_size=stated.size)
+    searched, gave_up = solution.bound, solution.gave_up
+    solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
         outcome = run(stated, settings, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
+    # A program that ended by itself would not go on either.
+    solution = replace(solution, gave_up=gave_up and outcome.stop is Stop.finished)
     claim = _claimed(stated, outcome)
     if claim is not None and not is_closed(claim - solution.value, claim, summed(problem)):
         with clock.phase("certificate"):

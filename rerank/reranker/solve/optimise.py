@@ -79,7 +79,6 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
             solution = _search_then_program(problem, settings, clock, start)
         else:
             solution = alone(problem, settings, clock, start)
-        solution = replace(solution, gave_up=False)  # the program could go on
     return _bounded_by_ideal(problem, solution).within_bound()
 
 
@@ -120,7 +119,8 @@ def _search_then_program(
             return confirm(problem, settings, clock, solution, found)
         if not fits:
             why = unstated() or f"The {name} program would be too large to help in the time"
-            return solution.noting(f"{why}, so the search had all of it.")
+            # With more time a program could be tried.
+            return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
         return proceed(problem, settings, clock, solution, found)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)
