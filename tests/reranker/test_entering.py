@@ -141,6 +141,7 @@ COPIES = {
     "numbers": ROWS,
     "from 1": ROWS + 1,
     "back": -ROWS,
+    "of a larger table": ROWS + np.cumsum(np.arange(N) % 5 > 2)[ROWS],
 }
 
 
@@ -161,7 +162,7 @@ def test_a_column_that_tells_the_label_is_named(kind, make):
 
 HONEST = {
     "strong": A + 6 * Y,
-    "whole but not consecutive": 2 * ROWS,
+    "whole but far from consecutive": 20 * ROWS,
     "numbers in another order": RNG.permutation(N),
     "nearly": np.where(np.arange(N) == 7, 1 - Y, Y),
     "finer": Y * RNG.integers(1, 3, N),
