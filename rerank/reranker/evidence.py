@@ -47,7 +47,7 @@ class Evidence:
     list_length : int or None
         Rows of the lists to come for which values are counted; None if the length makes no difference.
     fit_keeps : bool
-        Whether the last fit, on all rows, found nothing better than the first stage, which is then kept.
+        Whether the last fit, on all rows, found nothing better than its first stage, which is then kept.
     null : str
         What had to be led.
     remark : str
@@ -138,8 +138,8 @@ class Evidence:
             option += f"; {self.statistic} {short(self.first_stage)} -> {short(value)} on held-out rows"
         if self.fit_keeps:
             return (
-                f"{null} is kept. Held-out rows spoke for {option}, but the fit of that on all rows found nothing "
-                f"better than {self.null} in training."
+                f"Held-out rows spoke for {option}. The fit of that on all rows found nothing better in training than "
+                "the first stage that it corrects, which is kept."
             )
         return f"Chosen (*): {option}. {self.reason}"
 
@@ -157,7 +157,8 @@ class Evidence:
         bar = f"{self.safeguard:g} standard error{'' if self.safeguard == 1 else 's'}"
         asked = f"more than {bar}" if self.safeguard else "more than 0"
         if self.chosen is None:
-            return f"No option leads {self.null} by {asked}."
+            tried = " that was tried" if None in self.values else ""
+            return f"No option{tried} leads {self.null} by {asked}."
         less = f", less {bar}," if self.safeguard else ""
         rule = f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
         return f"{rule} {self.remark}".rstrip()

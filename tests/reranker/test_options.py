@@ -198,8 +198,11 @@ def test_a_report_has_one_number_a_row_and_names_what_was_chosen():
     assert kept.endswith("The first stage is kept. No option leads the first stage by more than 2 standard errors.")
     assert "*" not in kept and "Counted for" not in kept
     after = evidence([(0.5, 0.2), (0.1, 0.1)], 0, fit_keeps=True).report()
-    assert "\nThe first stage is kept. Held-out rows spoke for radius 0.01; precision@9 4 -> 4.5" in after
-    assert "*" not in after and "Chosen" not in after
+    assert "\nHeld-out rows spoke for radius 0.01; precision@9 4 -> 4.5" in after
+    assert after.endswith("than the first stage that it corrects, which is kept.")
+    assert "*" not in after and "Chosen" not in after and "The first stage is kept" not in after
+    part = evidence([(0.5, 0.3), None], None).report()
+    assert part.endswith("No option that was tried leads the first stage by more than 2 standard errors.")
 
 
 def test_the_advice_of_a_report_for_each_safeguard():
