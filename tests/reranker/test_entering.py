@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +22,7 @@ from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError, LeakWarning
 from rerank.io import datasets
 from rerank.reranker.leaks import leaks
+from rerank.scorers import RankSVM, TableLogistic
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -233,6 +235,9 @@ def test_tables_that_are_not_in_memory_are_read(kind):
         np.testing.assert_array_equal(call(make()), call(reference))
     cv = RerankerCV(Reranker("dcg@10", solver="search", time_limit=0.3), cv=3, n_repeats=1)
     assert cv.fit(make(), Y).rank(make()).size == N
+    for scorer in (TableLogistic(), RankSVM()):
+        own = clone(scorer).fit(plain.to_pandas(), Y).decision_function(plain.to_pandas())
+        np.testing.assert_allclose(scorer.fit(make(), Y).decision_function(make()), own, rtol=1e-9)
 
 
 def test_a_lazy_frame_is_read_once_and_its_mistakes_are_one_sentence(tmp_path):
