@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -98,6 +99,19 @@ def test_an_index_that_is_named_is_used(kind):
         warnings.simplefilter("ignore", LeakWarning)
         by = fitted(X, first_stage=name or "a", n_candidates=None, radius=0.0)
     assert (name in by.feature_names_in_) == bool(name)
+
+
+@pytest.mark.parametrize("ready", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "polars csv"])
+def test_an_index_that_a_pipeline_names_is_seen_by_it_alone(kind, ready):
+    X, name = tables()[kind]
+    stage = make_pipeline(ColumnTransformer([("some", StandardScaler(), ["a", name])]), LogisticRegression())
+    stage = stage.fit(X, Y) if ready else stage
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        est = fitted(X, first_stage=stage, cross_fit=False)
+    columns = est.state_.columns
+    assert name in est.feature_names_in_ and [columns.names[j] for j in columns.chosen] == ["a", "b"]
 
 
 def test_lists_may_be_an_index():
