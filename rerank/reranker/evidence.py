@@ -29,7 +29,8 @@ class Evidence:
     options : tuple of str
         Each option by the parameters in which options differ.
     values : tuple of float or None
-        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over.
+        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over or
+        the fit was interrupted.
     leads, errors : tuples of float or None
         Lead of each option, and its standard error. None if it was not tried or there was nothing to lead; an error of
         a single list among several is None.
@@ -185,7 +186,7 @@ class Evidence:
             value, lead, interval = self.values[number], self.leads[number], self.interval(number)
             told = "" if interval is None else " to ".join(f"{end:+.4g}" for end in interval)
             if value is None:
-                told = "not tried: the time was over"
+                told = "not tried: the time was over, or the fit interrupted"
             elif self.rivals[number]:
                 told += "  compared only"
             elif number == self.taken:

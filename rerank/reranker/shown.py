@@ -72,7 +72,8 @@ def message_of(
         f"{more}",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",
-        "guarded": "The first stage is kept: no option that was tried on held-out rows leads it by what safeguard asks.",
+        "guarded": "The first stage is kept: no option that was tried on held-out rows leads it by what safeguard "
+        "asks.",
         "chosen": "Held-out rows chose this first stage, as it is.",
         "untried": "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit.",
         "already_ideal": "The first stage is kept: no weights within the limits give the shortlist an order with a "

@@ -137,7 +137,7 @@ def test_with_lists_both_are_whole():
     est = Reranker("dcg@3", first_stage=Notes(), **QUICK).fit(X, y, qid, groups=groups)
     assert est.result_.folds > 1
     assert all(whole(rows, qid) and whole(rows, groups) for rows in SEEN)
-    with pytest.raises(InputError, match="there is 1 joined list with a relevant row that counts; give more data, or fit a"):
+    with pytest.raises(InputError, match="1 joined list with a relevant row that counts; give more data, or fit a"):
         RerankerCV(Reranker("dcg@3", **QUICK)).fit(X, y, qid, groups=np.zeros(60))
 
 
