@@ -187,8 +187,8 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
         )
     if features is None:
         numeric, left_out = _numeric(table)
-        index = [names.index(name) for name in index_of(table)]  # the first stage names it, or there is nothing else
-        chosen = numeric[~np.isin(numeric, index)]
+        saved = [names.index(name) for name in index_of(table)]  # the first stage names it, or there is nothing else
+        chosen = numeric[~np.isin(numeric, saved)]
         if not numeric.size:
             found_numbers(table, range(len(names)))  # says which entry is in the way
         if left_out and not frame:
