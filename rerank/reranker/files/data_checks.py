@@ -150,8 +150,8 @@ class DataChecks:
             checks.given("a margin of 0 is the smallest, as it is without one", "settings.margin")
         else:
             margin = None if margin is None else float(Margin(margin))
-            same = margin is None or margin == doc.epsilon
-            checks.compare("margin", margin, margin if margin is None else doc.epsilon, same, "settings.margin")
+            stated = margin if margin is None else doc.epsilon
+            checks.compare("margin", margin, stated, margin == stated, "settings.margin")
         if radius is None or (problem is not None and problem.anchored):
             options = (*options, "settings.radius")  # the limits of the weights are part of the digest
         checks.given("the first stage's scores are equal, so that nothing depends on it", "settings.radius")
