@@ -122,7 +122,7 @@ def check_labels(y: Any, n: int | None = None, *, one_class: bool = False) -> np
         row = int(negative[0])
         raise InputError(
             f"y holds {labels[row]:g} in row {row}, but labels are 0/1 or grades from 0 upwards; "
-            "recode them, -1 as 0 for instance."
+            "recode them, with 0 for the irrelevant rows."
         )
     if not one_class and labels.size and labels.min() == labels.max():
         raise InputError(
@@ -170,8 +170,10 @@ def check_qid(qid: Any, n: int, name: str = "qid") -> np.ndarray:
     missing: list[int] = []
     if ids.dtype.kind == "f":
         missing = np.flatnonzero(~np.isfinite(ids)).tolist()
-    elif ids.dtype.kind == "O":
-        missing = [row for row, q in enumerate(ids) if q is None or q != q]
+    elif ids.dtype.kind in "mM":
+        missing = np.flatnonzero(np.isnat(ids)).tolist()
+    elif ids.dtype.kind == "O":  # NA of pandas is not compared, but refuses to be
+        missing = [row for row, q in enumerate(ids) if q is None or type(q).__name__ == "NAType" or q != q]
     if missing:
         raise InputError(f"{name} is missing (None, NaN or inf) in row {missing[0]}; give every row an id.")
     return ids

@@ -137,6 +137,15 @@ def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
 
 
+def names_in(stage: Any) -> set[str]:
+    """Texts that may name columns: a first stage that is one, the columns it was fitted on, or its parameters."""
+    if isinstance(stage, str | list | tuple):
+        return {stage} if isinstance(stage, str) else {name for one in stage for name in names_in(one)}
+    if isinstance(stage, type) or not hasattr(stage, "get_params"):
+        return set()
+    return {*map(str, getattr(stage, "feature_names_in_", ()))} or names_in(list(stage.get_params().values()))
+
+
 def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str] = ()) -> Rows:
     """The rows of a training table with the columns that ``features`` names.
 
@@ -178,6 +187,8 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
         )
     if features is None:
         numeric, left_out = _numeric(table)
+        saved = [names.index(name) for name in index_of(table)]  # the first stage names it, or there is nothing else
+        chosen = numeric[~np.isin(numeric, saved)]
         if not numeric.size:
             found_numbers(table, range(len(names)))  # says which entry is in the way
         if left_out and not frame:
@@ -187,7 +198,7 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
                 "fill them in, or name the columns to rerank with features=[...].",
                 stacklevel=2,
             )
-        return Rows(table, Columns(names, frame, names, numeric, numeric, left_out))
+        return Rows(table, Columns(names, frame, names, chosen if chosen.size else numeric, numeric, left_out))
     chosen = _chosen(table, features)
     found_numbers(table, chosen)
     plain = isinstance(table, np.ndarray) and table.dtype.kind == "O"

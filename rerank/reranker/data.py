@@ -22,7 +22,7 @@ from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
-from rerank.reranker.columns import Rows, columns_of, lists_of
+from rerank.reranker.columns import Rows, columns_of, lists_of, names_in
 from rerank.reranker.leaks import leaks
 from rerank.statistics import RankStatistic
 
@@ -160,7 +160,7 @@ def data_of(
     """
     X, y = held(X), held(y)
     ids, people, stage = lists_of(X, qid), lists_of(X, groups, "groups"), options["first_stage"]
-    used = {stage} if isinstance(stage, str) else {*map(str, getattr(stage, "feature_names_in_", ()))}
+    used = names_in(stage)
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)

@@ -29,7 +29,8 @@ class Evidence:
     options : tuple of str
         Each option by the parameters in which options differ.
     values : tuple of float or None
-        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over.
+        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over or
+        the fit was interrupted.
     leads, errors : tuples of float or None
         Lead of each option, and its standard error. None if it was not tried or there was nothing to lead; an error of
         a single list among several is None.
@@ -47,7 +48,7 @@ class Evidence:
     list_length : int or None
         Rows of the lists to come for which values are counted; None if the length makes no difference.
     fit_keeps : bool
-        Whether the last fit, on all rows, found nothing better than the first stage, which is then kept.
+        Whether the last fit, on all rows, found nothing better than its first stage, which is then kept.
     null : str
         What had to be led.
     remark : str
@@ -138,8 +139,8 @@ class Evidence:
             option += f"; {self.statistic} {short(self.first_stage)} -> {short(value)} on held-out rows"
         if self.fit_keeps:
             return (
-                f"{null} is kept. Held-out rows spoke for {option}, but the fit of that on all rows found nothing "
-                f"better than {self.null} in training."
+                f"Held-out rows spoke for {option}. The fit of that on all rows found nothing better in training than "
+                "the first stage that it corrects, which is kept."
             )
         return f"Chosen (*): {option}. {self.reason}"
 
@@ -157,7 +158,8 @@ class Evidence:
         bar = f"{self.safeguard:g} standard error{'' if self.safeguard == 1 else 's'}"
         asked = f"more than {bar}" if self.safeguard else "more than 0"
         if self.chosen is None:
-            return f"No option leads {self.null} by {asked}."
+            tried = " that was tried" if None in self.values else ""
+            return f"No option{tried} leads {self.null} by {asked}."
         less = f", less {bar}," if self.safeguard else ""
         rule = f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
         return f"{rule} {self.remark}".rstrip()
@@ -184,7 +186,7 @@ class Evidence:
             value, lead, interval = self.values[number], self.leads[number], self.interval(number)
             told = "" if interval is None else " to ".join(f"{end:+.4g}" for end in interval)
             if value is None:
-                told = "not tried: the time was over"
+                told = "not tried: the time was over, or the fit interrupted"
             elif self.rivals[number]:
                 told += "  compared only"
             elif number == self.taken:

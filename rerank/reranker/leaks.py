@@ -84,18 +84,23 @@ def _copies(values: NDArray[Any], y: Floats) -> bool:
 
 
 def _numbers_rows(values: NDArray[Any], y: Floats | None) -> bool:
-    """Whether values are whole and distinct; with labels also whether they are consecutive and order these."""
+    """Whether values are whole and distinct; with labels also whether they number rows and order these.
+
+    They number rows, or some of the rows of a larger table, if they lie so close that other whole numbers would not be
+    distinct but by chance: of n drawn from w, all differ with a probability of about exp(-n^2 / 2w).
+    """
     if values.dtype.kind != "f" or np.any(values != np.floor(values)) or np.any(np.isinf(values)):
         return False
     if np.unique(values).size < values.size:
         return False
     if y is None:
         return True
-    places = values - values.min()
+    n, width = y.size, values.max() - values.min() + 1
+    if width > max(n, n * n / (-2 * log(CHANCE))):
+        return False
+    places = np.argsort(np.argsort(values))
     relevant = y > y.min()
     m = int(relevant.sum())
-    if places.max() != y.size - 1:
-        return False
-    pairs = m * (y.size - m)
+    pairs = m * (n - m)
     share = (float(places[relevant].sum()) - m * (m - 1) / 2) / pairs
     return max(share, 1 - share) >= SEPARATED

@@ -72,11 +72,12 @@ def message_of(
         f"{more}",
         "first_stage_kept": "The first stage is kept: no weights that were found order the training list better "
         f"in {name}.",
-        "guarded": "Held-out rows do not speak for reranking, so the first stage is kept.",
+        "guarded": "The first stage is kept: no option that was tried on held-out rows leads it by what safeguard "
+        "asks.",
         "chosen": "Held-out rows chose this first stage, as it is.",
         "untried": "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit.",
-        "already_ideal": "The first stage already puts the shortlist in the best possible order for "
-        f"{name}; it is kept.",
+        "already_ideal": "The first stage is kept: no weights within the limits give the shortlist an order with a "
+        f"larger {name}.",
         "nothing_to_find": f"The shortlist holds no relevant row, so the first stage is kept: {advice}",
         "nothing_to_reorder": f"No order of the shortlist changes {name}, so the first stage is kept: {advice}",
     }[status]

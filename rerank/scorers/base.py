@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from rerank.errors import InputError
 from rerank.errors.compiling import watch
 from rerank.errors.stops import current, protected
+from rerank.io.arrays import held
 from rerank.io.options import real, whole
 from rerank.ranks.present import present
 from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
@@ -158,7 +159,7 @@ class LinearRanker(BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Score of each row of ``X`` (n, d), larger is better."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, held(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), dtype=np.float64).ravel()
 
     def predict(self, X: Any) -> Floats:
@@ -169,6 +170,7 @@ class LinearRanker(BaseEstimator):
         """Check parameters and data; rows of weight 0 are not there."""
         self._check_parameters()
         among = "" if sample_weight is None else " in the rows with a weight above 0"
+        X, y = held(X), held(y)
         there = present(_num_samples(X), sample_weight)
         if sample_weight is not None:
             X, y, sample_weight = there.of(X, "X"), there.of(y, "y"), there.of(sample_weight)

@@ -13,11 +13,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from rerank.errors import InputError
-from rerank.io.frames import is_frame, some_rows
+from rerank.io.arrays import held
+from rerank.io.frames import is_frame
 from rerank.io.options import real, whole
+from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
 from rerank.scorers import stored
 from rerank.scorers.data import Floats, weights_of
@@ -97,12 +105,11 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             For parameters out of range, other labels, infinite numbers, or no column that can be used.
         """
         self._check_parameters()
-        table, labels = self._read(X, y)
+        X, y = held(X), held(y)
+        there = Present() if sample_weight is None else present(_num_samples(X), sample_weight)
+        table, labels = self._read(there.of(X, "X"), there.of(y, "y"))
         check_classification_targets(labels)
-        weight = None if sample_weight is None else weights_of(sample_weight, labels.size)
-        if weight is not None and not weight.all():
-            there = np.flatnonzero(weight)
-            table, labels, weight = some_rows(table, there), labels[there], weight[there]
+        weight = None if sample_weight is None else weights_of(there.of(sample_weight), labels.size)
         self.classes_, target = np.unique(labels, return_inverse=True)
         if self.classes_.size > 2:
             raise InputError(
@@ -132,7 +139,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, *labels: Any) -> Any:
         """The table, and labels at the fit, as scikit-learn checks them."""
-        fitting = bool(labels)
+        X, fitting = held(X), bool(labels)
         if is_frame(X):
             validate_data(self, X, *labels, reset=fitting, skip_check_array=True)
             if not fitting:

@@ -77,7 +77,7 @@ class Success(ReciprocalRank):
 
     at: int
     stem: ClassVar[str] = "success"
-    aliases: ClassVar[tuple[str, ...]] = ("hitrate", "hit", "hits")
+    aliases: ClassVar[tuple[str, ...]] = ("hitrate", "hit", "hits", "hr")
     number: ClassVar[Number] = PLACES
 
     def __post_init__(self) -> None:

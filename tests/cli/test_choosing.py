@@ -177,7 +177,7 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     assert found["status"] == "first_stage_kept"
     open_gap = replace(load(tmp_path / "m.json").result_, bound=9.0)
     assert exit_code(open_gap) == 0 and exit_code(replace(open_gap, evidence=None)) == 3
-    assert found["message"].startswith("Held-out rows do not speak for reranking, so the first stage is kept.")
+    assert found["message"].startswith("The first stage is kept: no option that was tried on held-out")
     (told,) = found["held_out"]
     last = told.splitlines()[-1]
     assert last.startswith("The first stage is kept. safeguard=inf keeps")

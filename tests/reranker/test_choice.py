@@ -130,3 +130,14 @@ def test_the_value_of_each_row_is_that_of_the_first_stage_and_its_lead():
     assert kept["first_stage"] == table.first_stage[0]
     alone = evaluate("auc", y, est.best_estimator_.first_stage_scores(X))
     assert alone > 0.5
+
+
+def test_a_chosen_first_stage_that_is_ideal_in_training_is_not_said_to_be_the_one_that_was_led(tmp_path):
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    y = (X[:, 0] ** 2 > 2.2).astype(int)
+    grid = {"first_stage": ["logistic+squares"], "radius": [0.0]}
+    est = RerankerCV(BASE, grid=grid, cv=3, n_repeats=1).fit(X, y)
+    assert est.chosen_ == 0 and est.result_.status == "already_ideal" and "Chosen (*)" in est.report()
+    assert est.result_.message == "Held-out rows chose this first stage, as it is."
+    est.save(tmp_path / "m.json")
+    assert verify(read(tmp_path / "m.json"), Table(X, y, None, None, ("x0", "x1"))).holds

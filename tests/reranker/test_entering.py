@@ -12,6 +12,8 @@ import pyarrow.dataset
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +22,7 @@ from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError, LeakWarning
 from rerank.io import datasets
 from rerank.reranker.leaks import leaks
+from rerank.scorers import RankSVM, TableLogistic
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -97,6 +100,19 @@ def test_an_index_that_is_named_is_used(kind):
     assert (name in by.feature_names_in_) == bool(name)
 
 
+@pytest.mark.parametrize("ready", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "polars csv"])
+def test_an_index_that_a_pipeline_names_is_seen_by_it_alone(kind, ready):
+    X, name = tables()[kind]
+    stage = make_pipeline(ColumnTransformer([("some", StandardScaler(), ["a", name])]), LogisticRegression())
+    stage = stage.fit(X, Y) if ready else stage
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        est = fitted(X, first_stage=stage, cross_fit=False)
+    columns = est.state_.columns
+    assert name in est.feature_names_in_ and [columns.names[j] for j in columns.chosen] == ["a", "b"]
+
+
 def test_lists_may_be_an_index():
     frame = FRAME.set_index(pd.Index(np.arange(N) % 4, name="ward"))
     X = pa.Table.from_pandas(frame)
@@ -126,6 +142,7 @@ COPIES = {
     "numbers": ROWS,
     "from 1": ROWS + 1,
     "back": -ROWS,
+    "of a larger table": ROWS + np.cumsum(np.arange(N) % 5 > 2)[ROWS],
 }
 
 
@@ -146,7 +163,7 @@ def test_a_column_that_tells_the_label_is_named(kind, make):
 
 HONEST = {
     "strong": A + 6 * Y,
-    "whole but not consecutive": 2 * ROWS,
+    "whole but far from consecutive": 20 * ROWS,
     "numbers in another order": RNG.permutation(N),
     "nearly": np.where(np.arange(N) == 7, 1 - Y, Y),
     "finer": Y * RNG.integers(1, 3, N),
@@ -217,6 +234,9 @@ def test_tables_that_are_not_in_memory_are_read(kind):
         np.testing.assert_array_equal(call(make()), call(reference))
     cv = RerankerCV(Reranker("dcg@10", solver="search", time_limit=0.3), cv=3, n_repeats=1)
     assert cv.fit(make(), Y).rank(make()).size == N
+    for scorer in (TableLogistic(), RankSVM()):
+        own = clone(scorer).fit(plain.to_pandas(), Y).decision_function(plain.to_pandas())
+        np.testing.assert_allclose(scorer.fit(make(), Y).decision_function(make()), own, rtol=1e-9)
 
 
 def test_a_lazy_frame_is_read_once_and_its_mistakes_are_one_sentence(tmp_path):

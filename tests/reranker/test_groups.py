@@ -1,6 +1,7 @@
 """Groups: rows of one person or machine are never in two folds, wherever folds are made."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,7 +137,7 @@ def test_with_lists_both_are_whole():
     est = Reranker("dcg@3", first_stage=Notes(), **QUICK).fit(X, y, qid, groups=groups)
     assert est.result_.folds > 1
     assert all(whole(rows, qid) and whole(rows, groups) for rows in SEEN)
-    with pytest.raises(InputError, match="there is 1 joined list with a relevant row that counts; lower cv or give"):
+    with pytest.raises(InputError, match="1 joined list with a relevant row that counts; give more data, or fit a"):
         RerankerCV(Reranker("dcg@3", **QUICK)).fit(X, y, qid, groups=np.zeros(60))
 
 
@@ -153,8 +154,11 @@ def test_fewer_groups_than_folds():
         RerankerCV(Reranker("precision@5", **QUICK)).fit(X, y, groups=two)
     with pytest.raises(InputError, match="groups has 3 entries for 60 rows"):
         est.fit(X, y, groups=[1, 2, 3])
-    with pytest.raises(InputError, match="groups is missing"):
-        est.fit(X, y, groups=[None] * 60)
+    for missing in (None, np.datetime64("NaT"), pd.NA):
+        with pytest.raises(InputError, match="groups is missing .* in row 7;"):
+            est.fit(X, y, groups=np.array([*[np.datetime64("2020-01-01")] * 7, missing, *[two[0]] * 52], dtype=object))
+    with pytest.raises(InputError, match="groups is missing .* in row 7;"):
+        est.fit(X, y, groups=pd.to_datetime(pd.Series(np.arange(60)).where(np.arange(60) != 7), unit="D"))
     with pytest.raises(InputError, match="groups is 'person', and X has no names"):
         est.fit(X, y, groups="person")
 

@@ -154,6 +154,11 @@ def test_weights_of_0_are_rows_that_are_not_there_and_whole_weights_repeated_row
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
     whole = TableLogistic(**options).fit(X[weight > 0], y[weight > 0], sample_weight=weight[weight > 0])
     assert (whole.decision_function(X) == weighted.decision_function(X)).all()
+    gone, Z = weight == 0, X.select_dtypes("number").fillna(0.0).to_numpy(dtype=float)
+    at, odd = TableLogistic(**options).fit(Z[~gone], y[~gone], weight[~gone]), Z.copy()
+    odd[gone] = np.inf
+    unread = TableLogistic(**options).fit(odd, np.where(gone, np.nan, y), weight)
+    assert (unread.decision_function(Z) == at.decision_function(Z)).all()
 
 
 def test_frequent_texts_have_a_column_and_50_at_most():

@@ -146,9 +146,12 @@ class DataChecks:
         checks.given("nothing can be found, whatever the statistic", *fitted)
         options = ("epsilon", "C", "signs", *statistic)
         margin, radius = (doc.settings.get(name) for name in ("margin", "radius"))
-        margin = float(Margin(margin)) if margin else margin  # 0 is the smallest margin, as None is
-        same = not margin or margin == doc.epsilon
-        checks.compare("margin", margin, doc.epsilon if margin else margin, same, "settings.margin")
+        if margin == 0:
+            checks.given("a margin of 0 is the smallest, as it is without one", "settings.margin")
+        else:
+            margin = None if margin is None else float(Margin(margin))
+            stated = margin if margin is None else doc.epsilon
+            checks.compare("margin", margin, stated, margin == stated, "settings.margin")
         if radius is None or (problem is not None and problem.anchored):
             options = (*options, "settings.radius")  # the limits of the weights are part of the digest
         checks.given("the first stage's scores are equal, so that nothing depends on it", "settings.radius")

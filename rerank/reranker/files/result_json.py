@@ -49,7 +49,9 @@ def result_to_flat(result: Result) -> dict[str, Any]:
 
 def own_message(result: Result) -> str:
     """The message that follows from status, bound and gap."""
-    name = result.fitted_name
+    name, found = result.fitted_name, result.evidence
+    if result.status in ("first_stage_kept", "already_ideal") and found is not None and found.taken is not None:
+        return message_of("chosen", name)
     if result.status in UNFITTED:
         return message_of(result.status, name, needed=result.shortlist.least_candidates)
     message = message_of(
@@ -58,11 +60,8 @@ def own_message(result: Result) -> str:
     )  # fmt: skip
     if result.status != "first_stage_kept":
         return message
-    if result.evidence is not None and result.evidence.chosen is None:
-        why = "guarded" if result.evidence.guarded else "untried"
-        return message_of(why, name)
-    if result.evidence is not None and not result.evidence.fit_keeps:
-        return message_of("chosen", name)
+    if found is not None and found.chosen is None:
+        return message_of("guarded" if found.guarded else "untried", name)
     return f"{message_of('first_stage_kept', name)} {message}"
 
 

@@ -46,7 +46,7 @@ from rerank.reranker.selection.options import (
     options_of,
 )
 from rerank.reranker.settings import check
-from rerank.reranker.shown import html_of, text_of
+from rerank.reranker.shown import html_of, message_of, text_of
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -400,7 +400,7 @@ def first_stage_kept(state: FittedState) -> FittedState:
     result, alone = state.result, state.result.first_stage_statistic
     if alone is None or (not state.reranks and result.status != "first_stage_kept"):
         return state
-    message = "Held-out rows do not speak for another order, so the first stage is kept."
+    message = message_of("guarded", result.fitted_name)
     return replace(
         state,
         reranks=False,
