@@ -127,8 +127,7 @@ def first_stages_compared(text):
     assert min(after, key=after.get) == min(before, key=before.get) == "ranksvm"
     assert after["robirank"] > after["logistic"]
     assert abs(after["logistic"] - before["robirank"]) < 2
-    ((low, high),) = numbers(r"(?m)^toppush .* \(([+-][\d.]+) to ([+-][\d.]+)\)$", text)
-    assert low < 0 < high
+    assert list(after) == ["logistic", "ranksvm", "robirank"]
 
 
 def recommendations(text):
