@@ -184,7 +184,7 @@ class Evidence:
             rows.append((self.null.removeprefix("the "), short(self.first_stage), "", ""))
         for number, name in enumerate(self.options):
             value, lead, interval = self.values[number], self.leads[number], self.interval(number)
-            told = "" if interval is None else " to ".join(f"{end:+.4g}" for end in interval)
+            told = "" if interval is None else " to ".join(f"{end:+.3g}" for end in interval)
             if value is None:
                 told = "not tried: the time was over, or the fit interrupted"
             elif self.rivals[number]:

@@ -221,7 +221,7 @@ def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
     assert f"{n} options were tried" in told and "Held-out rows of 3 folds" in told and found.reason in told
     for number, (value, lead) in enumerate(zip(found.values, found.leads)):
         low, high = found.interval(number)
-        row = f"{found.options[number]} {value:.4g} {lead:+.4g} {low:+.4g} to {high:+.4g}"
+        row = f"{found.options[number]} {value:.4g} {lead:+.4g} {low:+.3g} to {high:+.3g}"
         assert row in told and " ".join(row.split()) in " ".join(found.report().split())
         assert high - lead == pytest.approx(1.96 * found.errors[number])
     assert found.ending.replace(" (*)", "") in told and "Taken as given from the model file; the fits" in told
