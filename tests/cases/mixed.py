@@ -44,10 +44,11 @@ def recipe(X, y, squares=False):
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
     colours = make_pipeline(
-        SimpleImputer(strategy="constant", fill_value="~ missing", missing_values=None),
+        # A gap among texts is None or NaN, by the version of pandas.
+        FunctionTransformer(lambda column: column.astype(object).where(column.notna(), "~ missing")),
         OneHotEncoder(min_frequency=10, handle_unknown="infrequent_if_exist", sparse_output=False),
         # The column of all rare texts is the last one there, and stands before that of gaps here.
         ColumnTransformer([("swap", "passthrough", [0, 1, 2, 4, 3])]),

@@ -272,9 +272,8 @@ def test_commands_send_who_has_texts_to_python_and_take_the_variants_on_numbers(
 @pytest.mark.parametrize("rare", ["?", 7])
 def test_folds_may_hold_the_numbers_of_a_mixed_column_and_not_its_texts(rare):
     X, y = mixed("pandas")
-    X["mixed"] = np.array(
-        ([1, 2, 3, 4] if rare == "?" else ["a", "b", "c", "d"]) * (y.size // 4), dtype=object
-    )
+    usual = [1, 2, 3, 4] if rare == "?" else ["a", "b", "c", "d"]
+    X["mixed"] = pytest.importorskip("pandas").Series(usual * (y.size // 4), dtype=object)
     X.loc[5, "mixed"] = rare
     est = fitted(X, y, radius=0.1)
     assert est.result_.folds == 5 and "5 columns: 3 of numbers, 2 of text" in " ".join(est.result_.notes)
