@@ -31,10 +31,7 @@ from rerank.cli.page_fit import certificate, held_out, proof
 from rerank.cli.page_rows import change, evidence, question, ranked, the_list
 from rerank.errors import InputError, RerankError
 
-DIGESTS = (
-    "digest of the data", "certificate of these weights, margin and data", "certificate, every entry",
-    "the file as save writes it",
-)  # fmt: skip
+DIGESTS = ("data_sha256", "result.certificate.data_sha256")
 """The checks that a digest of other data fails, the digest's own first."""
 
 if TYPE_CHECKING:

@@ -1,11 +1,14 @@
-"""A fit from checked data to a fitted state: first stage, shortlist, solve, compare with the first stage, report."""
+"""The one fit: first stage, shortlist, weights by a solver that is an argument, comparison with the first stage.
+
+A search, a program, start weights left as they are, or the weights of a file that is verified: each is a function from
+the problem to a :class:`~rerank.reranker.result.Solution`, and all else is the same for them.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +22,11 @@ from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.shown import message_of
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_near_rows
-from rerank.reranker.solve.optimise import solve
+from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
@@ -32,6 +34,8 @@ from rerank.reranker.training import Training, fitted_scores, prepare, start_wei
 from rerank.reranker.words import corrections_in_words, kept_in_words
 
 Floats = NDArray[np.float64]
+Solve = Callable[[Problem, Settings, Clock, Floats | None], Solution]
+"""From a problem and weights to start from to weights with their exact value and a bound."""
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
@@ -40,79 +44,8 @@ FIRST_STAGE_SHARE = 0.4
 """Share of the time for a first stage of this package; others run to their end."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Data, parameters, first stage and problem; ``before`` and ``quoted_before`` are what its order is worth."""
-
-    data: Data
-    settings: Settings
-    options: Mapping[str, Any]
-    clock: Clock
-    staged: Staged | None
-    training: Training
-    notes: tuple[str, ...] = ()
-
-    @property
-    def stage(self) -> FirstStage | None:
-        """The first stage."""
-        return None if self.staged is None else self.staged.stage
-
-    @property
-    def scores(self) -> Floats | None:
-        """Its scores of the rows."""
-        return None if self.staged is None else self.staged.scores
-
-    @cached_property
-    def before(self) -> float | None:
-        """What is fitted, by its order."""
-        return None if self.scores is None else self.data.evaluate(self.settings.statistic, self.scores)
-
-    @cached_property
-    def quoted_before(self) -> float | None:
-        """What is quoted, by its order."""
-        if self.scores is None or self.settings.quoted is self.settings.statistic:
-            return self.before
-        return self.data.evaluate(self.settings.quoted, self.scores)
-
-    def but(self, **fields: Any) -> Fit:
-        """The same with other notes or another margin; what the first stage's order is worth is kept."""
-        made = replace(self, **fields)
-        vars(made).update({name: vars(self)[name] for name in ("before", "quoted_before") if name in vars(self)})
-        return made
-
-    def result(self, solution: Solution, statistic: float, status: str, message: str) -> Result:
-        """The result of a fit that ended in ``solution``."""
-        training, settings = self.training, self.settings
-        problem = training.problem
-        kept = kept_in_words(settings, self.stage, self.data.rows.columns) if status in KEEPING else ()
-        return Result.of(
-            solution.noting(*self.notes, *kept),
-            statistic=statistic, status=status, message=message,
-            statistic_name=settings.quoted.name, fitted_name=settings.statistic.name, gain=settings.gain,
-            C=settings.C, solver=settings.solver,
-            epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
-            n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
-            seconds=self.clock.report(),
-            first_stage_statistic=self.quoted_before, folds=0 if self.staged is None else self.staged.folds,
-            grouped=self.data.groups is not None,
-            left_out=self.data.rows.columns.left_out, theorem=theorem_of(problem),
-        )  # fmt: skip
-
-    def state(self, reranks: bool, result: Result) -> FittedState:
-        """The fitted state with this ``result``."""
-        problem, none = self.training.problem, np.empty(0)
-        columns = self.data.rows.columns
-        state = FittedState(
-            options=self.options, settings=self.settings, columns=columns,
-            prior_scores=self.scores if self.staged is not None and self.staged.folds else None,
-            first_stage=self.stage, threshold=self.training.shortlist.threshold,
-            reranks=reranks or self.stage is None,
-            features=columns.chosen[self.training.features], weights=result.weights, result=result,
-            training=self.training, scores=self.scores,
-            low=none if problem is None else problem.low, high=none if problem is None else problem.high,
-            weighted_lists=self.data.list_weight is not None, labels=self.data.labels,
-        )  # fmt: skip
-        return state.with_classes(self.data.rows, self.data.y, self.scores)
+ROUNDING = 1e-12
+"""Relative difference that sums of the same doubles may have on two machines: a smaller lead is none."""
 
 
 def fit(
@@ -135,60 +68,123 @@ def fit(
     """
     with clock.phase("first_stage"):
         with limited(clock.share(FIRST_STAGE_SHARE)):
-            found = staged(data, settings, sample_weight, clock) if given is None else given
-        whole = found is None or settings.first_stage is None
-        n_candidates = None if whole else settings.candidates(data.longest_list)
-        settings = replace(settings, n_candidates=n_candidates)
-        anchor = anchor_of(data.rows.columns, settings, None if found is None else found.stage)
-        training = prepare(
-            data, settings.statistic, None if found is None else found.scores, n_candidates, anchor,
-            epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
-            signs=settings.signs,
+            first = staged(data, settings, sample_weight, clock) if given is None else given
+        settings, training = stated(data, settings, first)
+    return concluded(data, settings, options, clock, first, training)
+
+
+def stated(
+    data: Data, settings: Settings, first: Staged | None, epsilon: Any = None
+) -> tuple[Settings, Training]:
+    """The problem of a first stage's shortlist, and the settings with its size."""
+    whole = first is None or settings.first_stage is None
+    n_candidates = None if whole else settings.candidates(data.longest_list)
+    settings = replace(settings, n_candidates=n_candidates)
+    training = prepare(
+        data, settings.statistic, None if first is None else first.scores, n_candidates,
+        anchor_of(data.rows.columns, settings, None if first is None else first.stage),
+        epsilon=epsilon or settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
+        signs=settings.signs,
+    )  # fmt: skip
+    return settings, training
+
+
+def concluded(
+    data: Data, settings: Settings, options: Mapping[str, Any], clock: Clock, first: Staged | None, training: Training,
+    solve: Solve | None = None,
+) -> FittedState:  # fmt: skip
+    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
+
+    Parameters
+    ----------
+    data : Data
+    settings : Settings
+    options : mapping
+    clock : Clock
+    first : Staged or None
+    training : Training
+    solve : callable, optional
+        See :data:`Solve`; by default what ``settings.solver`` names.
+    """
+    problem, statistic = training.problem, settings.statistic
+    scores, stage = (None, None) if first is None else (first.scores, first.stage)
+    before = None if scores is None else data.evaluate(statistic, scores)
+    quoted_before = None if scores is None else _quoted(data, settings, scores, before)
+    notes = _notes(data, settings, clock, first, training)
+    if problem is None or training.nothing or _is_ideal(before, problem):
+        equal = np.zeros(data.y.size)
+        value = data.evaluate(statistic, equal) if before is None else before
+        quoted = _quoted(data, settings, equal, value) if quoted_before is None else quoted_before
+        best = data.best(statistic)
+        status = training.nothing
+        if not status or is_closed(best - value, value):
+            status = "already_ideal"
+        message = message_of(status, statistic.name, needed=training.info.least_candidates)
+        if status != "already_ideal":
+            warnings.warn(message, stacklevel=5)  # the line that called Reranker.fit
+        elif problem is not None and problem.anchored and not is_closed(best - value, value):
+            notes += [
+                f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+            ]
+        weights = np.zeros(0) if problem is None else problem.unchanged
+        solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
+    else:
+        if settings.epsilon is None and settings.solver not in ("search", "none", "file"):
+            problem = problem.with_epsilon(automatic_epsilon(problem))
+            training = replace(training, problem=problem)
+        notes += notes_on_near_rows(problem)
+        start = start_weights(problem, data, training, stage)
+        if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
+            start, solve = problem.unchanged if problem.anchored else None, unsolved
+        by_name = unsolved if settings.solver == "none" else best_weights
+        solution = (solve or by_name)(problem, settings, clock, start)
+        assert solution.certificate is not None
+        with clock.phase("certificate"):
+            fitted = fitted_scores(data, training, scores, solution.weights)
+            after, exact = data.evaluate(statistic, fitted), float(solution.certificate.statistic)
+        if not is_closed(abs(exact - after), exact):
+            notes += [
+                f"Scores that differ by less than 1e-12 count as equal in a ranking: the statistic is {after:.9g}, and "
+                f"{exact:.9g} in exact arithmetic."
+            ]
+        status = status_of(solution)
+        message = message_of(
+            status, statistic.name, solution.gap, solution.bound_source, bound_solver=solution.bound_solver,
+            read=settings.solver == "file", gave_up=solution.gave_up,
         )  # fmt: skip
-    this = Fit(data, settings, options, clock, found, training)
-    this = this.but(notes=_notes(this))
-    problem = training.problem
-    if problem is None or training.nothing or _is_ideal(this.before, problem):
-        return _nothing_to_do(this)
-    if settings.epsilon is None and settings.solver not in ("search", "none"):
-        problem = problem.with_epsilon(automatic_epsilon(problem))
-        this = this.but(training=replace(training, problem=problem))
-    this = this.but(notes=(*this.notes, *notes_on_near_rows(problem)))
-    start = start_weights(problem, this.data, training, this.stage)
-    if this.staged is not None and this.staged.stopped:
-        start = (
-            problem.unchanged if problem.anchored else None
-        )  # nothing is corrected by scores of rows that were seen
-    if settings.solver == "none" or (this.staged is not None and this.staged.stopped):
-        return _compared(this, problem, _unsolved(problem, start))
-    return _compared(this, problem, solve(problem, settings, clock, start))
+        ahead = after if before is None else after - before
+        if quoted_before is not None and ahead <= ROUNDING * abs(after) and settings.solver not in ("none", "file"):
+            message = f"{message_of('first_stage_kept', statistic.name)} {message}"
+            status, quoted = "first_stage_kept", quoted_before
+        else:
+            quoted = _quoted(data, settings, fitted, after)
+            if problem.anchored:
+                names = [data.feature_names[j] for j in training.features]
+                words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
+                notes += [words] if words else []
+    columns, kept, none = data.rows.columns, status in KEEPING, np.empty(0)
+    result = Result.of(
+        solution.noting(*notes, *(kept_in_words(settings, stage, columns) if kept else ())),
+        statistic=quoted, status=status, message=message,
+        statistic_name=settings.quoted.name, fitted_name=statistic.name, gain=settings.gain, C=settings.C,
+        solver=settings.solver,
+        epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
+        n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
+        seconds=clock.report(), first_stage_statistic=quoted_before, folds=0 if first is None else first.folds,
+        grouped=data.groups is not None, left_out=columns.left_out, theorem=theorem_of(problem),
+    )  # fmt: skip
+    state = FittedState(
+        options=options, settings=settings, columns=columns,
+        prior_scores=scores if first is not None and first.folds else None,
+        first_stage=stage, threshold=training.shortlist.threshold, reranks=not kept or stage is None,
+        features=columns.chosen[training.features], weights=result.weights, result=result, training=training,
+        scores=scores, low=none if problem is None else problem.low, high=none if problem is None else problem.high,
+        weighted_lists=data.list_weight is not None, labels=data.labels,
+    )  # fmt: skip
+    return state.with_classes(data.rows, data.y, scores)
 
 
-def _notes(this: Fit) -> tuple[str, ...]:
-    """What has to be said of first stage, statistic and columns."""
-    index = this.data.rows.columns.index
-    notes = [*([index_note(index)] if index else []), *this.data.notes]
-    notes += [] if this.staged is None else [*this.staged.stage.notes, *this.staged.notes]
-    if this.clock.remaining <= 0:
-        notes.append(
-            f"The first stage and the shortlist took {this.clock.seconds['first_stage']:.2g} s, and this fit had "
-            f"{this.clock.limit:.2g} s: {LATE}."
-        )
-    problem, statistic = this.training.problem, this.settings.statistic
-    if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
-        notes.append(statistic.remark)
-    if this.settings.radius is not None and problem is not None and not problem.anchored:
-        notes.append(
-            "The first stage gives all rows the same score, so the weights are free and radius is not used."
-        )
-    return tuple(notes)
-
-
-def _is_ideal(before: float | None, problem: Problem) -> bool:
-    return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
-
-
-def _unsolved(problem: Problem, start: Floats | None) -> Solution:
+def unsolved(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     best = verified(problem, np.zeros(problem.n_features) if start is None else start)
     return Solution(
@@ -197,63 +193,28 @@ def _unsolved(problem: Problem, start: Floats | None) -> Solution:
     )  # fmt: skip
 
 
-def _nothing_to_do(this: Fit) -> FittedState:
-    """The result of a fit without a search: no order matters, or the first stage's order is already ideal."""
-    data, statistic, problem = this.data, this.settings.statistic, this.training.problem
-    found, quoted = this.before, this.quoted_before
-    if found is None or quoted is None:
-        equal = np.zeros(data.y.size)
-        found, quoted = data.evaluate(statistic, equal), data.evaluate(this.settings.quoted, equal)
-    status = this.training.nothing
-    if not status or is_closed(data.best(statistic) - found, found):
-        status = "already_ideal"
-    message = message_of(status, statistic.name, needed=this.training.info.least_candidates)
-    if status != "already_ideal":
-        warnings.warn(message, stacklevel=5)  # the line that called fit
-    elif problem is not None and problem.anchored and not is_closed((best := data.best(statistic)) - found, found):
-        note = f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
-        this = this.but(notes=(*this.notes, note))
-    solution = Solution(
-        weights=np.zeros(0) if problem is None else problem.unchanged,
-        value=found, bound=found, bound_source="ideal",
-    )  # fmt: skip
-    result = this.result(solution, quoted, status, message)
-    return this.state(False, result)
+def _quoted(data: Data, settings: Settings, scores: Floats, value: float | None) -> float:
+    """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
+    same = settings.quoted is settings.statistic
+    return value if same and value is not None else data.evaluate(settings.quoted, scores)
 
 
-def _compared(this: Fit, problem: Problem, solution: Solution) -> FittedState:
-    """The better of the fitted ranking and the first stage's, by what is fitted, on the training lists."""
-    data, statistic, before = this.data, this.settings.statistic, this.before
-    assert solution.certificate is not None
-    with this.clock.phase("certificate"):
-        scores = fitted_scores(data, this.training, this.scores, solution.weights)
-        after = data.evaluate(statistic, scores)
-    exact = float(solution.certificate.statistic)
-    if not is_closed(abs(exact - after), exact):
-        solution = solution.noting(
-            f"Scores that differ by less than 1e-12 count as equal in a ranking: the statistic is {after:.9g}, and "
-            f"{exact:.9g} in exact arithmetic."
-        )
-    kept = before is not None and before >= after and this.settings.solver != "none"
-    solved = status_of(solution)
-    message = message_of(
-        solved,
-        statistic.name,
-        solution.gap,
-        solution.bound_source,
-        bound_solver=solution.bound_solver,
-        gave_up=solution.gave_up,
-    )
-    if kept:
-        message = f"{message_of('first_stage_kept', statistic.name)} {message}"
-    if problem.anchored and not kept:
-        names = [data.feature_names[j] for j in this.training.features]
-        spread = problem.high - problem.low
-        if words := corrections_in_words(names, solution.weights[1:], spread[1:]):
-            solution = solution.noting(words)
-    quoted = this.quoted_before
-    if not kept:
-        quoted = after if this.settings.quoted is statistic else data.evaluate(this.settings.quoted, scores)
-    assert quoted is not None
-    result = this.result(solution, quoted, "first_stage_kept" if kept else solved, message)
-    return this.state(not kept, result)
+def _is_ideal(before: float | None, problem: Problem) -> bool:
+    return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
+
+
+def _notes(data: Data, settings: Settings, clock: Clock, first: Staged | None, training: Training) -> list[str]:
+    """What has to be said of first stage, statistic and columns."""
+    index, problem, statistic = data.rows.columns.index, training.problem, settings.statistic
+    notes = [*([index_note(index)] if index else []), *data.notes]
+    notes += [] if first is None else [*first.stage.notes, *first.notes]
+    if clock.remaining <= 0:
+        notes += [
+            f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
+            f"{clock.limit:.2g} s: {LATE}."
+        ]
+    if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
+        notes += [statistic.remark]
+    if settings.radius is not None and problem is not None and not problem.anchored:
+        notes += ["The first stage gives all rows the same score, so the weights are free and radius is not used."]
+    return notes

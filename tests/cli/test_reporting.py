@@ -298,8 +298,8 @@ def test_a_page_on_rows_of_the_fit_whose_digest_was_altered_says_so_and_ends_wit
         with open("forged.json", "w") as file:
             json.dump(signed(body), file)
         said = run("report", "forged.json", "train.csv", code=5).stderr
-        assert "The files contradict each other" in said and "digest of the data" in said
-        assert "These do not hold:" in read() and "digest of the data" in read()
+        assert "The files contradict each other" in said and "data_sha256" in said
+        assert "These do not hold:" in read() and "data_sha256" in read()
 
 
 def test_a_random_order_is_on_the_page(model):

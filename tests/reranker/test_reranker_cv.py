@@ -93,13 +93,13 @@ def test_held_out_scores_are_those_of_plain_fits(stage):
 @pytest.mark.parametrize("stage", [LogisticRegression(), "logistic"], ids=["linear", "by name"])
 def test_the_search_starts_in_a_fold_where_it_starts_in_a_plain_fit(stage, monkeypatch):
     X, y, qid = outliers()
-    real, starts = fitting.solve, []
+    real, starts = fitting.best_weights, []
 
     def solve(problem, plan, clock, start):
         starts.append(start)
         return real(problem, plan, clock, start)
 
-    monkeypatch.setattr(fitting, "solve", solve)
+    monkeypatch.setattr(fitting, "best_weights", solve)
     base = clone(FAST).set_params(first_stage=stage)
     RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3)).fit(X, y, qid)
     in_folds = starts[:3]  # the fourth is the fit on all rows

@@ -93,7 +93,7 @@ def test_label_words_that_were_exchanged_and_a_program_that_claims_more_than_was
     assert est.result_.bound_source != "solver" and est.result_.program_value is not None
     for claim in (99.0, bound + 0.01):
         report = forged("highs", result={"program_value": claim})
-        assert [check.name for check in report.checks if not check.holds] == ["value of the program"]
+        assert "result.program_value" in [check.name for check in report.checks if not check.holds]
     assert forged("highs", result={"program_value": bound}).holds
 
 
@@ -263,8 +263,7 @@ def test_a_head_of_equal_rows():
     report = verify(doc, given)
     assert report.holds and "epsilon" in {one.name for one in report.not_looked_at}
     assert not verify(replace(doc, data_sha256="0" * 64), given).holds
-    with pytest.raises(InputError, match="cannot be used"):
-        verify(replace(doc, features=np.array([0])), given)
+    assert not verify(replace(doc, features=np.array([0])), given).holds
     for status in ("nothing_to_find", "optimal", "feasible"):
         assert not verify(replace(doc, result={**doc.result, "status": status}), given).holds
     # A fitted model whose head ties on another table, and the reverse.

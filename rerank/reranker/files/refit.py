@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.labels import TwoLabels
 from rerank.ranks.row_gains import gain_of
-from rerank.reranker.anchored import anchor_of
+from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Data, Given, Weights, checked
-from rerank.reranker.files.document import columns_of, signs_of, state_of, statistic_of
+from rerank.reranker.files.document import columns_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.fit import stated
+from rerank.reranker.settings import Settings
 from rerank.reranker.state import FittedState
-from rerank.reranker.training import Training, prepare
+from rerank.reranker.training import Training
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -25,13 +28,28 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """A model's state and training data, with the problem that follows, the first stage's scores and rows' weights."""
+    """What a fit starts from, by a model file and the table of the fit, and the problem that follows.
+
+    Attributes
+    ----------
+    state : FittedState
+        That of the file.
+    settings : Settings
+    data : Data
+    weights : float64 array (n,) or None
+    words : TwoLabels or None
+        What stands for 0 and 1 in the table's file.
+    first : Staged or None
+    training : Training
+    """
 
     state: FittedState
+    settings: Settings
     data: Data
-    training: Training
-    scores: Floats | None
     weights: Floats | None
+    words: TwoLabels | None
+    first: Staged | None
+    training: Training
 
 
 def refit(
@@ -84,12 +102,12 @@ def refit(
             f"{where} holds out-of-fold scores of {scores.size} rows, and the table has {rows.n}; give the "
             "table of the fit."
         )
-    training = prepare(
-        data, statistic_of(doc), scores, None if scores is None else doc.n_candidates,
-        anchor_of(data.rows.columns, state.settings, state.first_stage),
-        epsilon=doc.epsilon, C=doc.C, max_features=doc.max_features, signs=signs_of(doc),
-    )  # fmt: skip
-    return Refit(state, data, training, scores, weights)
+    settings, first = state.settings, None
+    if state.first_stage is not None and scores is not None:
+        folds = 0 if doc.prior_scores is None else folds_of(data, settings)
+        first = Staged(state.first_stage, scores, folds)
+    settings, training = stated(data, settings, first, settings.epsilon or doc.epsilon)
+    return Refit(state, settings, data, weights, table.labels, first, training)
 
 
 def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:

@@ -1,28 +1,153 @@
-"""Verifies a model file with its training data: recomputes what follows from both, values in exact arithmetic.
+"""Verifies a model file: the fit is made again with the file's weights as its solver, and every entry is compared.
 
-Nothing here searches or solves.  The shortlist follows from the first stage's stored numbers, the problem from the
-shortlist, and the certificate from the problem and the weights.  The fields that no check covers are listed by name.
+So what a fit computes, a verification recomputes by the same lines.  Nothing is searched: values are exact, a bound is
+that of the proof or of the ideal lists, and sums of doubles have to agree to rounding.  Every entry of the file is
+compared with the one that follows, or is named in the report: as *open*, if it could be checked with further files, or
+as *taken as given*.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rerank.errors import InputError
+import numpy as np
+
+from rerank.certificate import ideal_value, verify_proof
+from rerank.errors import CertificateError, InputError
+from rerank.io.frames import is_frame, is_sparse
+from rerank.io.labels import TwoLabels
+from rerank.problem import Problem
+from rerank.ranks.rationals import is_closed, value_down
+from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
+from rerank.reranker.classes import WORD
+from rerank.reranker.clock import Clock
+from rerank.reranker.columns import Rows, columns_of
 from rerank.reranker.data import Weights
-from rerank.reranker.files.data_checks import DataChecks
-from rerank.reranker.files.document import missing_first_stage, result_of
-from rerank.reranker.files.file_checks import check_file
+from rerank.reranker.files.document import (
+    KEPT,
+    TABLE,
+    document,
+    missing_first_stage,
+    quoted_statistic_of,
+    result_of,
+    state_of,
+)
 from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
-from rerank.reranker.files.refit import refit
-from rerank.reranker.files.report import Check, Checks, Report, Unchecked
+from rerank.reranker.files.refit import Refit, refit, same_scaling
+from rerank.reranker.files.result_json import UNFITTED, own_message
+from rerank.reranker.fit import concluded
+from rerank.reranker.learners import name_of
+from rerank.reranker.result import Result, Solution, status_of
+from rerank.reranker.solve.optimise import bounded_by_ideal
+from rerank.reranker.solve.verified import verified
+from rerank.reranker.state import FittedState, first_stage_kept
 
 if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.problem import Proof
 
 __all__ = ["Check", "Report", "Unchecked", "verify"]
+
+RECORD = "a record of how the model was made, which nobody can recompute"
+RECORDS = {
+    "random_state", "versions", "result.formulation", "result.gave_up", "result.model_size", "result.nodes",
+    "result.notes", "result.program_bound", "result.program_value", "result.seconds", "result.solver",
+    "result.start_accepted", "result.start_value", "settings.formulation", "settings.id_column",
+    "settings.label_column", "settings.n_jobs", "settings.named_features", "settings.node_limit",
+    "settings.positive_label", "settings.presolve", "settings.qid_column", "settings.solver", "settings.time_limit",
+    "settings.verbose", "settings.weight_column",
+}  # fmt: skip
+"""Entries of which only what cannot be is a contradiction."""
+
+STAGE = (
+    "first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage",
+    "settings.prior_centre", "settings.prior_scale", f"settings.{TABLE}",
+)  # fmt: skip
+OPTIONS = ("epsilon", "C", "signs", "statistic", "coefficients", "settings.window")
+"""Options that the digest of the problem determines."""
+
+ROUNDED = ("result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}")
+"""Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
+CLOSE = 1e-12
+"""Relative difference that two sums of the same doubles may have on two machines."""
+
+RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
+"""Figures of a program or a search; where there was none, they have their defaults."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One entry of the file: what it states, what was recomputed, and whether the two agree."""
+
+    name: str
+    stated: str
+    recomputed: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """An entry that no check covers: the reason, and whether it is an open claim or taken as given."""
+
+    name: str
+    why: str
+    open: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """The checks of a model, and the entries that no check covers.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+    remarks : tuple of str
+    not_looked_at : tuple of Unchecked
+        Every entry that could have another value without any check failing.
+    """
+
+    checks: tuple[Check, ...]
+    remarks: tuple[str, ...]
+    not_looked_at: tuple[Unchecked, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check agrees."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every check agrees and no claim is open."""
+        return self.holds and not any(each.open for each in self.not_looked_at)
+
+    @property
+    def outcome(self) -> str:
+        """The outcome in a sentence."""
+        if not self.holds:
+            return "The files contradict each other; do not use this model."
+        return "Everything stated holds." if self.complete else "All that could be checked holds."
+
+    @property
+    def verdict(self) -> str:
+        """The outcome, and every entry that was not looked at by name."""
+        names: dict[str, list[str]] = {}
+        for each in self.not_looked_at:
+            names.setdefault("not looked at" if each.open else "taken as given", []).append(each.name)
+        lists = [f"{title}: {', '.join(own)}" for title, own in names.items()]
+        return "; ".join([self.outcome.rstrip("."), *lists]) + "."
+
+    def reasons(self) -> dict[str, list[str]]:
+        """The entries that were not looked at, by the reason why; open claims first."""
+        found: dict[str, list[str]] = {}
+        for each in self.not_looked_at:
+            title = "not looked at" if each.open else "taken as given"
+            found.setdefault(f"{title} ({each.why})", []).append(each.name)
+        return found
 
 
 def verify(
@@ -63,30 +188,317 @@ def verify(
             "There is no table to recompute the model from; give the one it was fitted on, or ask for a check "
             "of the file alone: without_data=True, --without-data."
         )
-    with usable(where):
-        return _report(doc, table, where, proof, first_stage, query_weight, without_data)
+    with usable(where), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the fit had to say, it has said
+        opaque, findings = missing_first_stage(doc), _Findings(doc)
+        if table is not None and (opaque is None or first_stage is not None):
+            found = refit(doc, table, where, first_stage, query_weight)
+            again = _fitted_again(found, table, proof, findings)
+            named = name_of(first_stage) if opaque is not None else None
+            if again is not None:
+                findings.given |= _given(found, without_data, findings)
+        else:
+            state = state_of(doc, first_stage or object(), where) if opaque is not None else state_of(doc, where=where)
+            lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
+            again, named = _alone(doc, state, lacking, proof, findings), None
+        if again is not None:
+            findings.compare(again, named)
+        return findings.report()
 
 
-def _report(
-    doc: ModelDocument, table: Table | None, where: str, proof: Proof | None, first_stage: Any, query_weight: Weights,
-    without_data: bool,
-) -> Report:  # fmt: skip
-    checks = Checks(doc)
-    opaque = missing_first_stage(doc)
-    stand_in = object() if first_stage is None and opaque is not None else first_stage
-    result = result_of(doc)
-    check_file(checks, doc, result, stand_in, where)
-    missing = ""
-    if table is None:
-        missing = "it takes the table of the fit"
-    elif opaque is not None and first_stage is None:
-        missing = f"it takes the first stage {opaque}, which is not in the file"
-    if not missing:
-        assert table is not None
-        found = refit(doc, table, where, first_stage, query_weight)
-        DataChecks(checks, doc, table, found, proof, without_data).run()
-        return checks.report()
-    checks.remark(f"Only the file itself was checked: {missing.removeprefix('it takes ')} was not given.")
+class _Findings:
+    """The report in the making: checks, remarks, and by entry why it is open or taken as given."""
+
+    def __init__(self, doc: ModelDocument) -> None:
+        self.doc, self.result = doc, result_of(doc)
+        self.checks: list[Check] = []
+        self.remarks: list[str] = []
+        self.open: dict[str, str] = {}
+        self.given = dict.fromkeys(RECORDS, RECORD)
+        self.compared = False
+
+    def check(self, name: str, stated: Any, recomputed: Any, holds: bool) -> None:
+        """Note a check."""
+        self.checks.append(Check(name, _shown(stated), _shown(recomputed), bool(holds)))
+
+    def compare(self, again: FittedState, named: str | None) -> None:
+        """Check every entry of the file against the state that follows, as it would be saved."""
+        stated, follows = dict(_entries(self.doc)), dict(_entries(document(again)))
+        if again.training is None and self.result.certificate is not None and again.result.certificate is not None:
+            weights = {f"weights.{j}": float(w).hex() for j, w in enumerate(self.doc.weights)}
+            rest = {"epsilon": self.doc.epsilon.text, "C": self.doc.C.hex(), "data_sha256": self.doc.data_sha256}
+            follows |= {f"result.certificate.{name}": value for name, value in (weights | rest).items()}
+        impossible = _impossible(self.doc, self.result, named)
+        follows |= impossible
+        usual = {f"settings.{name}": value for name, value in KEPT.items()}
+        usual |= {f"result.{each.name}": each.default for each in fields(Result) if each.default is not MISSING}
+        groups: dict[str, list[str]] = {}
+        for name in (*stated, *(follows.keys() - stated.keys())):
+            groups.setdefault(_top(name), []).append(name)
+        self.compared = True
+        for top, names in groups.items():
+            if top in self.open and all(stated.get(name) is None for name in names):
+                continue  # what the file lacks
+            exact = top not in ROUNDED or (top == "result.value" and again.result.status not in UNFITTED)
+            wrong = [
+                name
+                for name in names
+                if name in impossible
+                or not _same(stated.get(name, usual.get(name, _ABSENT)), follows.get(name, _ABSENT), exact)
+            ]
+            known = any(stated.get(name) is not None or follows.get(name) is not None for name in names)
+            if wrong or (known and top not in self.open and top not in self.given):
+                shown = wrong[0] if wrong else names[0]
+                several = "" if len(names) == 1 or wrong else f" and {len(names) - 1} more"
+                told = f"{_shown(stated.get(shown, '-'))}{several}"
+                self.check(shown if wrong else top, told, follows.get(shown, "-"), not wrong)
+
+    def report(self) -> Report:
+        """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
+        left = []
+        for name in dict.fromkeys([*(_top(name) for name, _ in _entries(self.doc)), *self.open]):
+            if name in self.open:
+                left.append(Unchecked(name, self.open[name], True))
+            elif name in self.given:
+                left.append(Unchecked(name, self.given[name], False))
+            elif not self.compared:
+                left.append(Unchecked(name, "no check determines it", True))
+        if self.doc.versions:
+            left.append(Unchecked("versions", RECORD, False))
+        left.sort(key=lambda each: (not each.open, each.why == RECORD, each.name))
+        return Report(tuple(self.checks), tuple(self.remarks), tuple(left))
+
+
+def _alone(
+    doc: ModelDocument, state: FittedState, lacking: str, proof: Proof | None, findings: _Findings
+) -> FittedState:
+    """The state of which the statements of the file follow from each other."""
+    result = findings.result
+    if result.status in UNFITTED:
+        again = replace(result, bound=result.value, bound_source="ideal", certificate=None)
+        state = replace(state, certificate={})  # type: ignore[call-arg]
+    else:
+        kept = result.status == "first_stage_kept" and result.solver not in ("none", "file")
+        again = replace(result, status="first_stage_kept" if kept else status_of(result))
+        if result.certificate is not None:
+            again = replace(again, value=value_down(result.certificate.value))
+        if kept and result.first_stage_statistic is not None:
+            again = replace(again, statistic=result.first_stage_statistic)
+    reranks = state.first_stage is None or again.status not in ("first_stage_kept", *UNFITTED)
+    known = {"result.status", "result.message", "settings.reranks", "result.certificate", *RECORDS}
+    names = {_top(name) for name, _ in _entries(doc)}
+    findings.open |= dict.fromkeys(names - known, f"it takes {lacking}")
+    findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
+    findings.remarks += [] if proof is None else ["The proof was not looked at."]
+    return replace(state, reranks=reranks, result=replace(again, message=own_message(again)))
+
+
+def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Findings) -> FittedState | None:
+    """The fit of this table that has the file's weights; None if they belong to another problem."""
+    doc, result, state, data = findings.doc, findings.result, found.state, found.data
+    names = tuple(table.feature_names)
+    findings.check("names of the columns", doc.feature_names, names, doc.feature_names == names)
+    same = same_scaling(doc, found.training)
+    findings.check("scaling of the shortlist", "as stored", "the same" if same else "another", same)
+    if not same:
+        findings.remarks.append("Another problem follows from the table, so the rest was not recomputed.")
+        return None
+    solver = "file" if result.solver == "file" else found.settings.solver
+    settings = replace(found.settings, epsilon=found.settings.epsilon or doc.epsilon, solver=solver)
+
+    def solve(problem: Problem, *_: Any) -> Solution:
+        return _of_file(problem, proof, findings)
+
+    try:
+        again = concluded(data, settings, state.options, Clock(), found.first, found.training, solve)
+    except CertificateError as error:
+        findings.check("weights", "allowed", error, False)
+        return None
+    if again.result.status in UNFITTED:
+        findings.remarks.append("No weights were fitted: the first stage's order is the answer.")
+        findings.remarks += [] if proof is None else ["The proof was not looked at."]
+    if result.evidence is not None and result.evidence.chosen is None:
+        again = first_stage_kept(again)
+    folds, left_out = again.result.folds, _left_out(data.rows, doc)
+    if result.grouped and 2 <= result.folds < folds:
+        folds = result.folds  # groups, which no table holds, may leave fewer of them
+    now = replace(
+        again.result, evidence=result.evidence, notes=result.notes, seconds=result.seconds, grouped=result.grouped,
+        folds=folds, left_out=left_out if result.left_out else (),
+    )  # fmt: skip
+    classes = again.classes
+    if classes is not None and solver == "file":
+        classes = replace(classes, cuts=None)  # weights of a file meet no table
+    elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
+        classes = state.classes
+        findings.open[f"settings.{WORD}"] = "files of earlier versions lack it"
+    return replace(
+        again, columns_read=state.columns_read, labels=_labels(state.labels, data.labels, table.labels),
+        classes=classes, result=replace(now, message=own_message(now)),
+    )  # fmt: skip
+
+
+def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:
+    """The file's weights with their exact value; its bound, or that of the ideal lists or of the proof."""
+    doc, result = findings.doc, findings.result
+    best, bound, source = verified(problem, doc.weights), result.bound, result.bound_source
+    findings.check("bound not below the value", bound, best.value, Fraction(bound) >= best.certificate.value)
     if proof is not None:
-        checks.remark("The proof was not looked at.")
-    return checks.report(missing)
+        verdict = verify_proof(problem, proof)
+        parts = f"{verdict.leaves} boxes" if proof.circuits is None else f"{proof.circuits.sizes.size} circuits"
+        told = f"true of all {parts}" if verdict.ok else verdict.message
+        findings.check("proof", f"no value exceeds {proof.bound:.12g}", told, verdict.ok)
+        if verdict.ok:
+            exactly = f", {verdict.exact_leaves} of them in rationals throughout" if verdict.exact_leaves else ""
+            findings.remarks.append(f"Proof: {verdict.message} ({parts} in {verdict.seconds:.1f} s{exactly})")
+    if source == "ideal":
+        exact = ideal_value(problem)
+        findings.check("bound not below the ideal lists' value", bound, float(exact), Fraction(bound) >= exact)
+        bound = problem.ideal
+    elif source == "search" and proof is not None:
+        bound = max(float(proof.bound), best.value)
+        findings.check("bound is the proof's", result.bound, bound, result.bound == bound)
+    else:
+        searched = source == "search"
+        who = "the search's proof, which fit --proof writes" if searched else "trusting the solver that gave it"
+        findings.remarks.append(
+            f"That nothing exceeds the bound {bound:.9g} cannot be recomputed from these two files: it takes {who}."
+        )
+        why = f"it takes {who}" if searched else "taken on the solver's word"
+        names = ("result.bound", "result.bound_source", *(() if searched else ("result.bound_solver",)))
+        findings.open |= dict.fromkeys(names, why)
+    record = {name: getattr(result, name) for name in (*RUN, "gave_up", "bound_solver")}
+    solution = Solution(
+        weights=doc.weights, value=best.value, certificate=best.certificate, bound=bound, bound_source=source, **record
+    )
+    return bounded_by_ideal(problem, solution).within_bound()
+
+
+def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[str, Any]:
+    """Entries that cannot stand beside the others of the file, with what would have to stand there."""
+    fitted, asked = result.status not in UNFITTED, doc.settings.get("solver")
+    found: dict[str, Any] = {}
+    if result.evidence is None and any(name.startswith("evidence.") for name in doc.result):
+        found["result.evidence"] = None
+    if fitted and not any(name.startswith("certificate.") for name in doc.result):
+        found["result.certificate"] = "one is needed"
+    if result.bound < result.value:
+        found["result.bound"] = f"at least {result.value:.12g}"
+    if (result.bound_solver is None) == (result.bound_source == "solver"):
+        found["result.bound_solver"] = "a solver" if result.bound_solver is None else None
+    if fitted and result.claims_too_much:
+        found["result.program_value"] = "not above the bound"
+    if fitted and result.bound_source == "solver" and result.solver != "file":
+        wanted = None if result.program_bound is None else max(result.program_bound, result.value)
+        found |= {"result.bound": wanted} if result.bound != wanted else {}
+    if fitted and result.start_value is not None and not is_closed(result.start_value - result.value, result.value):
+        found["result.start_value"] = "not above the value"
+    if not fitted and result.statistic_name == result.fitted_name and result.value != result.statistic:
+        found["result.value"] = result.statistic
+    if result.solver not in (asked, "file"):
+        found["result.solver"] = asked
+    idle = {"none": RUN[:4] + RUN[5:], "search": RUN[:4] + RUN[5:6], "file": (RUN[1], *RUN[4:6])}
+    defaults = {each.name: each.default for each in fields(Result)}
+    for name in idle.get(str(result.solver), ()) if fitted else RUN:
+        if getattr(result, name) != defaults[name]:
+            found[f"result.{name}"] = defaults[name]
+    if fitted and result.solver == "none" and result.start_value != result.value:
+        found["result.start_value"] = result.value
+    if named is not None and doc.settings.get("opaque_first_stage") != named:
+        found["settings.opaque_first_stage"] = named
+    return found
+
+
+def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str, str]:
+    """The entries that are taken as given besides records, with the reason: what changes nothing on these rows."""
+    doc, result, problem = findings.doc, findings.result, found.training.problem
+    nothing = result.status == "nothing_to_find"
+    given = {
+        "result.evidence": "held-out rows were ranked by other fits, which are not repeated here",
+        "result.grouped": "that rows of a group were kept in one fold is taken as given",
+        "settings.cross_fit": "how many folds were asked for",
+    }
+    if found.first is not None:
+        given |= dict.fromkeys(STAGE, "the first stage is taken as given; what follows from it was recomputed")
+    if doc.prior_scores is not None:
+        given["prior_scores"] = "out-of-fold scores are taken as given; what follows from them was recomputed"
+    if result.left_out == ():
+        given["result.left_out"] = "columns to rerank may have been named, and then none is left out"
+    stated = found.state.labels
+    if stated is None or (isinstance(stated.positive, str) and found.words is None):
+        pair = ("settings.label_negative", "settings.label_positive")
+        given |= dict.fromkeys(pair, "the table holds grades, not words")
+    if quoted_statistic_of(doc).counts_pairs:
+        given["settings.list_length"] = "the statistic is the same in lists of every length"
+    if doc.settings.get("margin") == 0:
+        given["settings.margin"] = "a margin of 0 is the smallest, as it is without one"
+    if doc.settings.get("radius") is not None and (problem is None or not problem.anchored):
+        given["settings.radius"] = "the first stage's scores are equal, so that nothing depends on it"
+    if nothing:
+        given |= dict.fromkeys((*OPTIONS[3:], "settings.list_length"), "nothing can be found, whatever the statistic")
+    if problem is None:
+        names = ("epsilon", "C", "signs", "max_features", "gain", "settings.positive")
+        return given | dict.fromkeys(names, "no column varies on the shortlist, so nothing depends on it")
+    if problem.max_features is None:
+        given["max_features"] = "there are not more columns than that, so it limits nothing"
+    other: Gain = "linear" if doc.gain == "exponential" else "exponential"
+    grades = found.data.y
+    if other == "linear" or grades.max() <= 1000:
+        gains = weighted_gains(grades, gain_of(found.settings.statistic, other), found.weights)
+        if np.array_equal(gains, found.data.gains):
+            given["gain"] = "the labels are worth the same by both gains"
+    if doc.data_sha256 is None and without_digest:
+        open_names = ("data_sha256", "max_features", "gain", *OPTIONS, "settings.list_length", "settings.radius")
+        findings.open |= dict.fromkeys(open_names, "the file states no digest of its data")
+    return given
+
+
+def _labels(stated: TwoLabels | None, found: TwoLabels | None, words: TwoLabels | None) -> TwoLabels | None:
+    """What has to stand for irrelevant and relevant, by the grades of the table or the ``words`` of its file."""
+    if stated is None or (found is None and stated == TwoLabels(-1, 1)):  # -1 is read as 0 from a file
+        return stated
+    if not isinstance(stated.positive, str):
+        alike = type(stated.negative) is type(stated.positive)  # True is not 1 in a file
+        return stated if stated == found and alike else found
+    return stated if words is None else words
+
+
+def _left_out(rows: Rows, doc: ModelDocument) -> tuple[str, ...]:
+    """Columns that hold no numbers or miss some, if all others can be reranked; else columns were named."""
+    table = rows.given
+    if doc.reranked is None or is_sparse(table) or not (is_frame(table) or table.dtype.kind == "f"):
+        return ()
+    columns = columns_of(table).columns
+    return columns.left_out if np.array_equal(columns.chosen, doc.reranked) else ()
+
+
+_ABSENT = object()
+
+
+def _entries(doc: ModelDocument) -> Iterator[tuple[str, Any]]:
+    """Every entry of a document by name, versions aside."""
+    for name, value in vars(doc).items():
+        if name in ("result", "settings"):
+            yield from ((f"{name}.{key}", inner) for key, inner in value.items())
+        elif name != "versions":
+            yield name, value
+
+
+def _top(name: str) -> str:
+    """The name under which an entry is reported, such as ``result.seconds``."""
+    return ".".join(name.split(".")[:2])
+
+
+def _same(left: Any, right: Any, exact: bool) -> bool:
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.array_equal(left, right)
+    if not exact and isinstance(left, float) and isinstance(right, float):
+        return left == right or abs(left - right) <= CLOSE * max(1.0, abs(left), abs(right))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray | tuple):
+        value = f"{len(value)} entries" if len(value) != 1 else "1 entry"
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -26,7 +26,7 @@ from rerank.reranker.fusion.told import evidence, in_words, results
 from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import check_safeguard
-from rerank.reranker.selection.reranker_cv import first_stage_kept
+from rerank.reranker.state import first_stage_kept
 from rerank.statistics import RankStatistic, parse
 
 RADII = (0.1, 0.3, 1.0)

@@ -46,8 +46,8 @@ from rerank.reranker.selection.options import (
     options_of,
 )
 from rerank.reranker.settings import check
-from rerank.reranker.shown import html_of, message_of, text_of
-from rerank.reranker.state import FittedState
+from rerank.reranker.shown import html_of, text_of
+from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
 
 if TYPE_CHECKING:
@@ -393,19 +393,6 @@ class _Trial:
         led = "" if math.isnan(lead.lead) else f", {lead.lead:+.4g} over the first stage"
         spent = time.perf_counter() - self._began
         say(f"{name}: {self.judge.statistic.name} {short(lead.value)}{led}, {spent:.1f} s in all")
-
-
-def first_stage_kept(state: FittedState) -> FittedState:
-    """The state with its first stage kept, and the status of that; the message follows from the evidence."""
-    result, alone = state.result, state.result.first_stage_statistic
-    if alone is None or (not state.reranks and result.status != "first_stage_kept"):
-        return state
-    message = message_of("guarded", result.fitted_name)
-    return replace(
-        state,
-        reranks=False,
-        result=replace(result, status="first_stage_kept", statistic=alone, message=message),
-    )
 
 
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:

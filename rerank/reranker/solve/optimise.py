@@ -79,7 +79,7 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
             solution = _search_then_program(problem, settings, clock, start)
         else:
             solution = alone(problem, settings, clock, start)
-    return _bounded_by_ideal(problem, solution).within_bound()
+    return bounded_by_ideal(problem, solution).within_bound()
 
 
 def certificate_seconds(problem: Problem) -> float:
@@ -87,7 +87,8 @@ def certificate_seconds(problem: Problem) -> float:
     return A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
 
 
-def _bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
+def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
+    """The solution with its bound, or the ideal lists' value where that is not larger."""
     if not is_closed(solution.value - solution.bound, solution.bound, summed(problem)):
         raise CertificateError(
             f"The {solution.bound_source} says that no value exceeds {solution.bound:.12g}, but these weights are "
