@@ -11,7 +11,7 @@ Value of weights ``w`` (scaled space, ``max|w_j| = 1`` or ``w = 0``)::
 where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each
 item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
 ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The weights ``h_1 .. h_m >= 0`` are 1, but for
-measures that look at several relevant items at once (:mod:`rerank.statistics.hits`).  The objective is
+measures that look at several relevant items at once (:mod:`rerank.statistics.catalogue`).  The objective is
 ``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
 it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
 
