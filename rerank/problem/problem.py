@@ -37,6 +37,9 @@ from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
 
+GRID = 2**20
+"""Ends of coordinates are multiples of 1 / GRID."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -218,6 +221,26 @@ class Problem:
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
         return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+
+
+def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
+    """Scale, smallest and largest coordinate of each weight, float64 (d,) each: what a search divides into boxes.
+
+    ``w_j = scale_j v_j``, and proofs speak of ``v``. Without limits ``scale_j`` is -1 where a weight must not be
+    positive, else 1. With limits it is the larger of their sizes, so that a correction between ``-r`` and ``r`` has a
+    coordinate between -1 and 1. The ends of boxes are binary fractions of few digits; a limit that is none is rounded
+    outward.
+    """
+    if problem.limits is None:
+        lower = np.where(problem.signs != 0, 0.0, -1.0)
+        return np.where(problem.signs < 0, -1.0, 1.0), lower, np.ones(problem.n_features)
+    low, high = problem.limits
+    size = np.maximum(-low, high)
+    scale = np.where(size > 0, size, 1.0)
+    ratios = [[Fraction(x) * GRID / Fraction(s) for x, s in zip(side, scale)] for side in (low, high)]
+    lower = np.array([x.__floor__() / GRID for x in ratios[0]])
+    upper = np.array([x.__ceil__() / GRID for x in ratios[1]])
+    return scale, lower, upper
 
 
 def _hits(item: RankedList, n: int) -> NDArray[np.int64]:
