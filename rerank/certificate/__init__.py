@@ -1,7 +1,6 @@
 """The verifying side recomputes weights, bounds and proofs exactly; no search, solver, Pyomo or compiled code here."""
 
-from rerank.certificate.certificate import Certificate, certify, check_weights
-from rerank.certificate.claims import check_claim, recheck
+from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
 from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
 from rerank.certificate.lists import ideal_value
 from rerank.certificate.proof_check import Verdict, verify_proof

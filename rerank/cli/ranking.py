@@ -111,7 +111,7 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
         return
     import csv
 
-    from rerank.io.csv_header import spreadsheet_cell
+    from rerank.io.csv_table import spreadsheet_cell
 
     order = sorted(
         range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row])

@@ -40,14 +40,19 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
     if names is not None and len(names) != d:
         raise InputError(f"There are {len(names)} feature names for {d} columns of X; pass one a column.")
     result = as_float(array, names)
-    bad = ~np.isfinite(result)
-    if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        raise InputError(
-            f"X holds {_spelled(result[row, column])} in row {row}, {_column(column, names)}, "
-            f"one of {int(bad.sum())} entries that are NaN or inf; fill or drop them before fitting."
-        )
+    refuse_gaps(result, range(d), names, "fill or drop them before fitting")
     return result
+
+
+def refuse_gaps(table: np.ndarray, columns: Sequence[int], names: Sequence[str] | None, advice: str) -> None:
+    """Refuse a table with an entry that is NaN or infinite; ``columns`` are the numbers by which columns are known."""
+    bad = ~np.isfinite(table)
+    if bad.any():
+        row, place = (int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"X holds {_spelled(table[row, place])} in row {row}, {_column(columns[place], names)}, "
+            f"one of {int(bad.sum())} entries that are NaN or inf; {advice}."
+        )
 
 
 def held(X: Any) -> Any:

@@ -1,12 +1,17 @@
-"""Columns by name: which one is meant, which are features, and which look like a list id that was forgotten."""
+"""Columns of a file by name: their roles, which are features, which look like a forgotten list id; their table."""
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from rerank.errors import InputError, similar
-from rerank.io.lines import Path, named
+from rerank.io.labels import SIGNS_NOTE, TwoLabels, grades_of_signs
+from rerank.io.lines import Path, is_number, named
+from rerank.io.table import Floats, Table, words
 
 LIST_NAMES = frozenset({
     "qid", "query", "queryid", "querynumber", "qnum", "qno", "listid", "groupid", "session", "sessionid",
@@ -32,11 +37,6 @@ def distinct(path: Path, names: Sequence[str]) -> None:
             )
 
 
-def find(path: Path, names: Sequence[str], wanted: str) -> int:
-    """Return the place of the column called `wanted`, or offer the nearest names."""
-    return _found(path, {name: place for place, name in enumerate(names)}, wanted)
-
-
 def _found(path: Path, places: dict[str, int], wanted: str) -> int:
     if wanted in places:
         return places[wanted]
@@ -47,42 +47,157 @@ def _found(path: Path, places: dict[str, int], wanted: str) -> int:
     raise InputError(f"{path} has no column {named(wanted)}; {advice}.")
 
 
-def roles_of(path: Path, names: Sequence[str], roles: dict[str, str | None]) -> dict[str, int]:
-    """The column of each role that is given, no column in two roles."""
-    place = {role: find(path, names, name) for role, name in roles.items() if name is not None}
-    if len(set(place.values())) < len(place):
-        given = ", ".join(f"{role}={named(names[column])}" for role, column in place.items())
-        raise InputError(f"{path}: one column is given two roles ({given}); name a column for each.")
-    return place
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a file that are read, by their places in it.
 
+    Attributes
+    ----------
+    path : path
+    names : sequence of str
+        Of all columns.
+    roles : mapping of str to int
+        Columns of the label, the list (``qid``), the row's name (``id``), its weight and its group, those there are.
+    features : list of int
+    left_out : list of int
+        Columns that hold no numbers and have no role.
+    positive : str or None
+        The label of the rows to find, where labels are words.
+    notes : list of str
+        What the user is told about columns.
+    """
 
-def named_features(
-    path: Path, names: Sequence[str], features: Sequence[str], place: dict[str, int]
-) -> list[int]:
-    """The columns that are named as features, none of them named twice."""
-    places = {name: column for column, name in enumerate(names)}
-    chosen = [_found(path, places, name) for name in features]
-    taken = set(place.values())
-    for column in chosen:
-        if column in taken:
+    path: Path
+    names: Sequence[str]
+    roles: Mapping[str, int]
+    features: list[int]
+    left_out: list[int]
+    positive: str | None
+    notes: list[str] = field(default_factory=list)
+
+    def name(self, column: int | str) -> str:
+        """The name of a column, or of that of a role, for a sentence."""
+        return named(self.names[self.roles[column] if isinstance(column, str) else column])
+
+    @property
+    def worded(self) -> list[str]:
+        """Roles whose columns hold words."""
+        always = ("qid", "id", "groups")
+        return [role for role in self.roles if role in (always if self.positive is None else (*always, "label"))]
+
+    def table(
+        self,
+        X: Floats,
+        texts: Mapping[str, list[str]],
+        numbers: Mapping[str, Floats],
+        where: Callable[[int], tuple[str, str]],
+    ) -> Table:
+        """The table of all rows.
+
+        Parameters
+        ----------
+        X : float64 (n, features)
+        texts, numbers : mappings of role to values (n,)
+            Of the roles that are :attr:`worded`, and of the others.
+        where : callable
+            For a row what stands before and behind the name of a column in a sentence about that row.
+
+        Raises
+        ------
+        InputError
+            For a negative label or weight, and where no row has the label to find.
+        """
+        amounts = dict(numbers)
+        if "label" in amounts and (grades := grades_of_signs(amounts["label"])) is not None:
+            self.notes.extend([SIGNS_NOTE] if grades is not amounts["label"] else [])
+            amounts["label"] = grades
+        for role, values in amounts.items():
+            if (bad := np.flatnonzero(values < 0)).size:
+                before, behind = where(int(bad[0]))
+                raise InputError(
+                    f"{before}column {self.name(role)} holds {values[bad[0]]:g}{behind}, but a {role} is 0 or more; "
+                    "correct it."
+                )
+            amounts[role] = np.ascontiguousarray(values)
+        labels = None
+        if "label" in texts:
+            amounts["label"], labels = self._found(texts["label"])
+        columns = {role: words(column) for role, column in texts.items()}
+        return Table(
+            X=X,
+            y=amounts.get("label"),
+            qid=columns.get("qid"),
+            ids=columns.get("id"),
+            feature_names=tuple(self.names[j] for j in self.features),
+            sample_weight=amounts.get("weight"),
+            notes=tuple(self.notes),
+            groups=columns.get("groups"),
+            labels=labels,
+        )
+
+    def _found(self, seen: list[str]) -> tuple[Floats, TwoLabels | None]:
+        """1 for the rows to find, and what the labels were where there are two words."""
+        positive = str(self.positive)
+        if positive not in seen:
             raise InputError(
-                f"{path}: the column {named(names[column])} is named twice; name each column once."
+                f"{self.path}: no row has {named(positive)} in column {self.name('label')}; it holds {some(seen)}."
             )
-        taken.add(column)
-    return chosen
+        others = list(set(seen) - {positive})
+        two = len(others) == 1 and not all(map(is_number, (positive, *others)))
+        y = np.array([word == positive for word in seen], dtype=np.float64)
+        return y, TwoLabels(others[0], positive) if two else None
 
 
-def refuse_forgotten_list(
-    path: Path, names: Sequence[str], free: Sequence[int], place: dict[str, int]
-) -> None:
-    """Refuse a table whose lists would be merged: no column is the list id, and one is called like it.
+def choose_columns(
+    path: Path,
+    names: Sequence[str],
+    roles: Mapping[str, str | None],
+    features: Sequence[str] | None,
+    positive: str | None,
+    numeric: Callable[[int], bool],
+    schema: Any = None,
+) -> Columns:
+    """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``.
+
+    A saved index is left out, which :func:`saved_index` finds, and a note says so.
+
+    Raises
+    ------
+    InputError
+        For a name that no column has or that is given twice, a list id that was forgotten, and where no feature is
+        left.
+    """
+    places = {name: column for column, name in enumerate(names)}
+    given = {role: _found(path, places, name) for role, name in roles.items() if name is not None}
+    if len(set(given.values())) < len(given):
+        twice = ", ".join(f"{role}={named(names[column])}" for role, column in given.items())
+        raise InputError(f"{path}: one column is given two roles ({twice}); name a column for each.")
+    taken, left_out, index = set(given.values()), list[int](), list[int]()
+    if features is not None:
+        chosen = [_found(path, places, name) for name in features]
+        for column in chosen:
+            if column in taken:
+                raise InputError(f"{path}: the column {named(names[column])} is named twice; name each column once.")
+            taken.add(column)
+    else:
+        free = [column for column in range(len(names)) if column not in taken]
+        if "qid" not in given:
+            _refuse_forgotten_list(path, [names[column] for column in free])
+        index = [column for column in saved_index(names, schema) if column not in taken]
+        is_numeric = {column: numeric(column) for column in free if column not in index}
+        chosen, left_out = ([column for column, fits in is_numeric.items() if fits is sort] for sort in (True, False))
+    if not chosen:
+        raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
+    notes = [index_note([names[column] for column in index])] if index else []
+    return Columns(path, names, given, chosen, left_out, positive, notes)
+
+
+def _refuse_forgotten_list(path: Path, free: Sequence[str]) -> None:
+    """Refuse a table whose lists would be merged: a column without a role is called like the id of a list.
 
     A column of numbers would become a feature, and one of text would be left out.
     """
-    if "qid" in place:
-        return
-    for column in free:
-        name = names[column]
+    for name in free:
         if name.lower().translate(_MARKS) in LIST_NAMES:
             raise InputError(
                 f"{path}: the column {named(name)} is called like the id of a list, and no column was named as such; "

@@ -1,6 +1,7 @@
 """CSV with a header row: label, list, name and weight by column name, the other numbers as features."""
 
 import csv
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,29 +12,25 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.columns import distinct, index_note, roles_of, some
-from rerank.io.csv_header import (
-    choose_features,
-    is_number,
-    name_in,
-    read_header,
-    spreadsheet_cell,
-    two_words,
-    value_of,
-)
-from rerank.io.labels import POSITIVE, SIGNS_NOTE, grades_of_signs, word_to_find
+from rerank.io.columns import Columns, choose_columns, distinct, some
+from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import (
     MISSING,
     Path,
-    first_bad,
+    is_number,
     named,
     no_number,
+    number,
     numbered_lines,
     spelled,
     writing_lines,
     wrong,
 )
-from rerank.io.table import Floats, Table, Words, check_written, words
+from rerank.io.table import Table, check_written
+
+# Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
+_FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
+_TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
 @within_memory
@@ -76,127 +73,91 @@ def read_csv(
     """
     rows = csv_rows(path, delimiter)
     names = read_header(path, rows, delimiter)
-    place = roles_of(path, names, {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups})
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path} has a header but no rows; pass a file with data.")
     _check_length(path, names, *first)
-    chosen, text, index = choose_features(path, names, features, place, first)
-    if not chosen:
-        raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
-    columns = _Columns(path, names, chosen, text, place, positive, delimiter)
-    if index:
-        columns.notes.append(index_note([names[column] for column in index]))
-    columns.add(*first)
+
+    def numeric(column: int) -> bool:
+        # Whether the column is a number or a text cannot be told from a missing first cell, and guessing
+        # would drop a feature without a word.
+        cell = first[1][column].strip()
+        if cell.lower() in MISSING:
+            raise no_number(path, first[0], named(names[column]), cell)
+        return cell in _TRUTH or is_number(cell)
+
+    roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
+    collected = _Rows(choose_columns(path, names, roles, features, positive, numeric), delimiter)
+    collected.add(*first)
     for line, cells in rows:
-        columns.add(line, cells)
-    return ideal.joined(path, columns.table())
+        collected.add(line, cells)
+    return ideal.joined(path, collected.table())
 
 
-class _Columns:
+class _Rows:
     """Collects the rows in flat arrays of doubles: about as many bytes as the file has."""
 
-    def __init__(
-        self,
-        path: Path,
-        names: list[str],
-        chosen: list[int],
-        text: list[int],
-        place: dict[str, int],
-        positive: str | None,
-        delimiter: str,
-    ) -> None:
-        self.delimiter, self.notes = delimiter, list[str]()
-        self.path, self.names, self.chosen, self.text, self.positive = path, names, chosen, text, positive
-        self.place = place
-        worded = {"qid", "id", "groups"} | ({"label"} if positive is not None else set())
-        self.words: dict[str, list[str]] = {role: [] for role in place if role in worded}
+    def __init__(self, columns: Columns, delimiter: str) -> None:
+        self.columns, self.delimiter, self.path = columns, delimiter, columns.path
+        self.texts: dict[str, list[str]] = {role: [] for role in columns.worded}
+        self.amounts = [role for role in columns.roles if role not in self.texts]
+        self.numeric = columns.features + [columns.roles[role] for role in self.amounts]
         self.known: dict[str, str] = {}
-        self.rest = [role for role in ("label", "weight") if role in place and role not in worded]
-        self.numeric = chosen + [place[role] for role in self.rest]
         self.values, self.lines = array("d"), array("q")
 
     def add(self, line: int, cells: list[str]) -> None:
         """Take one row; its length and its numbers are checked."""
-        _check_length(self.path, self.names, line, cells)
+        columns = self.columns
+        _check_length(self.path, columns.names, line, cells)
         for column in self.numeric:
             try:
-                self.values.append(value_of(cells[column]))
+                self.values.append(_value(cells[column]))
             except ValueError:
                 raise self._no_number(line, column, cells[column]) from None
-        for column in self.text:
+        for column in columns.left_out:
             if is_number(cells[column]):
-                found = f"column {named(self.names[column])} holds the number {cells[column].strip()[:40]} after text"
-                raise wrong(
-                    self.path, line, found, "correct the column, or name the columns to use as features"
-                )
-        for role, taken in self.words.items():
-            word = name_in(cells[self.place[role]])
+                found = f"column {columns.name(column)} holds the number {cells[column].strip()[:40]} after text"
+                raise wrong(self.path, line, found, "correct the column, or name the columns to use as features")
+        for role, taken in self.texts.items():
+            word = name_in(cells[columns.roles[role]])
             if not word:
-                raise wrong(
-                    self.path, line, f"column {named(self.names[self.place[role]])} is empty", "fill it in"
-                )
+                raise wrong(self.path, line, f"column {columns.name(role)} is empty", "fill it in")
             # Equal words share one object: a list id stands in many rows.
             taken.append(self.known.setdefault(word, word))
         self.lines.append(line)
 
     def _no_number(self, line: int, column: int, cell: str) -> InputError:
-        word = cell.strip()
-        if column != self.place.get("label") or word.lower() in MISSING:
-            return no_number(self.path, line, named(self.names[column]), cell)
-        found = f"column {named(self.names[column])} holds {word[:40]!r} where a number is expected"
+        word, name = cell.strip(), self.columns.name(column)
+        if column != self.columns.roles.get("label") or word.lower() in MISSING:
+            return no_number(self.path, line, name, cell)
+        found = f"column {name} holds {word[:40]!r} where a number is expected"
         return wrong(self.path, line, found, f"if labels are words, name the one to find: {self._word_to_find()}")
 
     def _word_to_find(self) -> str:
         """Advice by the labels of the whole file, which is read again."""
-        column, seen = self.place["label"], dict.fromkeys(["header"])
+        column, seen = self.columns.roles["label"], dict.fromkeys(["header"])
         for _, cells in csv_rows(self.path, self.delimiter):
             if column < len(cells) and len(seen) < 8:
                 seen.setdefault(cells[column].strip()[:40])
         return word_to_find(list(seen)[2:], POSITIVE)
 
     def table(self) -> Table:
-        """Return the table of all rows, every number finite, labels and weights not negative."""
-        lines = np.frombuffer(self.lines, dtype=np.int64)
+        """The table of all rows, every number finite, labels and weights not negative."""
+        columns, lines = self.columns, np.frombuffer(self.lines, dtype=np.int64)
         block = np.frombuffer(self.values, dtype=np.float64).reshape(len(lines), len(self.numeric))
-        if bad := first_bad(np.any(~np.isfinite(block), axis=1), lines):
-            j = int(np.argmin(np.isfinite(block[bad[0]])))
-            raise no_number(self.path, bad[1], named(self.names[self.numeric[j]]), str(block[bad[0], j]))
-        d = len(self.chosen)
-        rest = dict(zip(self.rest, block.T[d:]))
-        if "label" in rest and (signed := grades_of_signs(rest["label"])) is not None:
-            self.notes += [SIGNS_NOTE] if signed is not rest["label"] else []
-            rest["label"] = signed
-        for role, values in rest.items():
-            if bad := first_bad(values < 0, lines):
-                name = self.names[self.place[role]]
-                found = f"column {named(name)} holds {values[bad[0]]:g}, but a {role} is 0 or more"
-                raise wrong(self.path, bad[1], found, "correct it")
-        if self.text:
-            self.notes.append(f"Left out because they hold text: {some([self.names[c] for c in self.text])}.")
-        return Table(
-            X=np.ascontiguousarray(block[:, :d]),
-            y=self._worded_label() if "label" in self.words else _copy(rest.get("label")),
-            qid=self._words("qid"),
-            ids=self._words("id"),
-            feature_names=tuple(self.names[c] for c in self.chosen),
-            sample_weight=_copy(rest.get("weight")),
-            notes=tuple(self.notes),
-            groups=self._words("groups"),
-            labels=two_words(self.words["label"], str(self.positive)) if "label" in self.words else None,
+        if not (finite := np.isfinite(block)).all():
+            row, j = (int(k) for k in np.argwhere(~finite)[0])
+            raise no_number(self.path, int(lines[row]), columns.name(self.numeric[j]), str(block[row, j]))
+        if columns.left_out:
+            texts = some([columns.names[column] for column in columns.left_out])
+            columns.notes.append(f"Left out because they hold text: {texts}.")
+        d = len(columns.features)
+        return columns.table(
+            np.ascontiguousarray(block[:, :d]),
+            self.texts,
+            dict(zip(self.amounts, block.T[d:])),
+            lambda row: (f"{self.path}, line {lines[row]}: ", ""),
         )
-
-    def _words(self, role: str) -> Words | None:
-        return words(self.words[role]) if role in self.words else None
-
-    def _worded_label(self) -> Floats:
-        seen = self.words["label"]
-        if self.positive not in seen:
-            column = self.names[self.place["label"]]
-            raise InputError(
-                f"{self.path}: no row has {named(str(self.positive))} in column {named(column)}; it holds {some(seen)}."
-            )
-        return np.array([word == self.positive for word in seen], dtype=np.float64)
 
 
 def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str = ",") -> None:
@@ -254,11 +215,61 @@ def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, cells
 
 
-def _check_length(path: Path, names: list[str], line: int, cells: list[str]) -> None:
+def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: str) -> list[str]:
+    """Take the first row as the names of the columns: present, not numbers, each once."""
+    first = next(rows, None)
+    if first is None:
+        raise InputError(f"{path} is empty; pass a CSV file whose first line names the columns.")
+    if all(is_number(name_in(name)) for name in first[1]):
+        raise wrong(path, first[0], "there are numbers where the column names should be", "add a header line")
+    names = header_names(first[1])
+    other = next((mark for mark in ",;\t|" if mark != delimiter and mark in names[0]), None)
+    if len(names) == 1 and other:
+        found = f"there is one column, {named(names[0][:40])}, that holds {other!r}"
+        option = "tab" if other == "\t" else repr(other)
+        raise wrong(path, first[0], found, f"pass delimiter={other!r} (--delimiter {option})")
+    distinct(path, names)
+    return names
+
+
+def header_names(cells: Sequence[str]) -> list[str]:
+    """The names in a header; a column without one is called as pandas calls it, after its place from 0."""
+    names = [name_in(cell) for cell in cells]
+    for place, name in enumerate(names):
+        if not name:
+            called = f"Unnamed: {place}"
+            while called in names:
+                called += ".1"
+            names[place] = called
+    return names
+
+
+def spreadsheet_cell(text: str) -> str:
+    """A name as a cell that no spreadsheet takes for a formula.
+
+    An apostrophe goes before what begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is no number,
+    and before what begins so behind apostrophes, so that :func:`name_in` gives back every name.
+    """
+    return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
+
+
+def name_in(cell: str) -> str:
+    """The name in a cell, without the apostrophe that :func:`spreadsheet_cell` puts before a formula."""
+    name = cell.strip()
+    return name[1:] if name.startswith("'") and spreadsheet_cell(name[1:]) == name else name
+
+
+def _value(cell: str) -> float:
+    """The number in a cell, 1 and 0 for True and False; anything else is a `ValueError`."""
+    try:
+        return number(cell)
+    except ValueError:
+        if (truth := _TRUTH.get(cell.strip())) is None:
+            raise
+        return truth
+
+
+def _check_length(path: Path, names: Sequence[str], line: int, cells: list[str]) -> None:
     if len(cells) != len(names):
         found = f"there are {len(cells)} cells under {len(names)} column names"
         raise wrong(path, line, found, "complete the row, or quote cells that hold the delimiter")
-
-
-def _copy(values: Floats | None) -> Floats | None:
-    return None if values is None else np.ascontiguousarray(values)

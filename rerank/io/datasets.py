@@ -6,6 +6,7 @@
 ((306, 3), 81, ('Age', 'Year', 'Positive'))
 """
 
+import json
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
@@ -43,53 +44,8 @@ class Description:
     licence: str = "CC BY 4.0"
 
 
-_ALL = {
-    each.name: each
-    for each in (
-        Description(
-            "haberman",
-            "Haberman's Survival",
-            306,
-            81,
-            3,
-            "patients after breast cancer surgery; find those who died within five years",
-            "Haberman, S. (1976). Haberman's Survival [Dataset]. UCI Machine Learning Repository.",
-            "10.24432/C5XK51",
-        ),
-        Description(
-            "german",
-            "Statlog (German Credit Data)",
-            1000,
-            300,
-            61,
-            "loans; find the bad credit risks (categorical columns are one-hot)",
-            "Hofmann, H. (1994). Statlog (German Credit Data) [Dataset]. UCI Machine Learning Repository.",
-            "10.24432/C5NC77",
-        ),
-        Description(
-            "abalone19",
-            "Abalone, 19 rings against the rest",
-            4174,
-            32,
-            10,
-            "abalones; find those with 19 rings (sex is one-hot)",
-            "Nash, W., Sellers, T., Talbot, S., Cawthorn, A., & Ford, W. (1994). Abalone [Dataset]. "
-            "UCI Machine Learning Repository.",
-            "10.24432/C55C7W",
-        ),
-        Description(
-            "ai4i2020",
-            "AI4I 2020 Predictive Maintenance",
-            10000,
-            339,
-            8,
-            "machines at work (a simulation); find those that fail (the quality type is one-hot)",
-            "Matzka, S. (2020). AI4I 2020 Predictive Maintenance Dataset [Dataset]. "
-            "UCI Machine Learning Repository.",
-            "10.24432/C5HS5C",
-        ),
-    )
-}
+_FOLDER = files("rerank.io") / "data"
+_ALL = {each["name"]: Description(**each) for each in json.loads((_FOLDER / "descriptions.json").read_text("utf-8"))}
 
 
 def names() -> list[str]:
@@ -118,7 +74,6 @@ def load(name: str) -> Table:
         An unknown name.
     """
     describe(name)
-    folder = files("rerank.io") / "data"
-    packed = folder / f"{name}.csv.gz"
-    with as_file(packed if packed.is_file() else folder / f"{name}.csv") as path:
+    packed = _FOLDER / f"{name}.csv.gz"
+    with as_file(packed if packed.is_file() else _FOLDER / f"{name}.csv") as path:
         return read_csv(path, label=LABEL)

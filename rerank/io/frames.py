@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.arrays import check_matrix, check_shape, held
+from rerank.io.arrays import check_matrix, check_shape, held, refuse_gaps
 from rerank.io.columns import saved_index
 
 Floats = NDArray[np.float64]
@@ -62,12 +62,8 @@ def as_table(X: Any) -> Any:
     check_shape(shape)
     if is_frame(table):
         names = names_of(table)
-        twice = (
-            next((name for name in names if names.count(name) > 1), None)
-            if len(set(names)) < len(names)
-            else None
-        )
-        if twice is not None:
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"X has two columns {twice!r}; give every column its own name.")
     return table
 
@@ -259,15 +255,7 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
             )
             raise InputError(f"Column {names[j]!r} holds {found} numbers; {cure}, or leave it out with features=[...].")
         table[:, place] = values
-    bad = ~np.isfinite(table)
-    if bad.any():
-        row, place = (int(i) for i in np.argwhere(bad)[0])
-        entry = "NaN" if np.isnan(table[row, place]) else "inf"
-        what = f"column {chosen[place]} ({names[chosen[place]]!r})"
-        raise InputError(
-            f"X holds {entry} in row {row}, {what}, one of {int(bad.sum())} entries that are NaN or inf; fill or drop "
-            "them, or leave the column out with features=[...]."
-        )
+    refuse_gaps(table, chosen, names, "fill or drop them, or leave the column out with features=[...]")
     return table
 
 

@@ -111,20 +111,25 @@ def number(text: str) -> float:
     return float(text)
 
 
+def is_number(text: str) -> bool:
+    """Whether a cell holds the digits of a number, NaN and infinity among them."""
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
+
+
 def no_number(path: Path, line: int, column: str, text: str) -> InputError:
     """The error for a cell that should be a finite number."""
     shown = text.strip()[:40]
     if shown.lower() in MISSING:
         found = f"column {column} has no value ({shown!r})" if shown else f"column {column} is empty"
         return wrong(path, line, found, "fill the value in or drop the row or the column")
-    try:
-        number(text)
-    except ValueError:
+    if not is_number(text):
         found = f"column {column} holds {shown!r} where a number is expected"
         return wrong(path, line, found, "correct it, or leave that column out")
-    return wrong(
-        path, line, f"column {column} holds {shown}, which is not finite", "fill it in or drop the row"
-    )
+    return wrong(path, line, f"column {column} holds {shown}, which is not finite", "fill it in or drop the row")
 
 
 def named(name: str) -> str:

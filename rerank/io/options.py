@@ -87,18 +87,13 @@ def drawn_seed(random_state: Any) -> int:
         The ``random_state`` is none of these.
     """
     # What scikit-learn's check_random_state does, without an import of scikit-learn.
-    state = random_state
-    if state is None:
-        state = np.random
-    elif isinstance(state, Integral):
-        try:
-            state = np.random.RandomState(int(state))
-        except ValueError:
-            raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
-    if isinstance(state, np.random.Generator):
-        return int(state.integers(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    state = np.random if random_state is None else random_state
+    if isinstance(state, Integral):
+        state = legacy(state)
     if state is not np.random and not isinstance(state, np.random.RandomState):
-        raise _no_seed(random_state, "a RandomState or a Generator of numpy.random")
+        raise _no_seed(random_state)
     return int(state.randint(2**31 - 1))
 
 
@@ -115,7 +110,7 @@ def generator(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
+        raise _no_seed(random_state) from None
 
 
 def legacy(random_state: Any) -> np.random.RandomState:
@@ -128,11 +123,10 @@ def legacy(random_state: Any) -> np.random.RandomState:
     if isinstance(random_state, np.random.RandomState):
         return random_state
     try:
-        return np.random.RandomState(
-            int(random_state) if isinstance(random_state, Integral) else drawn_seed(random_state)
-        )
+        seed = int(random_state) if isinstance(random_state, Integral) else drawn_seed(random_state)
+        return np.random.RandomState(seed)
     except ValueError:
-        raise _no_seed(random_state, "a RandomState or a Generator of numpy.random") from None
+        raise _no_seed(random_state) from None
 
 
 def source(random_state: Any) -> np.random.Generator | np.random.RandomState:
@@ -140,8 +134,11 @@ def source(random_state: Any) -> np.random.Generator | np.random.RandomState:
     return random_state if isinstance(random_state, np.random.RandomState) else generator(random_state)
 
 
-def _no_seed(given: Any, other: str) -> InputError:
-    return InputError(f"random_state is {given!r}; give a whole number, 0 to {2**32 - 1}, {other} or None.")
+def _no_seed(given: Any) -> InputError:
+    return InputError(
+        f"random_state is {given!r}; give a whole number, 0 to {2**32 - 1}, a RandomState or a Generator of "
+        "numpy.random or None."
+    )
 
 
 def without(gone: Mapping[str, str]) -> Callable[[Callable[P, None]], Callable[P, None]]:

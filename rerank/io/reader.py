@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InputError
-from rerank.io.csv_header import header_names
-from rerank.io.csv_table import csv_rows, read_csv
+from rerank.io.csv_table import csv_rows, header_names, read_csv
 from rerank.io.parquet import parquet_columns, read_parquet
 from rerank.io.svmlight import read_svmlight
 from rerank.io.table import Table

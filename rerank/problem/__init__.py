@@ -2,10 +2,9 @@
 
 from rerank.io.margin import Margin, margin_of
 from rerank.problem.build import problem_of, ranked_list
-from rerank.problem.coordinates import coordinates
-from rerank.problem.digest import digest
+from rerank.problem.json import digest
 from rerank.problem.lists import RankedList, Unit
-from rerank.problem.problem import Problem
+from rerank.problem.problem import Problem, coordinates
 from rerank.problem.proof import Proof
 from rerank.problem.scaling import scale_columns
 from rerank.problem.values import values_at

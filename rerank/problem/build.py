@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from rerank.problem.lists import RankedList
 from rerank.problem.problem import Problem
 from rerank.ranks.evaluator import shown
+from rerank.ranks.lists import rows_by_list
 from rerank.statistics import RankStatistic
 
 
@@ -104,12 +105,9 @@ def problem_of(
         As :meth:`Problem.build`.
     """
     row_gains = np.asarray(gains, dtype=np.float64)
-    names = np.zeros(row_gains.size, np.intp) if qid is None else np.asarray(qid)
     weights = query_weight or {}
-    ids, which = np.unique(names, return_inverse=True)
-    groups = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
     lists = [
-        ranked_list(statistic, rows, row_gains[rows], weight=weights.get(q, 1.0))
-        for q, rows in zip(ids, groups, strict=True)
+        ranked_list(statistic, rows, row_gains[rows], weight=weights.get(name, 1.0))
+        for name, rows in rows_by_list(qid, row_gains.size)
     ]
     return Problem.build(X, [item for item in lists if item is not None], **options)

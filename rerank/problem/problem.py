@@ -11,7 +11,7 @@ Value of weights ``w`` (scaled space, ``max|w_j| = 1`` or ``w = 0``)::
 where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each
 item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
 ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The weights ``h_1 .. h_m >= 0`` are 1, but for
-measures that look at several relevant items at once (:mod:`rerank.statistics.hits`).  The objective is
+measures that look at several relevant items at once (:mod:`rerank.statistics.catalogue`).  The objective is
 ``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
 it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
 
@@ -36,6 +36,9 @@ from rerank.problem.lists import RankedList, Unit
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
+
+GRID = 2**20
+"""Ends of coordinates are multiples of 1 / GRID."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +221,26 @@ class Problem:
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
         return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+
+
+def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
+    """Scale, smallest and largest coordinate of each weight, float64 (d,) each: what a search divides into boxes.
+
+    ``w_j = scale_j v_j``, and proofs speak of ``v``. Without limits ``scale_j`` is -1 where a weight must not be
+    positive, else 1. With limits it is the larger of their sizes, so that a correction between ``-r`` and ``r`` has a
+    coordinate between -1 and 1. The ends of boxes are binary fractions of few digits; a limit that is none is rounded
+    outward.
+    """
+    if problem.limits is None:
+        lower = np.where(problem.signs != 0, 0.0, -1.0)
+        return np.where(problem.signs < 0, -1.0, 1.0), lower, np.ones(problem.n_features)
+    low, high = problem.limits
+    size = np.maximum(-low, high)
+    scale = np.where(size > 0, size, 1.0)
+    ratios = [[Fraction(x) * GRID / Fraction(s) for x, s in zip(side, scale)] for side in (low, high)]
+    lower = np.array([x.__floor__() / GRID for x in ratios[0]])
+    upper = np.array([x.__ceil__() / GRID for x in ratios[1]])
+    return scale, lower, upper
 
 
 def _hits(item: RankedList, n: int) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from rerank.io.options import one_of
 from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import Empty, rows_by_list, split
-from rerank.ranks.present import present
+from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, gain_of
 from rerank.statistics import parse
 
@@ -91,21 +91,8 @@ def evaluate(
         For labels, scores, weights or options that cannot be used, and when no list is left to average.
     """
     one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
-    statistic = parse(stat)
-    kind = gain_of(statistic, gain, sample_weight)
-    there = present(np.size(y), sample_weight, query_weight, qid)
+    found, there = _evaluator(stat, y, qid, gain, sample_weight, query_weight, ideal_gains)
     scores = there.of(scores, "scores")
-    found = Evaluator(
-        statistic,
-        split(
-            there.of(y),
-            there.of(qid, "qid"),
-            gain=kind,
-            sample_weight=there.of(sample_weight),
-            query_weight=there.of(query_weight),
-            ideal_gains=ideal_gains,
-        ),
-    )
     if ties == "interval":
         return found.mean(scores, "pessimistic", empty), found.mean(scores, "optimistic", empty)
     return found.mean(scores, ties, empty)
@@ -127,19 +114,10 @@ def list_values(
     The parameters are those of :func:`evaluate`, which takes the mean of these values.
     """
     one_of("ties", ties, ("pessimistic", "optimistic", "average"))
-    statistic = parse(stat)
-    kind = gain_of(statistic, gain, sample_weight)
-    there = present(np.size(y), sample_weight)
-    lists = split(
-        there.of(y),
-        there.of(qid, "qid"),
-        gain=kind,
-        sample_weight=there.of(sample_weight),
-        ideal_gains=ideal_gains,
-    )
-    values = Evaluator(statistic, lists).values(there.of(scores, "scores"), ties)
-    found = dict(zip((one.name for one in lists), values))
-    return np.array([found.get(name) for name, _ in rows_by_list(qid, np.size(y))], dtype=np.float64)
+    found, there = _evaluator(stat, y, qid, gain, sample_weight, None, ideal_gains)
+    values = found.values(there.of(scores, "scores"), ties)
+    by_name = dict(zip((one.name for one in found.lists), values))
+    return np.array([by_name.get(name) for name, _ in rows_by_list(qid, np.size(y))], dtype=np.float64)
 
 
 def count_empty(
@@ -151,8 +129,28 @@ def count_empty(
     sample_weight: ArrayLike | None = None,
 ) -> int:
     """How many lists have no value: no relevant item, or for AUC no pair to order; of lists that have a row."""
+    return sum(not scale > 0 for _, scale in _evaluator(stat, y, qid, gain, sample_weight)[0].shown)
+
+
+def _evaluator(
+    stat: object,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    gain: Gain,
+    sample_weight: ArrayLike | None,
+    query_weight: Mapping[Any, float] | ArrayLike | None = None,
+    ideal_gains: IdealGains = None,
+) -> tuple[Evaluator, Present]:
+    """What values scores of the rows that are there, and which rows these are."""
     statistic = parse(stat)
     kind = gain_of(statistic, gain, sample_weight)
-    there = present(np.size(y), sample_weight)
-    lists = split(there.of(y), there.of(qid, "qid"), gain=kind, sample_weight=there.of(sample_weight))
-    return sum(not scale > 0 for _, scale in Evaluator(statistic, lists).shown)
+    there = present(np.size(y), sample_weight, query_weight, qid)
+    lists = split(
+        there.of(y),
+        there.of(qid, "qid"),
+        gain=kind,
+        sample_weight=there.of(sample_weight),
+        query_weight=there.of(query_weight),
+        ideal_gains=ideal_gains,
+    )
+    return Evaluator(statistic, lists), there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any, Literal
 
@@ -137,18 +137,6 @@ def _placements(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Fl
 
 def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
     return dense_codes(scores)[1] if scores.dtype.kind == "O" else scores
-
-
-def value_of(
-    statistic: RankStatistic, coefficients: Callable[[int], Floats], gains: Floats, missed: Floats, scores: Floats,
-    ties: Ties,
-) -> float | None:  # fmt: skip
-    """Value of one list; None if it has none.  ``coefficients`` are those of the statistic, perhaps cached."""
-    offset, scale = shown(statistic, gains, missed)
-    if not scale > 0:
-        return None
-    codes = dense_codes(scores)[1]
-    return (_raw(statistic, coefficients(codes.size), gains, codes, ties) - offset) / scale
 
 
 def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:

@@ -7,7 +7,7 @@ single gain has no value, so every mean takes an option for such lists (``empty`
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,15 +44,8 @@ class OneList:
     missed: Floats
 
 
-def number_lists(qid: ArrayLike) -> tuple[tuple[Hashable, ...], Indices]:
-    """Ids of the lists in order of first appearance, and for each row the place of its list's id among them.
-
-    Parameters
-    ----------
-    qid : array (n,)
-        Id of each row's list: numbers, texts or any other hashable values.
-    """
-    return numbered(qid)
+number_lists = numbered
+"""Ids of the lists in order of first appearance, and for each row the place of its list's id among them."""
 
 
 def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]:
@@ -66,7 +59,7 @@ def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]
     known, codes = number_lists(names)
     order, ends = np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes)).tolist()
     rows = [order[start:end] for start, end in zip([0, *ends], ends)]
-    yield from sorted(zip(known, rows), key=lambda pair: pair[0])  # type: ignore[arg-type, return-value]
+    yield from sorted(zip(known, rows), key=lambda pair: pair[0])
 
 
 def places_by_list(scores: Floats, qid: ArrayLike | None = None) -> Indices:

@@ -10,7 +10,6 @@ All but Pos@Top can be fitted, too.  An item is relevant when its label is above
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,8 @@ from rerank.io.options import one_of
 from rerank.ranks.evaluate import evaluate
 from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import Empty, mean_over_lists, scores_of, split
-from rerank.ranks.positions import Indices, dense_codes
 from rerank.ranks.row_gains import Gain
-from rerank.statistics import NDCG, AveragePrecision, Precision, RankStatistic, ReciprocalRank
-
-Blocks = tuple[Indices, Indices]
-"""Items and relevant items of each distinct score, best score first."""
+from rerank.statistics import NDCG, AveragePrecision, Precision, ReciprocalRank
 
 
 def pos_at_top(
@@ -37,22 +32,25 @@ def pos_at_top(
     empty: Empty = "skip",
 ) -> float:
     """Share of the relevant items above every irrelevant one [LiJinZhou2014, sec. 5]; 1 without irrelevant items."""
+    _check(ties)
+    lists = split(y, qid, gain="binary")
+    given = scores_of(scores, sum(one.rows.size for one in lists))
+    values = [_share_on_top(one.gains > 0, given[one.rows], ties) for one in lists]
+    return mean_over_lists(lists, values, empty)
 
-    def value(blocks: Blocks) -> float:
-        sizes, hits = blocks
-        mixed = np.flatnonzero(hits < sizes)
-        if mixed.size == 0:
-            return 1.0
-        first = int(mixed[0])
-        # In random order each relevant item of the first mixed block precedes all m others with chance 1/(m + 1).
-        chance = {
-            "pessimistic": 0.0,
-            "optimistic": 1.0,
-            "average": 1.0 / float(sizes[first] - hits[first] + 1),
-        }
-        return float(hits[:first].sum() + hits[first] * chance[ties]) / float(hits.sum())
 
-    return _mean(y, scores, qid, ties, empty, value)
+def _share_on_top(relevant: NDArray[np.bool_], scores: NDArray[Any], ties: Ties) -> float | None:
+    """Share of the relevant items of one list above all others; None without a relevant one."""
+    own, others = scores[relevant], scores[~relevant]
+    if not own.size:
+        return None
+    if not others.size:
+        return 1.0
+    best = others.max()
+    # In random order each relevant item among the best others precedes all m of them with chance 1/(m + 1).
+    m = int(np.count_nonzero(others == best))
+    chance = {"pessimistic": 0.0, "optimistic": 1.0, "average": 1.0 / (m + 1)}[ties]
+    return float(np.count_nonzero(own > best) + np.count_nonzero(own == best) * chance) / own.size
 
 
 def average_precision(
@@ -64,7 +62,8 @@ def average_precision(
     empty: Empty = "skip",
 ) -> float:
     """``evaluate("ap", ...)``: mean over the relevant items of the precision at their place."""
-    return _evaluated(AveragePrecision(), y, scores, qid, ties, empty)
+    _check(ties)
+    return float(evaluate(AveragePrecision(), y, scores, qid, ties=ties, empty=empty))
 
 
 def reciprocal_rank(
@@ -76,7 +75,8 @@ def reciprocal_rank(
     empty: Empty = "skip",
 ) -> float:
     """``evaluate("rr", ...)``: 1/position of the first relevant item."""
-    return _evaluated(ReciprocalRank(), y, scores, qid, ties, empty)
+    _check(ties)
+    return float(evaluate(ReciprocalRank(), y, scores, qid, ties=ties, empty=empty))
 
 
 def precision_at(
@@ -110,31 +110,5 @@ def ndcg(
     return float(evaluate(NDCG(at), y, scores, qid, ties=ties, gain=gain, empty=empty))
 
 
-def _evaluated(
-    statistic: RankStatistic, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None, ties: Ties, empty: Empty
-) -> float:
+def _check(ties: Any) -> None:
     one_of("ties", ties, ("pessimistic", "optimistic", "average"))
-    return float(evaluate(statistic, y, scores, qid, ties=ties, empty=empty))
-
-
-def _mean(
-    y: ArrayLike,
-    scores: ArrayLike,
-    qid: ArrayLike | None,
-    ties: Ties,
-    empty: Empty,
-    value: Callable[[Blocks], float],
-) -> float:
-    one_of("ties", ties, ("pessimistic", "optimistic", "average"))
-
-    lists = split(y, qid, gain="linear")
-    given = scores_of(scores, sum(one.rows.size for one in lists))
-    values = (value(_blocks(one.gains > 0, given[one.rows])) if one.gains.any() else None for one in lists)
-    return mean_over_lists(lists, values, empty)
-
-
-def _blocks(relevant: NDArray[np.bool_], scores: NDArray[Any]) -> Blocks:
-    codes = dense_codes(scores)[1]
-    sizes = np.bincount(codes)[::-1]
-    hits = np.bincount(codes, weights=relevant)[::-1]
-    return sizes, hits.astype(np.intp)

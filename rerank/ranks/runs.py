@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.options import one_of, whole
-from rerank.io.runs import qrels_of, run_of
-from rerank.ranks.evaluator import Ties, value_of
+from rerank.io.runs import best_first, qrels_of, run_of
+from rerank.io.table import Words, numbered
+from rerank.ranks.evaluator import Evaluator, Ties
+from rerank.ranks.lists import OneList, rows_by_list
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
 from rerank.statistics import Precision, RankStatistic, parse
 
@@ -112,58 +112,59 @@ def run_values(
     statistics = [parse(one) for one in measures]
     if not statistics:
         raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
-    judged: dict[str, dict[str, int]] = {}
-    for query, document, grade in zip(qrels.qid.tolist(), qrels.docid.tolist(), qrels.grade.tolist()):
-        judged.setdefault(query, {})[document] = grade
-    rows: dict[str, list[int]] = {}
-    for row, query in enumerate(run.qid.tolist()):
-        rows.setdefault(query, []).append(row)
-    if not rows.keys() & judged.keys():
+    queries = numbered(qrels.qid)[0]
+    place = {query: number for number, query in enumerate(queries)}
+    judged = [row for row, query in enumerate(run.qid.tolist()) if query in place]
+    if not judged:
         raise InputError(
-            f"No query of the run is judged: the run has {next(iter(rows), 'none')!r:.40}, and the judgements have "
-            f"{next(iter(judged))!r:.40}; give the judgements of these queries."
+            f"No query of the run is judged: the run has {next(iter(run.qid), 'none')!r:.40}, and the judgements have "
+            f"{queries[0]!r:.40}; give the judgements of these queries."
         )
+    qid, docid, scores = run.qid[judged], run.docid[judged], run.score[judged]
+    left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
+    found = [left.pop(pair, None) for pair in zip(qid.tolist(), docid.tolist())]
+    n_known = sum(grade is not None for grade in found)
     notes = [one.remark for one in statistics if one.remark]
-    chance = np.full(len(judged), np.nan)
-    common = [query for query in judged if query in rows]
-    n_known = sum(run.docid[row] in judged[query] for query in common for row in rows[query])
     if not n_known:
-        first = common[0]
+        of_both = set(qid.tolist())
+        first = next(query for query in queries if query in of_both)
+        ours, theirs = docid[qid == first][0], qrels.docid[qrels.qid == first][0]
         stranger = (
-            f"No document of the run is judged: for query {first!r:.40} the run has "
-            f"{run.docid[rows[first][0]]!r:.40}, and the judgements have {next(iter(judged[first]))!r:.40}"
+            f"No document of the run is judged: for query {first!r:.40} the run has {ours!r:.40}, and the judgements "
+            f"have {theirs!r:.40}"
         )
         if not strangers:
             raise InputError(f"{stranger}; give runs and judgements of the same documents, with the same ids.")
         notes.append(f"{stranger}; check that their ids are spelled alike.")
     if not (qrels.grade >= least).any() and any(map(asks_relevance, statistics)):
         notes.append(f"No document has a grade of {least} or more, so measures of relevant documents are all 0.")
-    coefficients = [cache(one.coefficients) for one in statistics]
-    values = np.zeros((len(judged), len(statistics)))
-    for number, (query, grades) in enumerate(judged.items()):
-        own = rows.get(query)
-        if own is None:
-            continue
-        documents = [run.docid[row] for row in own]
-        scores: NDArray[np.float64] = run.score[own]
-        if ties == "trec":
-            scores = _strict(documents, scores)
-        found = np.array([grades.get(document, 0) for document in documents], dtype=np.float64)
-        retrieved = set(documents)
-        missed = np.array([g for document, g in grades.items() if document not in retrieved], dtype=np.float64)
-        for k, statistic in enumerate(statistics):
-            gains, rest = (_gains(each, statistic, gain, least) for each in (found, missed))
-            rule: Ties = "pessimistic" if ties == "trec" else ties
-            value = value_of(statistic, coefficients[k], gains, rest, scores, rule) or 0.0
-            if not k:
-                chance[number] = value_of(statistic, coefficients[k], gains, rest, np.zeros(len(own)), "average") or 0.0
-                chance[number] /= statistic.at if type(statistic) is Precision else 1
-            values[number, k] = value / statistic.at if type(statistic) is Precision else value
+    grades = np.array([grade or 0 for grade in found], dtype=np.float64)
+    missed: dict[str, list[int]] = {}
+    for (query, _), grade in left.items():
+        missed.setdefault(query, []).append(grade)
+    parts = list(rows_by_list(qid, qid.size))
+    numbers = [place[query] for query, _ in parts]
+    rule: Ties = "pessimistic" if ties == "trec" else ties
+    if ties == "trec":
+        scores = _without_ties(docid, scores)
+    values, chance = np.zeros((len(queries), len(statistics))), np.full(len(queries), np.nan)
+    for k, statistic in enumerate(statistics):
+        lists = [
+            OneList(
+                query, rows, _gains(grades[rows], statistic, gain, least), 1.0,
+                _gains(np.array(missed.get(query, ()), dtype=np.float64), statistic, gain, least),
+            )
+            for query, rows in parts
+        ]  # fmt: skip
+        judge = Evaluator(statistic, lists)
+        places = statistic.at if type(statistic) is Precision else 1
+        values[numbers, k] = [(value or 0.0) / places for value in judge.values(scores, rule)]
+        if not k:
+            chance[numbers] = [(value or 0.0) / places for value in judge.values(np.zeros(qid.size), "average")]
     notes += worse_than_chance("run", statistics[0].name, values[:, 0], chance)
-    missing = sum(query not in rows for query in judged)
-    unjudged = sum(query not in judged for query in rows)
+    unjudged = len(set(run.qid) - place.keys())
     return RunValues(
-        tuple(one.name for one in statistics), tuple(judged), values, missing, unjudged, n_known,
+        tuple(one.name for one in statistics), queries, values, len(queries) - len(parts), unjudged, n_known,
         tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 
@@ -224,12 +225,10 @@ def _gains(grades: Floats, statistic: RankStatistic, gain: Gain, level: int) -> 
     return weighted_gains(np.maximum(grades, 0), gain_of(statistic, gain, None), None)
 
 
-def _strict(documents: Sequence[str], scores: Floats) -> Floats:
-    """Scores without ties that order documents as trec_eval does."""
+def _without_ties(docid: Words, scores: Floats) -> Floats:
+    """Scores without ties that order documents as trec_eval does: in single precision, equal ones by their ids."""
     with np.errstate(over="ignore"):  # what single precision cannot hold is infinite there, too
-        single = scores.astype(np.float32)
-    order = sorted(range(len(documents)), key=lambda k: documents[k], reverse=True)
-    order.sort(key=lambda k: -single[k])
-    places = np.empty(len(documents))
-    places[order] = np.arange(len(documents), 0, -1)
+        order = best_first(docid, scores.astype(np.float32))
+    places = np.empty(docid.size)
+    places[order] = np.arange(docid.size, 0, -1)
     return places

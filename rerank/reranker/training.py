@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, ranked_list
 from rerank.problem.scaling import snapped_scores
-from rerank.ranks.equal_rows import duplicates
 from rerank.ranks.lists import rows_by_list
-from rerank.ranks.theorem import theorem_applies
+from rerank.ranks.perturb import duplicates, theorem_applies
 from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage

@@ -1,6 +1,6 @@
 """Which weights the search may choose: the surface of a cube, or in anchored problems a box of corrections.
 
-The search works in coordinates (:mod:`rerank.problem.coordinates`). On the cube only the direction of weights counts,
+The search works in coordinates (:func:`rerank.problem.coordinates`). On the cube only the direction of weights counts,
 and its normal form has ``max_j |v_j| = 1``. In an anchored problem the first coordinate is 1 and stays 1.
 """
 

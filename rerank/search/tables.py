@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, coordinates
-from rerank.problem.coordinates import GRID
+from rerank.problem.problem import GRID
 from rerank.search.places import MOST_NUMBERS, places_of, starts
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 

@@ -4,9 +4,9 @@ A conditional linear rank statistic [RudinWang2018, eq. 1] pays every relevant i
 
     CLRS = sum over relevant items i of a_{rank(i)},      0 <= a_1 <= a_2 <= ... <= a_n,
 
-where rank 1 is the bottom and rank n the top of a list of n items.  A statistic here is that sequence and a
-name; :mod:`rerank.statistics.hits` has statistics that multiply the term of the j-th best relevant item by a weight
-``h_j``.  Who holds which rank, and what happens to equal scores, is defined in :mod:`rerank.ranks`.
+where rank 1 is the bottom and rank n the top of a list of n items.  A statistic here is that sequence and a name; some
+multiply the term of the j-th best relevant item by a weight ``h_j``.  Who holds which rank, and what happens to equal
+scores, is defined in :mod:`rerank.ranks`.
 
 >>> from rerank.statistics import DCG, parse
 >>> parse("dcg@10") == DCG(at=10)
@@ -16,22 +16,29 @@ True
 
 Normalised forms (AUC in [0, 1], nDCG) show the same sum after an offset and a scale: see :func:`presentation`.
 
-To add a statistic, write its file and give it a line in the list at the top of ``parse.py``.
+To add a statistic, write its class in ``catalogue.py`` and add it to ``NAMED`` there.
 """
 
-from rerank.statistics.auc import AUC, PartialAUC
 from rerank.statistics.base import RankStatistic, ideal, presentation
+from rerank.statistics.catalogue import (
+    AUC,
+    DCG,
+    MRR,
+    NDCG,
+    RBP,
+    AveragePrecision,
+    PartialAUC,
+    PNorm,
+    Precision,
+    Recall,
+    ReciprocalRank,
+    Success,
+    Window,
+    WinnerTakesAll,
+)
 from rerank.statistics.custom import Custom
-from rerank.statistics.dcg import DCG, NDCG
-from rerank.statistics.hits import AveragePrecision, ReciprocalRank, Success
-from rerank.statistics.length import InLists, fitted_statistic
-from rerank.statistics.mrr import MRR
+from rerank.statistics.derived import InLists, Share, fitted_statistic
 from rerank.statistics.parse import parse
-from rerank.statistics.pnorm import PNorm
-from rerank.statistics.precision import Precision, Recall, WinnerTakesAll
-from rerank.statistics.rbp import RBP
-from rerank.statistics.share import Share
-from rerank.statistics.window import Window
 
 __all__ = [
     "AUC",

@@ -48,7 +48,7 @@ class RankStatistic:
     """Base of the rank statistics: frozen, printable, comparable, hashable.
 
     A subclass is a frozen dataclass (``repr=False``) with ``_coefficients`` and these class attributes. To
-    have it read by :func:`rerank.statistics.parse`, add it to the list in ``rerank/statistics/parse.py``.
+    have it read by :func:`rerank.statistics.parse`, add it to ``NAMED`` in ``rerank/statistics/catalogue.py``.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class RankStatistic:
     @property
     def counts_places(self) -> bool:
         """Whether the statistic counts some number of places from the top, or a share of the list."""
-        return self.depth is not None
+        return self.by_share or self.depth is not None
 
     @property
     def length(self) -> int | None:
@@ -140,6 +140,11 @@ class RankStatistic:
         pairs = [(each.name, getattr(self, each.name)) for each in fields(self)]  # type: ignore[arg-type]
         return [(name, value) for name, value in pairs if value is not None]
 
+    def _shown_as(self, other: RankStatistic, *names: str) -> None:
+        """Take class attributes of the statistic that this one is made of."""
+        for name in names:
+            object.__setattr__(self, name, getattr(other, name))
+
     def __str__(self) -> str:
         return self.name
 
@@ -149,12 +154,6 @@ class RankStatistic:
 
     def __sklearn_clone__(self) -> RankStatistic:
         return self
-
-
-def check_cut_off(statistic: RankStatistic) -> None:
-    """Keep the cut-off ``at`` of a new statistic as an int, or raise `InputError`."""
-    at = whole(f"The cut-off of {statistic.stem}", statistic.at)  # type: ignore[attr-defined]
-    object.__setattr__(statistic, "at", at)
 
 
 def _plain(value: float) -> str:

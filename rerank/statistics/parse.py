@@ -1,35 +1,16 @@
-"""The list of all statistics, and reading a name such as ``"dcg@10"``: :func:`parse`."""
+"""Reading a name such as ``"dcg@10"``: :func:`parse`."""
 
 from __future__ import annotations
 
 import re
 
 from rerank.errors import InputError, similar, unknown
-from rerank.statistics import auc, dcg, hits, mrr, pnorm, precision, rbp, window
 from rerank.statistics.base import Number, RankStatistic
+from rerank.statistics.catalogue import MRR, NAMED, ReciprocalRank, Window
 from rerank.statistics.custom import Custom
-from rerank.statistics.length import InLists
-from rerank.statistics.share import Share
+from rerank.statistics.derived import InLists, Share
 
-# All statistics with a name, in the order in which the user sees them listed. A new one gets a line here.
-STATISTICS: tuple[type[RankStatistic], ...] = (
-    auc.AUC,
-    auc.PartialAUC,
-    precision.WinnerTakesAll,
-    precision.Precision,
-    window.Window,
-    mrr.MRR,
-    dcg.DCG,
-    dcg.NDCG,
-    pnorm.PNorm,
-    precision.Recall,
-    rbp.RBP,
-    hits.AveragePrecision,
-    hits.ReciprocalRank,
-    hits.Success,
-)
-
-_BY_NAME = {name: kind for kind in STATISTICS for name in (kind.stem, *kind.aliases)}
+_BY_NAME = {name: kind for kind in NAMED for name in (kind.stem, *kind.aliases)}
 
 _IN_LISTS = re.compile(r"(.+) in lists of (\d+)")
 _THINNED = re.compile(r"(.+) thinned to [0-9.e-]+")  # a name that earlier versions read
@@ -64,7 +45,7 @@ def parse(statistic: object) -> RankStatistic:
 def known() -> list[str]:
     """Every name, with N for a number of places and P for a power."""
     names = []
-    for kind in STATISTICS:
+    for kind in NAMED:
         if kind.number is None or kind.number.optional:
             names.append(kind.stem)
         if kind.number is not None:
@@ -84,13 +65,13 @@ def _from_text(text: str) -> RankStatistic:
         return _of_share(text, word[:-1])
     stem, at, argument = word.partition("@")
     stem = re.sub(r"[\s_-]", "", stem)
-    if stem == mrr.MRR.stem and at:
+    if stem == MRR.stem and at:
         raise InputError(
             f"{text!r}: mrr is the sum over all relevant items and takes no number; write "
-            f"{_named(hits.ReciprocalRank, argument)!r} for the reciprocal rank of the first one in the top places."
+            f"{_named(ReciprocalRank, argument)!r} for the reciprocal rank of the first one in the top places."
         )
     if stem.startswith("window"):
-        return window.Window.read(stem, argument)
+        return Window.read(stem, argument)
     if stem in _REFUSED:
         raise InputError(f"{text!r}: {_REFUSED[stem]}")
     if stem not in _BY_NAME:
@@ -136,8 +117,8 @@ def _meant(stem: str, argument: str) -> str:
     if not near:
         return ""
     kind = _BY_NAME[near[0]]
-    if number and kind is mrr.MRR:  # with a number the field means the first relevant item
-        kind = hits.ReciprocalRank
+    if number and kind is MRR:  # with a number the field means the first relevant item
+        kind = ReciprocalRank
     return kind.stem if kind.number is None or (kind.number.optional and not number) else _named(kind, number)
 
 

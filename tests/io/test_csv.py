@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io import Table, read_csv, read_table, write_csv
-from rerank.io.csv_header import name_in, spreadsheet_cell
+from rerank.io.csv_table import name_in, spreadsheet_cell
 from rerank.io.reader import column_names
 
 GOOD = "id,q,age,name,year,w,died\np1,a,30,Ann,58.5,1,0\np2,a,31,Bob,1e2,2,1\n\np3,b,-3,Cy,0,0,2\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.perturb import duplicates, merge_duplicates, perturb_rows
-from rerank.ranks.equal_rows import _apart
+from rerank.ranks.perturb import _apart
 from rerank.ranks.positions import snap
 
 

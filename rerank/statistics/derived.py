@@ -1,7 +1,7 @@
-r"""A statistic of lists of another length: what the places of a training list are worth when lists to come differ.
+r"""Statistics made of others: of a share of the list, and of lists of another length.
 
-The list to come is a random part of the training list, or the training list a random part of it. For lists of ``m``
-rows and a training list of ``n``, with ``c_1 >= c_2 >= ...`` what the places of the list to come earn:
+For lists of ``m`` rows and a training list of ``n``, with ``c_1 >= c_2 >= ...`` what the places of the list to come
+earn, the list to come is a random part of the training list, or the training list a random part of it:
 
 - ``m < n``: each row above stays with probability ``m / n``, so place ``p`` earns ``E[c_(1 + B)]`` with ``B``
   binomial(p - 1, m / n).
@@ -12,14 +12,56 @@ Both averages fall with the place, so they are again rank statistics.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import whole
 from rerank.statistics.base import Floats, RankStatistic
+from rerank.statistics.catalogue import Window
+
+
+@dataclass(frozen=True, repr=False)
+class Share(RankStatistic):
+    """A statistic of N places with N a share of the rows of a list, at least 1.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+        One with places, such as ``Precision(at=1)``; its own number does not matter.
+    percent : float
+        Above 0 and below 100.
+    """
+
+    statistic: RankStatistic
+    percent: float
+    stem = "share"
+    by_share: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.percent < 100:
+            raise InputError(
+                f"The share of a list is {self.percent:g} %; it must be above 0 % and below 100 %, such as 2 %."
+            )
+        if self.statistic.depth is None:
+            raise InputError(f"{self.statistic.name} has no places that a share could count; use precision@2%.")
+        object.__setattr__(self, "statistic", replace(self.statistic, at=1))  # type: ignore[type-var]
+        self._shown_as(self.statistic, "normalised", "binary", "per_relevant")
+
+    @property
+    def name(self) -> str:
+        """Such as ``"precision@2%"``, which :func:`rerank.statistics.parse` reads."""
+        return f"{self.statistic.name.rpartition('@')[0]}@{self.percent:g}%"
+
+    def of(self, n: int) -> Any:
+        """The statistic of a list of ``n`` rows, with its number of places."""
+        return replace(self.statistic, at=max(1, round(n * self.percent / 100)))  # type: ignore[type-var]
+
+    def _coefficients(self, n: int) -> Floats:
+        found: Floats = self.of(n).coefficients(n)
+        return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +78,7 @@ class InLists(RankStatistic):
 
     statistic: RankStatistic
     rows: int
-    stem: ClassVar[str] = "inlists"
+    stem = "inlists"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", whole("list_length", self.rows))
@@ -50,26 +92,12 @@ class InLists(RankStatistic):
                 f"list_length is {self.rows}, and the coefficients of stat are for lists of {self.statistic.length} "
                 "rows; give a statistic by name, such as 'dcg@10'."
             )
+        self._shown_as(self.statistic, "normalised", "binary")
 
     @property
     def name(self) -> str:
         """Such as ``"dcg@10 in lists of 500"``, which :func:`rerank.statistics.parse` reads."""
         return f"{self.statistic.name} in lists of {self.rows}"
-
-    @property
-    def normalised(self) -> bool:  # type: ignore[override]
-        """As the statistic of the lists to come."""
-        return self.statistic.normalised
-
-    @property
-    def binary(self) -> bool:  # type: ignore[override]
-        """As the statistic of the lists to come."""
-        return self.statistic.binary
-
-    @property
-    def depth(self) -> None:
-        """None: how many places count depends on the length of the training list."""
-        return
 
     def _coefficients(self, n: int) -> Floats:
         places = self.statistic.coefficients(self.rows)[::-1]
@@ -78,21 +106,14 @@ class InLists(RankStatistic):
         if n > self.rows:
             # A sub-list may by chance be longer than its mean; its last places earn what the last place earns.
             longer = np.concatenate([places, np.full(n - self.rows, places[-1])])
-            return expected(longer, self.rows / n)[::-1].copy()
+            return _thinned(longer, self.rows / n)[::-1].copy()
         total = np.concatenate([[0.0], np.cumsum(places)])
         ends = np.interp(np.arange(n + 1) * (self.rows / n), np.arange(self.rows + 1), total)
         return np.minimum.accumulate(np.maximum(np.diff(ends) * (n / self.rows), 0.0))[::-1].copy()
 
 
-def expected(by_position: Floats, rho: float) -> Floats:
-    """What each position earns on average if each one above it is kept with probability ``rho``.
-
-    Parameters
-    ----------
-    by_position : float64 array (n,)
-        What positions 1..n earn, non-increasing.
-    rho : float
-    """
+def _thinned(by_position: Floats, rho: float) -> Floats:
+    """What each position earns on average if each one above it is kept with probability ``rho``; from the top."""
     n = by_position.size
     paid = int(np.count_nonzero(by_position > 0))
     result = np.zeros(n)
@@ -129,20 +150,17 @@ def fitted_statistic(
     InputError
         For a window around a statistic without a depth.
     """
-    from rerank.statistics.share import Share
-    from rerank.statistics.window import Window
-
-    found = statistic
+    fitted = statistic
     if window is not None and isinstance(statistic, Share):
-        found = Share(Window(1, window), statistic.percent)
+        fitted = Share(Window(1, window), statistic.percent)
     elif window is not None:
         if statistic.depth is None:
             raise InputError(
                 f"window is {window}, and {statistic.name} has no depth to put it around; leave it out, or use a "
                 "statistic such as 'precision@100'."
             )
-        found = Window(statistic.depth, window)
+        fitted = Window(statistic.depth, window)
     if list_length is not None:
-        averaged = InLists(found, list_length)
-        found = found if statistic.counts_pairs else averaged  # AUC is the same in lists of every length
-    return found
+        averaged = InLists(fitted, list_length)
+        fitted = fitted if statistic.counts_pairs else averaged  # AUC is the same in lists of every length
+    return fitted
