@@ -42,7 +42,7 @@ ROOMS = {
     "solvers": "errors io formulations",
     "scorers": "errors io statistics ranks",
     "plots": "errors io statistics ranks problem",
-    "latent": "errors io statistics ranks scorers",
+    "latent": "errors io statistics ranks",
     "reranker": "errors io statistics ranks problem certificate search formulations solvers scorers plots",
     "cli": "errors io statistics ranks problem certificate search formulations solvers scorers plots reranker",
 }
@@ -136,14 +136,7 @@ def imports_against_the_table() -> set[str]:
         allowed = {room(name), *ROOMS.get(room(name), "").split(), "rerank"}
         if room(name) != "rerank":
             found |= {f"{name} -> {other}" for other in others if room(other) not in allowed}
-    # One module of the scorers is of use to the latent models, and that one only.
-    return found | {
-        f"{name} -> {other}"
-        for name, others in ours().items()
-        for other in others
-        if within(name, "rerank.latent") and within(other, "rerank.scorers")
-        if other not in ("rerank.scorers.robirank", "rerank.scorers.robirank.chebyshev")
-    }
+    return found
 
 
 def entries_of_the_root() -> set[str]:

@@ -22,6 +22,7 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import arrays, folder
+from benchmarks.first_stage.hinge import HingeRankSVM
 from benchmarks.first_stage.ranksvm_peers import (
     LIBLINEAR,
     Done,
@@ -78,11 +79,11 @@ def table(title: str, runs: dict[str, Run], repeats: int) -> dict[str, float]:
     return medians
 
 
-def fit(X: Any, y: Floats, **options: Any) -> Run:
+def fit(X: Any, y: Floats, scorer: type[RankSVM] = RankSVM, **options: Any) -> Run:
     """A fit of RankSVM; says its objective and gap."""
 
     def run() -> Done:
-        ranker = RankSVM(**options).fit(X, y)
+        ranker = scorer(**options).fit(X, y)
         text = f"objective {ranker.objective_:.9f}, gap {ranker.gap_:.1e}, {ranker.n_iter_} iterations"
         return Done(lambda: text)
 
@@ -124,8 +125,8 @@ def hinge_tables(chosen: argparse.Namespace) -> None:
     """The hinge at growing m, beside SVM-rank, both to an absolute gap of 1e-3."""
     for m in sizes(chosen.hinge):
         X, y = text_like(m)
-        near = RankSVM(ALPHA, loss="hinge", tol=1e-2).fit(X, y).objective_
-        runs = {"hinge": fit(X, y, alpha=ALPHA, loss="hinge", tol=1e-3 / near)}
+        near = HingeRankSVM(ALPHA, tol=1e-2).fit(X, y).objective_
+        runs = {"hinge": fit(X, y, HingeRankSVM, alpha=ALPHA, tol=1e-3 / near)}
         with tempfile.TemporaryDirectory() as where:
             if chosen.svm_rank:
                 runs |= svm_rank(chosen.svm_rank, written(X, y, where), X, y, ALPHA)
@@ -179,8 +180,8 @@ def standard(data: dict[str, Any]) -> tuple[Floats, Floats]:
 
 def bipartite_table(X: Floats, y: Floats, title: str, alpha: float, peers: bool, repeats: int) -> None:
     """The hinge on two grades, beside dlib, both to an absolute gap of 1e-3."""
-    near = RankSVM(alpha, loss="hinge", tol=1e-2).fit(X, y).objective_
-    runs = {"hinge": fit(X, y, alpha=alpha, loss="hinge", tol=1e-3 / near), "squared": fit(X, y, alpha=alpha)}
+    near = HingeRankSVM(alpha, tol=1e-2).fit(X, y).objective_
+    runs = {"hinge": fit(X, y, HingeRankSVM, alpha=alpha, tol=1e-3 / near), "squared": fit(X, y, alpha=alpha)}
     if peers and importlib.util.find_spec("dlib"):
         runs |= dlib_planes(X, y, alpha)
     took = table(f"{title}, {X.shape}, alpha {alpha:g}", runs, repeats)

@@ -8,8 +8,7 @@ compute  (s R + v(r) W(p) + b E(p)) / p + scans; ``W(p)`` counts visits, which g
 scans    a R + 2 e n a shard: it looks through its R / p records for those of each of p blocks, and deals all items
          out, once for itself and once for the actor that sends them
 copies   2 x 4 d n / copy a shard: out of the object store and back, p blocks of an epoch
-deal     new blocks for all shards when an epoch begins, with no work to hide them: 4 d n / (M wire) from shard to
-         shard, or 8 d n / wire by way of the driver, where there would be p^2 small messages
+deal     new blocks for all shards when an epoch begins, with no work to hide them: 8 d n / wire by way of the driver
 wire     (M - 1) / M of 4 d n / wire a machine, for all its shards; all but the last piece of a block is hidden by
          work on the rest
 latency  p x hop: a sub-epoch begins when the driver has heard of the block
@@ -31,7 +30,6 @@ from rerank.latent.engines.interface import Settings
 from rerank.latent.engines.ray_messages import pieces_of
 
 FACTORS = 100
-WORTH = 100 * 2**10  # bytes of a message below which the engine deals by way of the driver
 Points = tuple[tuple[float, float], ...]  # sizes, ascending, and what was measured there
 
 
@@ -138,8 +136,7 @@ def epoch(size: Size, constants: Constants, machines: int, cores: int = 1) -> Ep
     compute = (steps(size, k, p) + k.pair * size.pairs(p)) / p + scans
     copies = 2 * size.item_bytes / k.copy
     sent = size.item_bytes / k.wire if machines > 1 else 0.0
-    deal = sent / machines if size.item_bytes > p * p * WORTH else 2 * sent
-    wire = sent - sent / machines
+    deal, wire = 2 * sent, sent - sent / machines
     latency, driver = p * k.hop, p * p * (2 * pieces - 1) * k.call
     total = max(compute + copies + deal + max(wire / pieces, wire - compute) + latency, driver)
     return Epoch(compute, scans, copies, deal, wire, latency, driver, total)

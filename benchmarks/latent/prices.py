@@ -17,11 +17,9 @@ from scipy.optimize import nnls
 
 from benchmarks.latent.law import FACTORS, Points, Size
 from benchmarks.latent.log import ITEMS, RECORDS, USERS
-from rerank.latent import LatentRoBiRank
 from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
-from rerank.latent.options import settings_of
 
 SHARDS = (1, 2, 4, 8, 16, 32, 64)
 TURNS = 2
@@ -53,8 +51,7 @@ def part_of_log(share: float, n_items: int = ITEMS, seed: int = 0) -> Log:
 
 def settings_for(p: int, samples: int | None = None) -> Settings:
     """The defaults, for p shards."""
-    model = LatentRoBiRank(FACTORS)
-    return settings_of(model.set_params(xi_samples=samples or model.xi_samples), 0.1, p, 0)
+    return Settings(n_factors=FACTORS, n_shards=p, xi_samples=samples or Settings.xi_samples)
 
 
 def factors(log: Log) -> Factors:

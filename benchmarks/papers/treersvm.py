@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from benchmarks.first_stage.hinge import HingeRankSVM
 from benchmarks.first_stage.ranksvm import ALPHA, text_like
 from benchmarks.first_stage.robirank_kernels import clock
-from rerank.scorers import RankSVM
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.ranksvm.pairs import Pairs
 
@@ -63,13 +63,13 @@ def report(largest: int, pairs_up_to: int) -> None:
     print("CPU seconds of one thread; hinge loss, alpha 1e-5; error: wrong pairs of 20,000 test rows")
     heads = f"{'subgradient, trees':>18}  {'by pairs':>9}  {'fit, gap 1e-3':>13}  {'rounds':>6}  {'test error':>10}"
     print(f"{'m':>8}  {heads}")
-    RankSVM(ALPHA, loss="hinge", tol=1e-3).fit(X[:1000], y[:1000])  # compiles, or reads what is compiled
+    HingeRankSVM(ALPHA, tol=1e-3).fit(X[:1000], y[:1000])  # compiles, or reads what is compiled
     m = 1000
     while m <= largest:
         rows, own = X[:m], y[:m]
         by_tree, by_pairs = subgradients(rows, own, m <= pairs_up_to)
         began = time.process_time()
-        ranker = RankSVM(ALPHA, loss="hinge", tol=1e-3).fit(rows, own)
+        ranker = HingeRankSVM(ALPHA, tol=1e-3).fit(rows, own)
         spent = time.process_time() - began
         error = pairwise_error(ranker.decision_function(test_X), test_y)
         slow = f"{by_pairs:9.4f}" if by_pairs is not None else f"{'-':>9}"

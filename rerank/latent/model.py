@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -13,9 +12,10 @@ from rerank.io.options import drawn_seed, whole
 from rerank.latent import options
 from rerank.latent.engines import engine_of
 from rerank.latent.engines.blocks import VALIDATION, seed_of
+from rerank.latent.engines.interface import Factors
 from rerank.latent.log import Log, cut, log_of, some_users
 from rerank.latent.recommender import Recommender
-from rerank.latent.start import Start, advice_for, check_logs, extended, nothing_learnt
+from rerank.latent.start import check_logs, extended
 from rerank.latent.storage.checkpoint import Checkpoint, identity, seed_in
 from rerank.latent.storage.lock import locked
 from rerank.latent.training import report_divergence, train
@@ -54,9 +54,9 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         Standard deviation of the numbers in the first vectors.
     n_passes : int, default 1
         How often a record is visited after each xi-step.
-    xi : {"auto", "exact", "chebyshev", "sampled"}, default "auto"
-        How the xi-step sums over items, see :mod:`rerank.latent.kernels.xi`; "auto" samples large catalogues and uses
-        polynomials for users with many records.
+    xi : {"auto", "exact"}, default "auto"
+        How the xi-step sums over items: "auto" over a sample where that saves at least half of the work, "exact" over
+        all items of the block, see :mod:`rerank.latent.kernels.xi`.
     xi_samples : int, default 2000
         Items in a sample.
     block_bytes : int, default 2 ** 22
@@ -187,16 +187,15 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         -----
         After an error the model is what it was before.
         """
-        options.check(self)
+        chosen = options.checked(self)
         given = learnt = log_of(log)
         seed = drawn_seed(self.random_state)
         if self.checkpoint is not None and self.random_state is None:
             seed = seed_in(self.checkpoint, seed)
-        start = nothing_learnt(seed, options.count_in(self, "n_factors"), self.checkpoint)
-        if validation is None and self.validation_fraction > 0:
-            share = options.number_in(self, "validation_fraction")
+        share = chosen["validation_fraction"]
+        if validation is None and share > 0:
             validation, learnt = cut(given, (share,), seed_of(seed, VALIDATION))
-        self._train(start, learnt, validation, options.count_in(self, "n_epochs"))
+        self._train(learnt, validation, chosen, seed, Factors.none(chosen["n_factors"]), 0, [], self.checkpoint)
         if learnt is not given:
             self._learnt_from(learnt, given)
         return self
@@ -216,35 +215,41 @@ class LatentRoBiRank(Recommender, BaseEstimator):
             As in :meth:`fit`.
         """
         epochs = whole("n_epochs", n_epochs)
-        options.check(self)
-        start = nothing_learnt(drawn_seed(self.random_state), options.count_in(self, "n_factors"))
+        chosen = options.checked(self) | {"n_epochs": epochs}
         if hasattr(self, "_factors"):
-            options.check_still(self, self._factors.V.shape[1], self._n_shards)
-            start = Start(self._seed, self._n_shards, self.n_epochs_, self.history_, self._factors)
-        self._train(start, log_of(log), validation, epochs)
+            options.check_still(chosen, self._factors.V.shape[1], self._n_shards)
+            chosen["n_shards"] = self._n_shards
+            left = self._seed, self._factors, self.n_epochs_, self.history_
+        else:
+            left = drawn_seed(self.random_state), Factors.none(chosen["n_factors"]), 0, []
+        self._train(log_of(log), validation, chosen, *left)
         return self
 
-    def _train(self, start: Start, log: Log, validation: Any, n_epochs: int) -> None:
-        folder = start.checkpoint
-        count, n_shards = partial(options.count_in, self), start.n_shards or options.shards_for(self, log)
+    def _train(
+        self, log: Log, validation: Any, chosen: dict[str, Any], seed: int, known: Factors, epoch: int,
+        history: list[dict[str, Any]], folder: str | os.PathLike[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Go on from the factors that are known after an epoch; ``folder`` holds the checkpoints, if any are kept."""
         held_out = None if validation is None else log_of(validation, "validation")
-        check_logs(log, held_out, start.factors, n_shards)
+        n_shards = chosen["n_shards"] or options.shards_for(log)
+        check_logs(log, held_out, known, n_shards)
         if held_out is not None:
-            held_out = some_users(held_out, count("validation_users"), seed_of(start.seed, VALIDATION, 1))
-        settings = options.settings_of(self, options.alpha_for(self, log), n_shards, start.seed)
-        plan, scale, saved = options.plan_of(self, n_epochs), options.number_in(self, "init_scale"), None
-        if folder is not None:
-            saved = Checkpoint(folder, identity(log, held_out, settings, plan, scale, count("n_factors")))
-        engine = engine_of(self.engine, count("n_jobs") or None, advice_for(folder))
+            held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))
+        settings = options.settings_of(chosen, log, n_shards, seed)
+        saved = None if folder is None else Checkpoint(folder, identity(log, held_out, settings))
+        engine = engine_of(chosen["engine"], chosen["n_jobs"], _advice(folder))
         with nullcontext() if folder is None else locked(folder):
-            found = train(
-                engine, log,
-                # The first vectors have no name here, so that training can free them.
-                extended(start.factors, log.n_users, log.n_items, scale, start.seed),
-                settings, plan, start.epoch + 1, held_out, saved,
-            )  # fmt: skip
+            # The first vectors have no name here, so that training can free them.
+            found = train(engine, log, extended(known, log, settings), settings, epoch + 1, held_out, saved)
         report_divergence(found, settings)
-        self._seed, self._n_shards, self.alpha_ = start.seed, n_shards, settings.alpha
+        self._seed, self._n_shards, self.alpha_ = seed, n_shards, settings.alpha
         self._factors, self.n_epochs_, self.stopped_ = found.best, found.best_epoch, found.stopped
-        self.history_ = start.history + found.history
+        self.history_ = history + found.history
         self._learnt_from(log, log)
+
+
+def _advice(folder: str | os.PathLike[str] | None) -> str:
+    """What to do if the engine loses its workers again and again."""
+    if folder is None:
+        return "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
+    return f"check the memory of the machines and call fit again, which goes on from {os.fspath(folder)}"

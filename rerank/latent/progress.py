@@ -1,4 +1,4 @@
-"""The state of training: its history, the best factors so far, and how long it goes on."""
+"""The state of training: its history, and the best factors so far."""
 
 from __future__ import annotations
 
@@ -45,34 +45,6 @@ class HistoryEntry:
             f"epoch {self.epoch:4d}  loss {self.loss:.4f}{validated}  {self.pairs_per_second / 1e6:.1f} M pairs/s  "
             f"xi {self.xi_share:.0%} of the time, error {error}  {self.seconds:.1f} s"
         )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How long to train.
-
-    Attributes
-    ----------
-    epochs : int
-        At most so many.
-    every : int
-        Epochs between evaluations.
-    patience : int
-        Evaluations without a better precision before training ends; needs a validation part.
-    k : int
-        Of the precision.
-    verbose : int
-        1 writes a line to standard error at each evaluation.
-    save_every : int
-        Epochs between checkpoints, if there are any.
-    """
-
-    epochs: int
-    every: int = 5
-    patience: int = 3
-    k: int = 10
-    verbose: int = 0
-    save_every: int = 1
 
 
 @dataclass(eq=False)

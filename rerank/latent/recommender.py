@@ -34,7 +34,7 @@ class Recommender(ShownMixin):
     _seen: Log
     _held_out: Ints
     _seed: int
-    _n_shards: int | None
+    _n_shards: int
     n_epochs_: int
     alpha_: float
     history_: list[dict[str, Any]]

@@ -1,35 +1,13 @@
-"""Before training: checks of the logs, the first vectors, and what an earlier training left."""
+"""Before training: checks of the logs, and the first vectors."""
 
 from __future__ import annotations
-
-import os
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.latent.engines.blocks import START, seed_of
-from rerank.latent.engines.interface import Factors
+from rerank.latent.engines.interface import Factors, Settings
 from rerank.latent.log import Log
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """From where training goes on; ``n_shards`` is None if nothing is learnt yet, ``checkpoint`` if none is kept."""
-
-    seed: int
-    n_shards: int | None
-    epoch: int
-    history: list[dict[str, Any]]
-    factors: Factors
-    checkpoint: str | os.PathLike[str] | None = None
-
-
-def nothing_learnt(seed: int, n_factors: int, checkpoint: str | os.PathLike[str] | None = None) -> Start:
-    """The start of a model without users and items."""
-    rows, squares = np.empty((0, n_factors), np.float32), np.empty(0, np.float32)
-    return Start(seed, None, 0, [], Factors(rows, rows, squares, squares), checkpoint)
 
 
 def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) -> None:
@@ -60,23 +38,14 @@ def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) 
         )
 
 
-def extended(known: Factors, n_users: int, n_items: int, scale: float, seed: int) -> Factors:
+def extended(known: Factors, log: Log, settings: Settings) -> Factors:
     """Factors with normal random rows for the users and items that are new."""
-    rng = np.random.default_rng(seed_of(seed, START, len(known.U), len(known.V)))
-    d = known.U.shape[1]
+    rng = np.random.default_rng(seed_of(settings.seed, START, len(known.U), len(known.V)))
+    n_users, n_items, d = log.n_users, log.n_items, settings.n_factors
     U, V = np.empty((n_users, d), dtype=np.float32), np.empty((n_items, d), dtype=np.float32)
     GU, GV = np.zeros(n_users, dtype=np.float32), np.zeros(n_items, dtype=np.float32)
     for rows, squares, old, G in ((U, GU, known.U, known.GU), (V, GV, known.V, known.GV)):
         rows[: len(old)], squares[: len(old)] = old, G
         rng.standard_normal(out=rows[len(old) :], dtype=np.float32)
-        rows[len(old) :] *= scale
+        rows[len(old) :] *= settings.init_scale
     return Factors(U, V, GU, GV)
-
-
-def advice_for(checkpoint: str | os.PathLike[str] | None) -> str:
-    """What to do if the engine loses its workers again and again."""
-    if checkpoint is None:
-        return (
-            "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
-        )
-    return f"check the memory of the machines and call fit again, which goes on from {os.fspath(checkpoint)}"

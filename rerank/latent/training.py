@@ -15,7 +15,7 @@ from rerank.errors.telling import say
 from rerank.latent.engines.interface import Engine, Factors, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
-from rerank.latent.progress import Plan, Progress
+from rerank.latent.progress import Progress
 
 if TYPE_CHECKING:
     from rerank.latent.storage.checkpoint import Checkpoint
@@ -26,7 +26,6 @@ def train(
     log: Log,
     start: Factors,
     settings: Settings,
-    plan: Plan,
     first: int,
     validation: Log | None,
     checkpoint: Checkpoint | None = None,
@@ -46,7 +45,7 @@ def train(
     try:
         while not run.stopped:
             epoch = run.epoch + 1
-            while not _due(epoch, first, plan, checkpoint is not None):
+            while not _due(epoch, first, settings, checkpoint is not None):
                 _epoch(engine, settings, epoch)
                 epoch += 1
             _epoch(engine, settings, epoch)
@@ -54,7 +53,7 @@ def train(
             run.update(engine.collect(), epoch)
             run.seconds = time.monotonic() - began
             if not run.stopped:
-                _evaluate_if_due(run, plan, first, log, validation)
+                _evaluate_if_due(run, settings, first, log, validation)
                 if checkpoint:
                     checkpoint.save(run)
     except KeyboardInterrupt:
@@ -71,20 +70,20 @@ def _epoch(engine: Engine, settings: Settings, epoch: int) -> None:
         engine.sub_epoch(Step(epoch, t))
 
 
-def _due(epoch: int, first: int, plan: Plan, saved: bool) -> bool:
+def _due(epoch: int, first: int, s: Settings, saved: bool) -> bool:
     """Whether factors are collected after an epoch."""
     done = epoch - first + 1
-    return done % plan.every == 0 or done >= plan.epochs or (saved and done % plan.save_every == 0)
+    return done % s.evaluate_every == 0 or done >= s.n_epochs or (saved and done % s.checkpoint_every == 0)
 
 
-def _evaluate_if_due(run: Progress, plan: Plan, first: int, log: Log, validation: Log | None) -> None:
+def _evaluate_if_due(run: Progress, s: Settings, first: int, log: Log, validation: Log | None) -> None:
     done = run.epoch - first + 1
-    if done % plan.every and done < plan.epochs:
+    if done % s.evaluate_every and done < s.n_epochs:
         return
-    entry = run.evaluated(_precision(run.factors, log, validation, plan.k), plan.patience)
-    if plan.verbose:
+    entry = run.evaluated(_precision(run.factors, log, validation, s.validation_k), s.patience)
+    if s.verbose:
         say(str(entry))
-    if done >= plan.epochs and not run.stopped:
+    if done >= s.n_epochs and not run.stopped:
         run.stopped = "epochs"
 
 

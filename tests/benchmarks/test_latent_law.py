@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.latent.law import FACTORS, WORTH, Constants, Size, at, epoch, machine_gb, steps
+from benchmarks.latent.law import FACTORS, Constants, Size, at, epoch, machine_gb, steps
 from benchmarks.latent.plan import plan, tables
 from benchmarks.latent.prices import SubBlock, fitted, log_from, record_price, size_of, zipf
 
@@ -52,20 +52,13 @@ def test_bytes_on_their_way_in_seconds():
     sent = 4 * FACTORS * 8.0
     assert priced(TOY, 2, copy=1.0) == pytest.approx(2 * sent)
     assert priced(TOY, 2, machines=1, wire=1.0) == 0.0  # nothing leaves a machine
-    # Few bytes are dealt by way of the driver; half of the blocks then goes on, in one piece, hidden by nothing.
+    # All bytes are dealt by way of the driver; half of the blocks then goes on, in one piece, hidden by nothing.
     assert priced(TOY, 2, wire=1.0) == pytest.approx(2 * sent + sent / 2)
     assert priced(TOY, 2, wire=1.0, record=1e6) == pytest.approx(6e6 / 2 + 2 * sent + sent / 2)
-    # Many are dealt from shard to shard, a half of all to each; of the rest work hides all but the last of four pieces.
+    # Of larger blocks work hides all but the last of four pieces.
     hidden = priced(LARGE, 2, wire=1.0, record=1e6) - priced(LARGE, 2, record=1e6)
-    assert hidden == pytest.approx(4 * FACTORS * 4e5 * (1 / 2 + 1 / 2 / 4))
-    assert priced(LARGE, 2, wire=1.0) == pytest.approx(4 * FACTORS * 4e5)
-
-
-def test_the_engine_deals_by_way_of_the_driver_where_the_law_says_so():
-    pytest.importorskip("ray")
-    from rerank.latent.engines import ray_engine
-
-    assert ray_engine.SMALL_MESSAGE == WORTH
+    assert hidden == pytest.approx(4 * FACTORS * 4e5 * (2 + 1 / 2 / 4))
+    assert priced(LARGE, 2, wire=1.0) == pytest.approx(4 * FACTORS * 4e5 * (2 + 1 / 2))
 
 
 def test_more_shards_take_less_time_until_the_driver_takes_more():

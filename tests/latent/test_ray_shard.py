@@ -1,7 +1,5 @@
 """The actor of the Ray engine without Ray: messages, calls that come twice or too early, a ring of shards."""
 
-import weakref
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,18 +8,10 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.latent import LatentRoBiRank
 from rerank.latent.engines import ray_messages
-from rerank.latent.engines.blocks import partition, shards_of
+from rerank.latent.engines.blocks import shards_of
 from rerank.latent.engines.interface import Report, Settings, Step
 from rerank.latent.engines.local import LocalEngine
-from rerank.latent.engines.ray_messages import (
-    OutOfStepError,
-    block_of,
-    moving,
-    pieces_of,
-    rows_of,
-    shares,
-    slices,
-)
+from rerank.latent.engines.ray_messages import OutOfStepError, block_of, pieces_of, rows_of, slices
 from rerank.latent.engines.ray_shard import RayShard
 from rerank.latent.log import log_of
 from tests.cases.latent import clustered_log, random_factors
@@ -64,18 +54,6 @@ def test_the_million_song_log_travels_in_messages_of_64_mb():
         for piece in pieces_of(n, d, s):
             rows = rows_of(items, 0, piece)
             assert 4 * d * (rows.stop - rows.start) <= 2**26
-        assert 4 * d * n / p**2 / shares(n, d, p) <= 2**25
-
-
-@pytest.mark.parametrize(("p", "parts"), [(1, 4), (2, 2), (4, 1)])
-def test_rows_that_move_are_those_of_both_blocks(p, parts):
-    old, new = (partition(N_ITEMS, p, parts, 0, epoch) for epoch in (1, 2))
-    for source in range(p):
-        for target in range(p):
-            rows, to = moving(old, new, source, target)
-            there = old.order[slice(*old.bounds(source))], new.order[slice(*new.bounds(target))]
-            assert set(there[0][rows]) == set(there[0]) & set(there[1])
-            np.testing.assert_array_equal(there[0][rows], there[1][to])
 
 
 class Ring:
@@ -99,25 +77,17 @@ class Ring:
         return frozen(found[-1])
 
     def epochs(self, n):
-        p, before = self.s.n_shards, None
-        for step in [Step(e, t) for e in range(1, n + 1) for t in range(p)]:
-            if before is None:
-                self.blocks = {b: self.home(1, b) for b in range(p)}
-            elif step.epoch > before.epoch:
-                self.new_blocks(step, before)
-            self.work(step)
-            before = step
-
-    def new_blocks(self, step, before):
-        p = self.s.n_shards
-        rows = [self.call(shard.scatter, step.epoch) for shard in self.shards]
-        rows = [given if isinstance(given[0], tuple) else (given,) for given in rows]
-        each = len(rows[0]) // p
-        for q, shard in enumerate(self.shards):
-            b = block_of(q, step, p)
-            mine = [part for given in rows for part in given[b * each : (b + 1) * each]]
-            self.call(shard.gather, step, before, *mine)
-        self.blocks = dict.fromkeys(range(p), (None,))
+        p, V, GV = self.s.n_shards, self.start.V.copy(), self.start.GV.copy()
+        for e in range(1, n + 1):
+            items = self.s.partition(N_ITEMS, D, e)
+            self.blocks = {b: self.home(e, b, V, GV) for b in range(p)}
+            for t in range(p):
+                self.work(Step(e, t))
+            for shard in self.shards:
+                b, *pieces = shard.current()
+                mine = items.items_of(b)
+                V[mine], GV[mine] = (np.concatenate(parts) for parts in zip(*pieces))
+        return V, GV
 
     def work(self, step):
         blocks = {}
@@ -132,11 +102,11 @@ class Ring:
             self.report += sum((report for _, report in runs), Report())
         self.blocks = blocks
 
-    def home(self, epoch, b):
+    def home(self, epoch, b, V, GV):
         items = self.s.partition(N_ITEMS, D, epoch)
-        mine = items.order[slice(*items.bounds(b))]
+        mine = items.items_of(b)
         rows = [mine[rows_of(items, b, piece)] for piece in self.shards[0].pieces]
-        return [frozen((self.start.V[some], self.start.GV[some])) for some in rows]
+        return [frozen((V[some], GV[some])) for some in rows]
 
 
 def frozen(found):
@@ -156,7 +126,7 @@ def test_a_ring_in_this_process_gives_the_bits_of_the_local_engine(p, most, time
     monkeypatch.setattr(ray_messages, "MOST", most)
     start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
     ring = Ring(start, s, times)
-    ring.epochs(3)
+    V, GV = ring.epochs(3)
     local = LocalEngine(1)
     local.prepare(LOG, start, s)
     for e in range(1, 4):
@@ -169,11 +139,8 @@ def test_a_ring_in_this_process_gives_the_bits_of_the_local_engine(p, most, time
         *parts, GU = shard.users(slice(0, 2), slice(2, N_USERS))
         np.testing.assert_array_equal(np.concatenate(parts), wanted.factors.U[users])
         np.testing.assert_array_equal(GU, wanted.factors.GU[users])
-        b, *pieces = shard.current()
-        items = s.partition(N_ITEMS, D, 3)
-        mine = items.order[slice(*items.bounds(b))]
-        np.testing.assert_array_equal(np.concatenate([V for V, _ in pieces]), wanted.factors.V[mine])
-        np.testing.assert_array_equal(np.concatenate([GV for _, GV in pieces]), wanted.factors.GV[mine])
+    np.testing.assert_array_equal(V, wanted.factors.V)
+    np.testing.assert_array_equal(GV, wanted.factors.GV)
     assert ring.report.pairs == wanted.report.pairs and ring.report.records == 3 * LOG.n_records
     assert len(ring.shards[0].pieces) > 1
 
@@ -187,7 +154,7 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     for step, k in ((Step(2, 0), 0), (Step(1, 0), 0), (Step(2, 0), 1)):
         with pytest.raises(OutOfStepError):
             shard.run(step, k, True)
-    pieces = ring.home(2, 0)
+    pieces = ring.home(2, 0, start.V, start.GV)
     with pytest.raises(OutOfStepError):
         shard.run(Step(2, 0), 0, True, pieces[-1])  # the other pieces are missing
     for k, piece in enumerate(pieces[:-1]):
@@ -195,32 +162,6 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     with pytest.raises(OutOfStepError):
         shard.run(Step(2, 0), 1, False)  # piece 1 before piece 0
     np.testing.assert_array_equal(before[0][0], shard.users(slice(0, N_USERS))[0])
-
-
-@pytest.mark.parametrize("p", [1, 2, 3])
-def test_rows_for_new_blocks_are_kept_until_the_next_visit_and_no_longer(p):
-    """Until then the call may come again, before and after the shard has its new block."""
-    start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
-    ring = Ring(start, s)
-    ring.epochs(1)
-    step, before = Step(2, 0), Step(1, p - 1)
-    first = [frozen(shard.scatter(2)) for shard in ring.shards]
-    ring.new_blocks(step, before)
-    again = [frozen(shard.scatter(2)) for shard in ring.shards]
-    for a, b in zip(first, again):
-        for x, y in zip(flat(a), flat(b)):
-            np.testing.assert_array_equal(x, y)
-    sent_rows = [weakref.ref(flat(shard.scatter(2))[0]) for shard in ring.shards]
-    ring.work(step)
-    assert all(rows() is None for rows in sent_rows)
-    for shard in ring.shards:
-        with pytest.raises(OutOfStepError):
-            shard.scatter(2)
-
-
-def flat(found):
-    """All arrays of an answer."""
-    return [array for one in found for array in flat(one)] if isinstance(found, tuple) else [found]
 
 
 def test_a_shard_that_is_restored_forgets_its_steps():

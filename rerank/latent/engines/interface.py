@@ -46,8 +46,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a shard needs to know; the options of the same names of :class:`rerank.latent.LatentRoBiRank`."""
+    """The options of a run by the names of :class:`rerank.latent.LatentRoBiRank`; ``alpha`` and shards as they are."""
 
+    n_factors: int = 32
+    init_scale: float = 0.02
     n_shards: int = 1
     loss: str = "robirank"
     alpha: float = 0.1
@@ -62,6 +64,12 @@ class Settings:
     xi_samples: int = 2000
     block_bytes: int = 2**22
     seed: int = 0
+    n_epochs: int = 40
+    evaluate_every: int = 5
+    patience: int = 3
+    validation_k: int = 10
+    checkpoint_every: int = 1
+    verbose: int = 0
 
     def rate(self, epoch: int) -> float:
         """Learning rate of an epoch, from 1."""
@@ -81,6 +89,12 @@ class Factors:
     V: Floats
     GU: Floats
     GV: Floats
+
+    @classmethod
+    def none(cls, n_factors: int) -> Factors:
+        """Those of no users and no items."""
+        rows, squares = np.empty((0, n_factors), np.float32), np.empty(0, np.float32)
+        return cls(rows, rows, squares, squares)
 
     @property
     def finite(self) -> bool:

@@ -1,9 +1,9 @@
 """The engine of many machines: an actor of Ray for each shard, and blocks that go from actor to actor.
 
-The driver submits calls, and vectors do not pass through it.  A call names the pieces of its block by reference, so Ray
-fetches them while the shard still works on the call before.  Up to ``AHEAD`` steps are submitted before their answers
-are in, so that no shard waits for the driver.  The xi-step is submitted together with its sub-epoch, which saves calls:
-an epoch of p shards has p^2 of each, and there is one driver.
+The driver submits calls.  Vectors pass through it only where an epoch begins, and items get new blocks.  A call names
+the pieces of its block by reference, so Ray fetches them while the shard still works on the call before.  Up to
+``AHEAD`` steps are submitted before their answers are in, so that no shard waits for the driver.  The xi-step is
+submitted together with its sub-epoch, which saves calls: an epoch of p shards has p^2 of each, and there is one driver.
 
 If a worker is lost, all shards go back to the factors that the driver last had, those of the start or of the last
 :meth:`RayEngine.collect`, and the steps since then are run again.  The random numbers of a step come from its tag, so
@@ -24,12 +24,11 @@ from rerank.errors import SolverError
 from rerank.latent.engines import ray_cluster as cluster
 from rerank.latent.engines.blocks import Partition, shards_of
 from rerank.latent.engines.interface import Collected, Factors, Floats, Report, Settings, Step
-from rerank.latent.engines.ray_messages import block_of, cut_users, pieces_of, rows_of, shares, slices
+from rerank.latent.engines.ray_messages import block_of, cut_users, pieces_of, rows_of, slices
 from rerank.latent.engines.ray_shard import RayShard
 from rerank.latent.log import Log
 
 AHEAD = 2  # steps that are submitted before their answers are in
-SMALL_MESSAGE = 100 * 2**10  # bytes below which Ray sends a message through the driver anyway
 LOSSES = 5  # between two collections; after so many the run makes no progress
 
 _Answer = TypeVar("_Answer")
@@ -166,7 +165,7 @@ class RayEngine:
                 cluster.send_log(self._actors[q], q, self._settings, self._log.of(users))
                 self._without_log.discard(q)
             ray.get(self._actors[q].restore.remote(*cluster.put(cut_users(self._known, users))))
-        self._step: Step | None = None
+        self._items: Partition | None = None
         self._epoch = 0
         self._blocks: dict[int, list[Any]] = {}
         self._unanswered: deque[tuple[int, list[Any]]] = deque()
@@ -175,7 +174,7 @@ class RayEngine:
     def _submit(self, step: Step, renew: bool) -> None:
         p = len(self._actors)
         if self._epoch != step.epoch:
-            self._new_blocks(step)
+            self._new_blocks(step.epoch)
         blocks: dict[int, list[Any]] = {}
         reports: list[Any] = []
         for q, actor in enumerate(self._actors):
@@ -183,37 +182,22 @@ class RayEngine:
             run = actor.run.options(num_returns=2)
             # Each piece has a call of its own on both ways: Ray sends the arguments of a call once all of them exist,
             # and its answer once it has ended.
-            *first, last = self._blocks.get(b, [None])
+            *first, last = self._blocks[b]
             for k, piece in enumerate(first):
                 actor.bring.remote(step, k, piece)
             runs = [run.remote(step, 0, renew, last)]
             runs += [run.remote(step, k, False) for k in range(1, len(self._pieces))]
             blocks[b] = [piece for piece, _ in runs]
             reports += [report for _, report in runs]
-        self._blocks, self._step = blocks, step
+        self._blocks = blocks
         self._unanswered.append((step.epoch, reports))
 
-    def _new_blocks(self, step: Step) -> None:
-        """Give each shard its first block of a new epoch."""
-        p, (n, d) = len(self._actors), self._known.V.shape
-        items = self._settings.partition(n, d, step.epoch)
-        if self._step and 4 * d * n > p**2 * SMALL_MESSAGE:
-            self._exchange(step, self._step)
-            self._blocks = {}
-        else:
-            V, GV = self._fetch_items() if self._step else (self._known.V, self._known.GV)
-            self._blocks = {b: self._put_block(items, b, V, GV) for b in range(p)}
-        self._items, self._epoch = items, step.epoch
-
-    def _exchange(self, step: Step, before: Step) -> None:
-        """Rows go from shard to shard in p^2 messages, and none to the driver."""
-        p, (n, d) = len(self._actors), self._known.V.shape
-        each = shares(n, d, p)
-        rows = [cluster.call(actor.scatter, p * each, step.epoch) for actor in self._actors]
-        for q, actor in enumerate(self._actors):
-            b = block_of(q, step, p)
-            mine = [ref for given in rows for ref in given[b * each : (b + 1) * each]]
-            actor.gather.remote(step, before, *mine)
+    def _new_blocks(self, epoch: int) -> None:
+        """Give each shard its first block of an epoch."""
+        V, GV = (self._known.V, self._known.GV) if self._items is None else self._fetch_items(self._items)
+        items = self._settings.partition(len(V), V.shape[1], epoch)
+        self._blocks = {b: self._put_block(items, b, V, GV) for b in range(len(self._actors))}
+        self._items, self._epoch = items, epoch
 
     def _put_block(self, items: Partition, block: int, V: Floats, GV: Floats) -> list[Any]:
         """Put the pieces of a block into the object store, from vectors of the driver."""
@@ -221,22 +205,23 @@ class RayEngine:
         rows = [mine[rows_of(items, block, piece)] for piece in self._pieces]
         return cluster.put((V[some], GV[some]) for some in rows)
 
-    def _fetch_items(self) -> tuple[Floats, Floats]:
+    def _fetch_items(self, items: Partition) -> tuple[Floats, Floats]:
         """Vectors and AdaGrad's squares of all items, from the shards' current blocks."""
         V, GV = np.empty_like(self._known.V), np.empty_like(self._known.GV)
         answers = [cluster.call(actor.current, 1 + len(self._pieces)) for actor in self._actors]
         for answer in answers:
             block, *pieces = ray.get(answer)
-            mine = self._items.items_of(block)
+            mine = items.items_of(block)
             for piece, rows in zip(self._pieces, pieces):
-                some = mine[rows_of(self._items, block, piece)]
+                some = mine[rows_of(items, block, piece)]
                 V[some], GV[some] = rows
         return V, GV
 
     def _fetch(self) -> Factors:
         self._submit_pending()
         self._wait(0)
-        V, GV = self._fetch_items()
+        assert self._items is not None
+        V, GV = self._fetch_items(self._items)
         U, GU = np.empty_like(self._known.U), np.empty_like(self._known.GU)
         for users, actor in zip(self._users, self._actors):
             cuts = slices(len(users), 4 * U.shape[1])

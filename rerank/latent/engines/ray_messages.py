@@ -54,24 +54,6 @@ def slices(n_rows: int, row_bytes: int) -> list[slice]:
     return [slice(low, min(low + most, n_rows)) for low in range(0, max(n_rows, 1), most)]
 
 
-def shares(n_items: int, n_factors: int, n_shards: int) -> int:
-    """Messages for the rows that go from a block of an epoch to a block of the next.
-
-    The number of these rows is random. It is almost never above twice its mean if the mean is large.
-    """
-    mean = 4 * n_factors * n_items / n_shards**2
-    return max(1, int(np.ceil(2 * mean / MOST)))
-
-
-def moving(old: Partition, new: Partition, source: int, target: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Rows of the old block ``source`` that are in the new block ``target``, and their rows there."""
-    low, high = new.bounds(target)
-    places = old.place[new.order[low:high]]
-    first, last = old.bounds(source)
-    to = np.flatnonzero((first <= places) & (places < last))
-    return places[to] - first, to
-
-
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Slices as one new array; what comes out of an object store is read-only."""
     return np.concatenate(parts) if len(parts) > 1 else parts[0].copy()

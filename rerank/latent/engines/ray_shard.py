@@ -17,16 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from rerank.latent.engines.blocks import Partition
 from rerank.latent.engines.interface import Floats, ItemBlock, Report, Settings, Step
-from rerank.latent.engines.ray_messages import (
-    OutOfStepError,
-    Rows,
-    block_of,
-    joined,
-    moving,
-    pieces_of,
-    rows_of,
-    shares,
-)
+from rerank.latent.engines.ray_messages import OutOfStepError, Rows, block_of, joined, pieces_of, rows_of
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
@@ -55,33 +46,9 @@ class RayShard:
         self.pieces = pieces_of(self.log.n_items, self.shard.U.shape[1], self.settings)
         self._buffers = [self._buffer(), self._buffer()]
         self._arriving: tuple[Step, set[int]] | None = None
-        self._partitions: dict[int, Partition] = {}
-        self._outgoing: tuple[int, Any] = (0, None)
+        self._partition: tuple[int, Partition] | None = None
         self._answers: dict[int, tuple[Rows, Report]] = {}
         self._step: Step | None = None
-
-    def scatter(self, epoch: int) -> Any:
-        """Rows of the current block for each block of a new epoch, each in :func:`shares` messages.
-
-        They are copies, kept until the first visit of the epoch: after that nobody asks for them again.
-        """
-        if self._outgoing[0] != epoch:
-            if epoch <= self.block.epoch:
-                raise OutOfStepError(f"Epoch {epoch} is to begin, but the current block is of {self._step}.")
-            self._outgoing = epoch, self._rows_for(epoch)
-        return self._outgoing[1]
-
-    def gather(self, step: Step, before: Step, *rows: Rows) -> None:
-        """Store the block of the first step of an epoch, from the rows that all shards had in step ``before``."""
-        if step == self._step:
-            return
-        p, block = self.settings.n_shards, self._next_block(step)
-        for q in range(p):
-            old, new = self._items(before.epoch), self._items(step.epoch)
-            _, to = moving(old, new, block_of(q, before, p), block.index)
-            given = rows[q * len(rows) // p : (q + 1) * len(rows) // p]
-            block.V[to], block.GV[to] = (joined(parts) for parts in zip(*given))
-        self._begin(step, block)
 
     def bring(self, step: Step, k: int, piece: Rows) -> None:
         """Copy piece ``k`` of the block of a coming step, because the step changes it in place."""
@@ -99,14 +66,12 @@ class RayShard:
     def run(self, step: Step, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, Report]:
         """Visit the records in piece ``k`` of the step's block, and return the piece.
 
-        The call for the first piece brings the last piece, unless the block was gathered. With ``renew`` it renews
-        ``xi`` first.
+        The call for the first piece brings the last piece. With ``renew`` it renews ``xi`` first.
         """
         if last is not None:
             self.bring(step, len(self.pieces) - 1, last)
         if step != self._step or (k and k - 1 not in self._answers):
             raise OutOfStepError(f"Piece {k} of {step} was called, but the current block is of {self._step}.")
-        self._outgoing = (0, None)
         if k not in self._answers:
             self._answers[k] = self._run(step, k, renew)
         return self._answers[k]
@@ -120,27 +85,16 @@ class RayShard:
         where = self._items(self.block.epoch), self.block.index
         return self.block.index, *(self._piece(rows_of(*where, piece)) for piece in self.pieces)
 
-    def _rows_for(self, epoch: int) -> Any:
-        old, new = self._items(self.block.epoch), self._items(epoch)
-        n_shards = self.settings.n_shards
-        each = shares(self.log.n_items, self.shard.U.shape[1], n_shards)
-        found: list[Rows] = []
-        for target in range(n_shards):
-            rows, _ = moving(old, new, self.block.index, target)
-            found += [(self.block.V[some], self.block.GV[some]) for some in np.array_split(rows, each)]
-        return tuple(found) if len(found) > 1 else found[0]
-
     def _run(self, step: Step, k: int, renew: bool) -> tuple[Rows, Report]:
         report = self.shard.xi_step(step, self.block) if renew and k == 0 else Report()
         report += self.shard.run(step, self.block, self.pieces[k])
         return self._piece(rows_of(self._items(step.epoch), self.block.index, self.pieces[k])), report
 
     def _items(self, epoch: int) -> Partition:
-        if epoch not in self._partitions:
-            newest = max(self._partitions, default=epoch)
-            found = self.settings.partition(self.log.n_items, self.shard.U.shape[1], epoch)
-            self._partitions = {e: p for e, p in self._partitions.items() if e == newest} | {epoch: found}
-        return self._partitions[epoch]
+        if self._partition is None or self._partition[0] != epoch:
+            n, d = self.log.n_items, self.shard.U.shape[1]
+            self._partition = epoch, self.settings.partition(n, d, epoch)
+        return self._partition[1]
 
     def _buffer(self) -> Rows:
         most = -(-self.log.n_items // self.settings.n_shards)

@@ -76,7 +76,7 @@ class Shard:
         cursor[slice(*parts)] = self.ends[:-1]
         sums = renew(
             self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1,
-            (self.settings.xi, self.settings.xi_samples), cursor, self.xi,
+            None if self.settings.xi == "exact" else self.settings.xi_samples, cursor, self.xi,
         )  # fmt: skip
         return Report(
             logs=sums[0], errors=sums[1], records=sums[2], n_errors=sums[3],

@@ -18,7 +18,7 @@ from rerank import __version__
 from rerank.errors import InputError
 from rerank.latent.engines.interface import Factors, Report, Settings
 from rerank.latent.log import Log
-from rerank.latent.progress import Plan, Progress
+from rerank.latent.progress import Progress
 from rerank.latent.storage import files
 
 _VECTORS = tuple(f.name for f in fields(Factors))
@@ -35,22 +35,11 @@ _REPORT = {"looked" if f.name == "n_errors" else f.name: f.name for f in fields(
 _LOGS = {"log": "another log", "validation": "another validation part"}
 
 
-def identity(
-    log: Log, validation: Log | None, settings: Settings, plan: Plan, init_scale: float, n_factors: int
-) -> dict[str, Any]:
+def identity(log: Log, validation: Log | None, settings: Settings) -> dict[str, Any]:
     """Everything that decides the bits of a run, by name; logs by their digest."""
-    return {
-        "version": __version__,
-        "log": _digest(log),
-        "validation": None if validation is None else _digest(validation),
-        "n_factors": int(n_factors),
-        "init_scale": float(init_scale),
-        **asdict(settings),
-        "n_epochs": int(plan.epochs),
-        "evaluate_every": int(plan.every),
-        "patience": int(plan.patience),
-        "validation_k": int(plan.k),
-    }
+    deciding = {name: value for name, value in asdict(settings).items() if name not in ("checkpoint_every", "verbose")}
+    data = {"log": _digest(log), "validation": None if validation is None else _digest(validation)}
+    return {"version": __version__, **data, **deciding}
 
 
 def _digest(log: Log) -> str:

@@ -1,4 +1,4 @@
-"""Linear RankSVM: pairwise hinge losses over real-valued utilities, grades or 0/1 labels, in O(m log m) time."""
+"""Linear RankSVM: the squared hinge over pairs of real-valued utilities, grades or 0/1 labels, in O(m log m) time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank.errors import InputError
 from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.bundle import bundle
 from rerank.scorers.ranksvm.design_matrix import DesignMatrix
 from rerank.scorers.ranksvm.pairs import Pairs
 from rerank.scorers.ranksvm.truncated_newton import newton
 
-LOSSES = ("squared_hinge", "hinge")
 AVERAGES = ("queries", "pairs")
 Trail = tuple[tuple[float, Floats], ...]
 """Pairs of ``alpha`` and weights, the latest first, all ``alpha`` different."""
@@ -31,9 +30,9 @@ class RankSVM(LinearRanker):
 
     With ``p = X w``, over the pairs ``y_i < y_j`` inside one list, it minimises
 
-    .. math:: J(w) = \sum_{y_i < y_j} c_{ij} \max(0, 1 + p_i - p_j)^k + \alpha \|w\|^2,
+    .. math:: J(w) = \sum_{y_i < y_j} c_{ij} \max(0, 1 + p_i - p_j)^2 + \alpha \|w\|^2
 
-    ``k = 2`` for ``loss="squared_hinge"`` and ``k = 1`` for ``"hinge"``.  The pair weights add up to 1.  A list with
+    by truncated Newton steps.  The pair weights add up to 1.  A list with
     ``N_q = sum weight_i weight_j > 0``, one of R such lists, has ``c_ij = weight_i weight_j / (R N_q)`` with
     ``average="queries"``; ``average="pairs"`` has ``c_ij = weight_i weight_j / sum_q N_q``.  Lists without a pair do
     not count.  Time is O(m log r) an iteration for m rows and r different utilities, memory O(m log r).
@@ -42,12 +41,12 @@ class RankSVM(LinearRanker):
     ----------
     alpha : float
         Strength of the regulariser, > 0; :mod:`rerank.scorers.conversions` has other packages' ``C``.
-    loss : {"squared_hinge", "hinge"}
-        Truncated Newton for the first, cutting planes for the second, which is slower.
+    loss : "squared_hinge"
+        The only one.
     tol : float
         Stop once ``J(w) - min J <= tol * J(w)`` is proven, > 0.
     max_iter : int
-        Newton steps, or cutting planes, at most.
+        Newton steps at most.
     average : {"queries", "pairs"}
         Every list or every pair counts the same.
     warm_start : bool
@@ -57,7 +56,7 @@ class RankSVM(LinearRanker):
     ----------
     coef_ : float64 (d,)
     n_iter_ : int
-        Newton steps or cutting planes.
+        Newton steps.
     objective_ : float
         ``J(coef_)``.
     gap_ : float
@@ -65,8 +64,8 @@ class RankSVM(LinearRanker):
 
     Notes
     -----
-    The hinge form is that of [Airola, Pahikkala, Salakoski 2011, eq. 2], lists averaged as in its last section; the
-    squared form that of [Lee, Lin 2014].  The weight of a pair is the product of the weights of its rows, so an
+    The squared hinge over pairs is that of [Lee, Lin 2014], lists are averaged as in the last section of
+    [Airola, Pahikkala, Salakoski 2011].  The weight of a pair is the product of the weights of its rows, so an
     integer weight means the same as a repeated row.
 
     Examples
@@ -99,7 +98,12 @@ class RankSVM(LinearRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        one_of("loss", self.loss, LOSSES)
+        if self.loss == "hinge":
+            raise InputError(
+                "RankSVM has no loss='hinge' any more; use 'squared_hinge', which needs fewer steps, or scikit-learn's "
+                "LinearSVC(loss='hinge') on differences of rows."
+            )
+        one_of("loss", self.loss, ("squared_hinge",))
         one_of("average", self.average, AVERAGES)
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> _PairData:
@@ -110,8 +114,7 @@ class RankSVM(LinearRanker):
         assert isinstance(data, _PairData)
         trail = () if start is None else start.state
         known = [data.matrix.compact(coef) for coef in starts(trail, alpha, data.matrix.d)]
-        solver = newton if self.loss == "squared_hinge" else bundle
-        found = solver(data.matrix, data.pairs, alpha, known, self.tol, self.max_iter)
+        found = newton(data.matrix, data.pairs, alpha, known, self.tol, self.max_iter)
         return replace(found, state=longer(trail, alpha, found.coef))
 
 

@@ -1,16 +1,19 @@
-"""Cutting planes with a line search for the hinge loss over pairs."""
+"""RankSVM with the hinge, the loss of the TreeRSVM paper and of SVM-rank: cutting planes with a line search."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from rerank.errors.stops import current
+from rerank.scorers import RankSVM
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
 from rerank.scorers.ranksvm.design_matrix import DesignMatrix
+from rerank.scorers.ranksvm.estimator import longer, starts
 from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs
 
 # Planes for which there is space at first, and solutions without weight after which a plane may be dropped.
@@ -24,6 +27,16 @@ CLOSE = 0.1
 LIFT = 0.1
 # A bound above the value by more than this share is an error, not rounding.
 BEYOND = 1e-9
+
+
+class HingeRankSVM(RankSVM):
+    """``J(w) = sum c_ij (1 + p_i - p_j)_+ + alpha |w|^2`` [Airola, Pahikkala, Salakoski 2011, eq. 2]."""
+
+    def _solve(self, data: Any, alpha: float, start: Solution | None) -> Solution:
+        trail = () if start is None else start.state
+        known = [data.matrix.compact(coef) for coef in starts(trail, alpha, data.matrix.d)]
+        found = bundle(data.matrix, data.pairs, alpha, known, self.tol, self.max_iter)
+        return replace(found, state=longer(trail, alpha, found.coef))
 
 
 class _Planes:
