@@ -23,7 +23,7 @@ from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.shown import message_of
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_near_rows
+from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
+
+NOTHING_SOLVED = "solver is 'none', which states the problem and solves nothing; use solver='search' for the best weights."
 
 FIRST_STAGE_SHARE = 0.4
 """Share of the time for a first stage of this package; others run to their end."""
@@ -160,7 +162,10 @@ def fit(
             problem.unchanged if problem.anchored else None
         )  # nothing is corrected by scores of rows that were seen
     if settings.solver == "none" or (this.staged is not None and this.staged.stopped):
-        return _compared(this, problem, _unsolved(problem, start))
+        solution = _unsolved(problem, start)
+        if settings.solver == "none":
+            solution = replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
+        return _compared(this, problem, solution)
     return _compared(this, problem, solve(problem, settings, clock, start))
 
 
@@ -236,6 +241,8 @@ def _compared(this: Fit, problem: Problem, solution: Solution) -> FittedState:
         )
     kept = before is not None and before >= after and this.settings.solver != "none"
     solved = status_of(solution)
+    if solved == "feasible" and not solution.gave_up:
+        solution = solution.noting(*notes_on_exact_pairs(problem))
     message = message_of(
         solved,
         statistic.name,
