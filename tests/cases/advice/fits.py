@@ -69,7 +69,7 @@ def grid(epsilon, rows=None, y=None):
     if rows is None:
         rng = np.random.default_rng(93)
         rng.integers(12, 50), rng.integers(1, 4)
-        rows = np.round(rng.normal(size=(48, 3)))
+        rows = np.round(rng.normal(size=(48, 3)), int(rng.integers(0, 2)))
         y = np.clip(np.round(rows[:, 0] + rng.normal(size=48)), 0, 3).astype(int)
         return est(stat="mrr", epsilon=epsilon, time_limit=0.2).fit(rows, y, qid=np.arange(48) % 2)
     return est(stat="mrr", epsilon=epsilon).fit(rows, y)
@@ -146,7 +146,7 @@ FIRST_STAGES = [
 
 FOLDS = [
     row("lower cv or give more data", lambda: choose(y=(np.arange(40) < 2) * 1, cv=9), lambda: evidence(choose(y=(np.arange(40) < 2) * 1, cv=2))),
-    row("give more data, or fit a Reranker, without folds", lambda: choose(y=(np.arange(40) < 1) * 1), lambda: fit(y=(np.arange(40) < 1) * 1).result_.value > 0 and evidence(choose())),
+    row("give more data, or fit a Reranker, without folds", lambda: choose(y=(np.arange(40) < 1) * 1), lambda: proved(fit(y=(np.arange(40) < 1) * 1)) and evidence(choose())),
     row("but cv is no number; leave n_repeats at 1 and give a splitter that repeats itself", lambda: choose(cv=KFold(2), n_repeats=3), lambda: evidence(choose(cv=KFold(2), n_repeats=1))),
     row("and none holds out a relevant row that counts: there is nothing to judge by; give a number of folds", lambda: choose(cv=[(np.arange(40)[3:], np.arange(3))], y=np.where(np.arange(40) < 3, 0, Y)), lambda: evidence(choose(cv=2))),
     row("that gives no folds ({}); give a number, a splitter of scikit-learn, or pairs of training and test rows", lambda: choose(cv="x"), lambda: [choose(cv=each) for each in (2, KFold(2), list(KFold(2).split(X)))]),
