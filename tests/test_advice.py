@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.cases.advice import fits, heard, pattern, programs, tables
+from tests.cases.advice import commands, fits, heard, pattern, programs, tables
 
-ROWS = [*tables.ROWS, *fits.ROWS, *programs.ROWS]
+ROWS = [*tables.ROWS, *fits.ROWS, *commands.ROWS, *programs.ROWS]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says[0][:70])
