@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
 
-NOTHING_SOLVED = "solver is 'none', which states the problem and solves nothing; use solver='search' for the best weights."
+NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
 FIRST_STAGE_SHARE = 0.4
 """Share of the time for a first stage of this package; others run to their end."""

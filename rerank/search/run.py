@@ -44,8 +44,8 @@ FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
 
 EXACT = (
-    "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs differ by just "
-    "the margin; a slightly smaller margin lets doubles reach it."
+    "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs differ by "
+    "just the margin; a slightly smaller margin lets doubles reach it."
 )
 """Why a search that looked at every vertex is open."""
 

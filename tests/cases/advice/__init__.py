@@ -60,7 +60,11 @@ def shown(result: Any) -> str:
 def heard(call: Callable[[], Any]) -> tuple[str, Any]:
     """Everything that a call says (its error, warnings, streams, notes), and what it returns."""
     out, err, result = io.StringIO(), io.StringIO(), None
-    with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         warnings.simplefilter("always")
         try:
             result = call()
