@@ -83,9 +83,10 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
     """
     limit = layout.instance.options.max_nonzeros
     if layout.nonzeros > limit:
+        smaller = "use linking='ordered' or the 'mixed' program, " if kind == "resolved_rank" else ""
         raise ModelTooLarge(
-            f"The {kind} program may have up to {layout.nonzeros:,} non-zeros, above the limit of {limit:,}; "
-            "rank fewer candidates, use linking='ordered' or the 'mixed' program, or raise max_nonzeros."
+            f"The {kind} program may have up to {layout.nonzeros:,} non-zeros, above the limit of {limit:,}; rank "
+            f"fewer candidates, {smaller}or raise max_nonzeros."
         )
     model = pyo.ConcreteModel(name)
     divisor, epsilon = (

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyomo.common.enums import ObjectiveSense
 from pyomo.common.errors import PyomoException
 from pyomo.dae import ContinuousSet
+from pyomo.gdp import Disjunct
 from pyomo.network import Port
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
@@ -45,6 +46,8 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         Naming what is no part of a linear program, or what has no number: another kind of component or domain, a
         variable outside the active blocks of the model, a term that is not linear, an unset parameter.
     """
+    if not hasattr(model, "component_objects"):
+        raise FormulationError(f"model is a {type(model).__name__}; give a ConcreteModel of Pyomo.")
     for component in model.component_objects(active=True):
         if component.ctype not in PLAIN:
             leave = "deactivate" if hasattr(component, "deactivate") else "delete"
@@ -72,9 +75,11 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     position = {id(data): j for j, data in enumerate(variables)}
     for data in form.columns:
         if id(data) not in position:
+            advice = "add or activate its block, or fix it"
+            if getattr(data.parent_block(), "ctype", None) is Disjunct:  # also after gdp.bigm or gdp.hull
+                advice = "no Disjunct is read, so choose by binary variables of the model's own"
             raise FormulationError(
-                f"The variable {data.name!r} stands in the program, but on no active block of the model; add or "
-                "activate its block, or fix it."
+                f"The variable {data.name!r} stands in the program, but on no active block of the model; {advice}."
             )
     order = np.fromiter((position[id(data)] for data in form.columns), np.intp, len(form.columns))
     matrix = _spread(form.A, order, len(variables))

@@ -95,7 +95,7 @@ def check_one_list(path: Path | None, table: Table) -> None:
     ------
     InputError
     """
-    if path is not None and table.qid is not None:
+    if path is not None and table.qid is not None and len(set(table.qid.tolist())) > 1:
         raise InputError("--plot draws one list, and the table has several; leave it out, or give one list.")
 
 

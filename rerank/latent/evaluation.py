@@ -152,6 +152,8 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
         For logs of different shapes or with a record in both, for no record held out, for ``k`` larger than the
         catalogue, and for scores of another shape or that are NaN.
     """
+    if not callable(scores):
+        raise InputError(f"scores is a {type(scores).__name__}; give a function of users, such as score_items.")
     wanted = log_of(held_out, "held_out")
     known = None if seen is None else log_of(seen, "seen")
     if known is not None and (known.n_users, known.n_items) != (wanted.n_users, wanted.n_items):
@@ -171,7 +173,13 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
     k = whole("k", k, 1, wanted.n_items, f" (the catalogue has {wanted.n_items} items)")
 
     def checked(some: Ints) -> Any:
-        S = np.asarray(scores(some))
+        found = scores(some)
+        try:
+            S = np.asarray(found)
+        except ValueError:  # rows of different lengths
+            S = np.asarray(None)
+        if S.dtype.kind not in "fiub":
+            raise InputError(f"The scores of {some.size} users are no table of real numbers; give one.")
         if S.shape != (some.size, wanted.n_items):
             raise InputError(
                 f"The scores of {some.size} users have shape {S.shape}; a row for each and a column for each of the "

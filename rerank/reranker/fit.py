@@ -25,7 +25,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.settings import Settings
 from rerank.reranker.shown import message_of
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_near_rows
+from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
@@ -39,6 +39,8 @@ Solve = Callable[[Problem, Settings, Clock, Floats | None], Solution]
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
+
+NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
 FIRST_STAGE_SHARE = 0.4
 """Share of the time for a first stage of this package; others run to their end."""
@@ -138,6 +140,8 @@ def concluded(
             start, solve = problem.unchanged if problem.anchored else None, unsolved
         by_name = unsolved if settings.solver == "none" else best_weights
         solution = (solve or by_name)(problem, settings, clock, start)
+        if settings.solver == "none" and solve is None:
+            solution = replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
         assert solution.certificate is not None
         with clock.phase("certificate"):
             fitted = fitted_scores(data, training, scores, solution.weights)
@@ -148,6 +152,8 @@ def concluded(
                 f"{exact:.9g} in exact arithmetic."
             ]
         status = status_of(solution)
+        if status == "feasible" and not solution.gave_up:
+            notes += notes_on_exact_pairs(problem)
         message = message_of(
             status, statistic.name, solution.gap, solution.bound_source, bound_solver=solution.bound_solver,
             read=settings.solver == "file", gave_up=solution.gave_up,

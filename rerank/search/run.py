@@ -43,6 +43,12 @@ CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
 
+EXACT = (
+    "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs differ by "
+    "just the margin; a slightly smaller margin lets doubles reach it."
+)
+"""Why a search that looked at every vertex is open."""
+
 
 class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
@@ -248,10 +254,7 @@ class Run:
             )
         open_ = {name for batch in self.boxes.unresolved for name in batch.names.tolist()}
         if open_ <= self.boxes.listed:
-            return (
-                "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs "
-                "differ by just the margin; a slightly smaller margin lets doubles reach it."
-            )
+            return EXACT
         return (
             "The search gave up with the gap open, and more time would not change that: too many pairs differ by just "
             "the margin in boxes too small to split; change the margin slightly."

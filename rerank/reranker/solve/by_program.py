@@ -141,6 +141,8 @@ def proceed(
 
     It is the one whose optimum is the problem's.
     """
+    from rerank.search.run import EXACT
+
     name = chosen_formulation("auto", settings.statistic)
     with clock.phase("build"):
         stated = state(problem, name, box=found.box)
@@ -154,8 +156,9 @@ def proceed(
         outcome = run(stated, settings, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
-    # A program that ended by itself would not go on either.
-    solution = replace(solution, gave_up=gave_up and outcome.stop is Stop.finished)
+    # A program that ended by itself would not go on either, and none has a smaller bound than an exact one.
+    ended = outcome.stop in (Stop.finished, Stop.node_limit) or EXACT in solution.notes
+    solution = replace(solution, gave_up=gave_up and ended)
     claim = _claimed(stated, outcome)
     if claim is not None and not is_closed(claim - solution.value, claim, summed(problem)):
         with clock.phase("certificate"):

@@ -94,6 +94,21 @@ def notes_on_near_rows(problem: Problem) -> tuple[str, ...]:
     )
 
 
+def notes_on_exact_pairs(problem: Problem) -> tuple[str, ...]:
+    """A sentence on pairs that differ by just the margin in one column, as on a grid: boxes cannot tell these apart."""
+    count = 0
+    for own in () if problem.anchored else (problem.scaled[item.rows] for item in problem.lists):
+        for values in np.sort(own, axis=0).T:
+            ends = (np.searchsorted(values, values + (problem.epsilon + slack)) for slack in (1e-12, -1e-12))
+            count += int(next(ends).sum() - next(ends).sum())
+    if not count:
+        return ()
+    return (
+        f"{count} pair(s) of rows differ by just the margin {problem.epsilon:g} in a column, which can keep a gap open "
+        f"for ever: a slightly smaller margin, such as epsilon={0.999 * problem.epsilon:.6g}, is proved sooner.",
+    )
+
+
 def pairs_within_margin(problem: Problem) -> int | None:
     """Pairs of rows of one list with different gains that are not equal, and that no weights put a margin apart.
 

@@ -1,0 +1,127 @@
+"""Messages with advice: what provokes each, and the same call after its advice was followed.
+
+``tests/test_advice.py`` tries the rows and looks for advice that no row follows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from typer.testing import CliRunner
+
+from rerank import Reranker
+
+
+@dataclass(frozen=True)
+class Row:
+    """``says`` are parts of one message that ``wrong`` provokes; ``right`` follows it and returns what was promised."""
+
+    says: tuple[str, ...]
+    wrong: Callable[[], Any]
+    right: Callable[[], Any]
+
+
+def row(says: str | tuple[str, ...], wrong: Callable[[], Any], right: Callable[[], Any]) -> Row:
+    return Row((says,) if isinstance(says, str) else says, wrong, right)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def pattern(part: str) -> re.Pattern[str]:
+    """The part of a message, in which braces stand for what differs."""
+    return re.compile(".*?".join(map(re.escape, one_line(part).split("{}"))))
+
+
+def shown(result: Any) -> str:
+    """What a result says to a person."""
+    if isinstance(result, str):
+        return result
+    if hasattr(result, "exit_code"):
+        return f"{result.stdout} {result.stderr}"
+    if hasattr(result, "result_"):
+        report = result.report() if hasattr(result, "report") else ""
+        return " ".join([result.result_.message, *result.result_.notes, *getattr(result, "notes_", ()), report])
+    if isinstance(result, list | tuple):
+        return " ".join(map(str, result))
+    return " ".join(map(str, getattr(result, "notes", ())))
+
+
+def heard(call: Callable[[], Any]) -> tuple[str, Any]:
+    """Everything that a call says (its error, warnings, streams, notes), and what it returns."""
+    out, err, result = io.StringIO(), io.StringIO(), None
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        warnings.simplefilter("always")
+        try:
+            result = call()
+            said = shown(result)
+        except Exception as error:
+            said = str(error)
+    return one_line(" ".join([said, *(str(one.message) for one in warned), out.getvalue(), err.getvalue()])), result
+
+
+def command(*arguments: Any) -> Any:
+    """The command line, in this process; an error that is none of its own is raised."""
+    from rerank.cli import app
+
+    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def succeeds(*arguments: Any, code: int = 0) -> Any:
+    done = command(*arguments)
+    assert done.exit_code == code, done.stdout + done.stderr
+    return done
+
+
+@cache
+def data(n: int = 40, d: int = 2, seed: int = 0) -> tuple[Any, Any]:
+    """A table of d columns, of which the first tells most of the label."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(int)
+
+
+def est(**options: Any) -> Reranker:
+    return Reranker(**{"stat": "precision@5", "solver": "search", "first_stage": None, "time_limit": 20, **options})
+
+
+def fitted(**options: Any) -> Reranker:
+    return est(**options).fit(*data())
+
+
+def write(path: str, text: str) -> str:
+    Path(path).write_text(text, encoding="utf-8")
+    return path
+
+
+def table_file(path: str = "t.csv", n: int = 40) -> str:
+    """A CSV file with the columns hit, a, b."""
+    X, y = data(n)
+    rows = [f"{hit},{a!r},{b!r}" for hit, (a, b) in zip(y.tolist(), X.tolist())]
+    return write(path, "\n".join(["hit,a,b", *rows]) + "\n")
+
+
+def model_file(path: str = "m.json", *more: Any, table: str = "t.csv") -> str:
+    """A model fitted by the command line on ``t.csv``."""
+    if not Path(table).exists():
+        table_file(table)
+    own = ["--label", "hit", "--solver", "search", "--stat", "precision@5", "--first-stage", "none"]
+    succeeds("fit", table, "--model", path, *own, *more)
+    return path

@@ -1,0 +1,436 @@
+"""Advice on mathematical programs: builders, models of Pyomo, program and solution files, solvers."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.gdp import Disjunction
+
+from formulations import auc, mixed, mps, pairwise, resolved_rank, subrank
+from formulations.compile import compile_model
+from formulations.data import Unit, units_from_labels
+from rerank.solvers.outcome import Options
+from tests.cases.advice import data, est, fitted, row, write
+
+X = data(8)[0]
+Y = np.array([1, 0, 0, 1, 0, 0, 0, 0])
+DCG = np.linspace(0, 1, 8) ** 2
+AUC = np.arange(8.0)
+
+
+def build(builder=mixed, X=X, y=Y, coefficients=DCG, **options):
+    return builder.build(X, y, coefficients, **options)
+
+
+def solved(model):
+    """The optimum of a model by HiGHS."""
+    from rerank.solvers import highs
+
+    return highs.solve(compile_model(model), Options(time_limit=20.0)).objective
+
+
+def agrees(model) -> bool:
+    """Whether the program has the optimum of the plain one."""
+    return abs(solved(model) - solved(build())) < 1e-6
+
+
+def with_units(change=lambda units: units):
+    return mixed.build(X, units=change(list(units_from_labels(X, Y, DCG))))
+
+
+def only(**fields):
+    return lambda units: [replace(units[0], **fields)]
+
+
+def linear(**more):
+    """A small model of a user's own."""
+    model = pyo.ConcreteModel("own")
+    model.a = pyo.Var(bounds=(0, 1))
+    model.statistic = pyo.Objective(expr=model.a, sense=pyo.maximize)
+    for name, component in more.items():
+        setattr(model, name, component)
+    return model
+
+
+def outside(added=False):
+    """A model that speaks of a variable of a block that is not active."""
+    model = linear()
+    model.block = pyo.Block()
+    model.block.b = pyo.Var(bounds=(0, 1))
+    model.row = pyo.Constraint(expr=model.a + model.block.b <= 1)
+    if not added:
+        model.block.deactivate()
+    return model
+
+
+def weight_outside(added=False):
+    """A model whose weights refer to a block that is not active."""
+    model = linear(block=pyo.Block())
+    model.block.v = pyo.Var([0], bounds=(0, 1))
+    model.w = pyo.Reference(model.block.v)
+    if not added:
+        model.block.deactivate()
+    return model
+
+
+def fixed(value):
+    model = linear(b=pyo.Var(domain=pyo.Binary))
+    model.b.fix(value, skip_validation=True)
+    return model
+
+
+def sos(left):
+    model = linear()
+    if left:
+        model.c = pyo.Var([0, 1], bounds=(0, 1))
+        model.s = pyo.SOSConstraint(var=model.c, sos=1)
+    return model
+
+
+def disjoint():
+    """A model of Pyomo's gdp: x is at most 2, or 5 to 6."""
+    model = linear(x=pyo.Var(bounds=(0, 10)))
+    model.either = Disjunction(expr=[[model.x <= 2], [model.x >= 5, model.x <= 6]])
+    pyo.TransformationFactory("gdp.bigm").apply_to(model)
+    return model
+
+
+def chosen():
+    """The same by a binary variable."""
+    model = pyo.ConcreteModel("own")
+    model.x, model.b = pyo.Var(bounds=(0, 10)), pyo.Var(domain=pyo.Binary)
+    model.statistic = pyo.Objective(expr=model.x, sense=pyo.maximize)
+    model.upper = pyo.Constraint(expr=model.x <= 2 + 4 * model.b)
+    model.lower = pyo.Constraint(expr=model.x >= 5 * model.b)
+    return model
+
+
+def with_domain(domain):
+    return linear(b=pyo.Var(domain=domain))
+
+
+def program_file(path="p.mps"):
+    mps.write(compile_model(build()), path)
+    return path
+
+
+def sidecar(**changes):
+    """The program's files with a sidecar that was changed."""
+    path = program_file()
+    body = json.loads(Path("p.json").read_text())
+    write("p.json", json.dumps({**body, **changes}))
+    return path
+
+
+def program(**changes):
+    return replace(compile_model(build()), **changes)
+
+
+def text_of(old, new):
+    path = program_file()
+    write("q.mps", Path(path).read_text().replace(old, new, 1))
+    return "q.mps"
+
+
+def read_text(text):
+    return mps.read(write("q.mps", text), sidecar=False)
+
+
+def wide(n=40):
+    X, y = data(n)
+    return X, y, np.linspace(0, 1, n) ** 2
+
+
+PAIRS = np.array([[0, 1], [3, 2]])
+
+BUILDERS = [
+    row("use subrank or mixed for others", lambda: build(auc), lambda: [build(subrank), build(mixed)]),
+    row(
+        "use linking='ordered' or the 'mixed' program, ",
+        lambda: build(resolved_rank, linking="paper", max_nonzeros=500),
+        lambda: build(resolved_rank, linking="ordered", max_nonzeros=500) and agrees(build(max_nonzeros=500)),
+    ),
+    row(
+        "above the limit of {}; rank fewer candidates, {}or raise max_nonzeros",
+        lambda: build(subrank, max_nonzeros=100),
+        lambda: agrees(build(subrank, max_nonzeros=5000)) and build(subrank, X[:4], Y[:4], DCG[:4], max_nonzeros=100),
+    ),
+    row(
+        "rank fewer candidates or raise max_nonzeros",
+        lambda: mixed.build(*wide(), max_nonzeros=10),
+        lambda: build(max_nonzeros=1000) and mixed.build(*wide(), max_nonzeros=100_000),
+    ),
+    row(
+        "that they may claim pairs they do not win; use at least {}",
+        lambda: build(epsilon=1e-6),
+        lambda: agrees(build(epsilon=1e-4)),
+    ),
+    row(
+        "w has shape {}; give one finite weight for each of {}",
+        lambda: mixed.assignment(build(), [1.0]),
+        lambda: mixed.assignment(build(), [1.0, 0.0]).values,
+    ),
+    row("give one entry a row", lambda: build(y=Y[:3]), lambda: agrees(build(y=Y))),
+    row(
+        "stands in two lists; give each list its own copy of the row",
+        lambda: with_units(lambda units: units + [Unit(np.array([0]), np.array([1]), np.array([0.0, 1.0]), 1.0)]),
+        lambda: mixed.build(
+            np.vstack([X, X[:2]]),
+            units=[*units_from_labels(X, Y, DCG), Unit(np.array([8]), np.array([9]), np.array([0.0, 1.0]), 1.0)],
+        ),
+    ),
+    row(
+        "has no positive row; leave it out",
+        lambda: with_units(lambda units: units + [Unit(np.array([], int), np.arange(8), DCG, 1.0)]),
+        lambda: agrees(with_units()),
+    ),
+    row(
+        "but coefficients of shape {}; give one a row",
+        lambda: with_units(only(coefficients=DCG[:3])),
+        lambda: agrees(with_units(only(coefficients=DCG))),
+    ),
+    row(
+        "big_m is {}; choose 'pair' or 'unit'",
+        lambda: build(big_m="x"),
+        lambda: agrees(build(big_m="pair")) and build(big_m="unit"),
+    ),
+    row(
+        "use 'pair' with corrections",
+        lambda: build(big_m="unit", corrections=([1, -1], [1, 1])),
+        lambda: build(big_m="pair", corrections=([1, -1], [1, 1])),
+    ),
+    row(
+        "linking is {}; choose 'ordered' or 'paper'",
+        lambda: build(linking="x"),
+        lambda: agrees(build(linking="ordered")) and agrees(build(linking="paper")),
+    ),
+    row(
+        "max_features is {}; give a whole number, at least 1, or None",
+        lambda: build(max_features=0),
+        lambda: build(max_features=1) and agrees(build(max_features=None)),
+    ),
+    row("max_nonzeros is {}; give at least 1", lambda: build(max_nonzeros=0), lambda: build(max_nonzeros=5000)),
+    row(
+        "The box of w, cut to the signs, must be non-empty and lie inside {}",
+        lambda: build(box=([-2, -1], [1, 1])),
+        lambda: agrees(build(box=([-1, -1], [1, 1]))),
+    ),
+    row(
+        "Give y and coefficients, or units",
+        lambda: mixed.build(X),
+        lambda: agrees(mixed.build(X, Y, DCG)) and agrees(with_units()),
+    ),
+    row(
+        "gains has shape {} and qid {}; give one entry a row",
+        lambda: pairwise.preferences_from_gains(Y, [0]),
+        lambda: len(pairwise.preferences_from_gains(Y, np.zeros(8))[0]) == 12,
+    ),
+    row(
+        "Preferences have shape {}; give one row and one column for each of {} items",
+        lambda: pairwise.build(X, np.eye(3)),
+        lambda: pairwise.build(X, np.eye(8, k=1)),
+    ),
+    row(
+        "is preferred to itself; leave such pairs out",
+        lambda: pairwise.build(X, np.eye(8)),
+        lambda: pairwise.build(X, np.eye(8, k=1)),
+    ),
+    row(
+        "Preferences have shapes {} and {}; give (p, 2) and (p,)",
+        lambda: pairwise.build(X, (PAIRS, [1.0])),
+        lambda: pairwise.build(X, (PAIRS, [1.0, 1.0])),
+    ),
+    row(
+        "use 'mixed' with corrections",
+        lambda: build(resolved_rank, corrections=([1, -1], [1, 1])),
+        lambda: build(mixed, corrections=([1, -1], [1, 1])),
+    ),
+    row(
+        "use at most {}, or the mixed program",
+        lambda: build(resolved_rank, epsilon=0.3),
+        lambda: build(resolved_rank, epsilon=0.001) and build(mixed, epsilon=0.3),
+    ),
+]
+
+MODELS = [
+    row(
+        "which no linear program holds; state it as linear rows, or {} it",
+        lambda: compile_model(sos(True)),
+        lambda: compile_model(sos(False)).columns,
+    ),
+    row(
+        "add or activate its block, or fix it",
+        lambda: compile_model(outside()),
+        lambda: len(compile_model(outside(True)).columns) == 2,
+    ),
+    row(
+        "no Disjunct is read, so choose by binary variables of the model's own",
+        lambda: compile_model(disjoint()),
+        lambda: solved(chosen()) == 6,
+    ),
+    row(
+        "model is a {}; give a ConcreteModel of Pyomo",
+        lambda: compile_model(3),
+        lambda: compile_model(linear()).columns,
+    ),
+    row(
+        "is on no active block of the model; add or activate its block",
+        lambda: compile_model(weight_outside()),
+        lambda: compile_model(weight_outside(True)).weights.size == 1,
+    ),
+    row(
+        "nor all whole numbers of one; state its values with binary variables",
+        lambda: compile_model(with_domain([1, 3])),
+        lambda: compile_model(with_domain(pyo.Binary)).integer.sum() == 1,
+    ),
+    row(
+        "unfix it or fix another value",
+        lambda: compile_model(fixed(3)),
+        lambda: compile_model(fixed(1)).lower.max() == 1,
+    ),
+    row(
+        "Bounds have shapes {} and {}; give {} of each",
+        lambda: program().with_bounds([0], [1]),
+        lambda: program().with_bounds(program().lower, program().upper),
+    ),
+]
+
+FILES = [
+    row(
+        "is a directory; give the name of a file",
+        lambda: (os.mkdir("d.mps"), program_file("d.mps"))[1],
+        lambda: mps.read(program_file("d2.mps")),
+    ),
+    row(
+        "is a device or a pipe; give the name of a file",
+        lambda: (os.mkfifo("f.mps"), program_file("f.mps"))[1],
+        lambda: mps.read(program_file("f2.mps")),
+    ),
+    row(
+        "it is no regular file; give the path of one",
+        lambda: (os.mkdir("d.mps"), mps.read("d.mps"))[1],
+        lambda: mps.read(program_file()),
+    ),
+    row("give the path of an existing file", lambda: mps.read("no.mps"), lambda: mps.read(program_file())),
+    row(
+        "cannot be written: {}; choose another place",
+        lambda: program_file("no/p.mps"),
+        lambda: mps.read(program_file("p.mps")),
+    ),
+    row(
+        "export both again, or read the file alone with sidecar=False",
+        lambda: mps.read(sidecar(sha256="0")),
+        lambda: mps.read(sidecar(sha256="0"), sidecar=False) and mps.read(program_file()),
+    ),
+    row(
+        "would be its own sidecar; give the model file a name that ends in .mps",
+        lambda: program_file("p.json"),
+        lambda: mps.read(program_file("p.mps")),
+    ),
+    row(
+        "is not the sidecar of a program; read the .mps with sidecar=False",
+        lambda: mps.read(sidecar(format="x")),
+        lambda: mps.read(sidecar(format="x"), sidecar=False),
+    ),
+    row(
+        "must say sense 'max' or 'min' and a finite offset; export the model again",
+        lambda: mps.read(sidecar(sense="x")),
+        lambda: mps.read(program_file()),
+    ),
+    row(
+        "has no valid entry {}; export the model again",
+        lambda: mps.read(sidecar(offset="x")),
+        lambda: mps.read(program_file()),
+    ),
+    row(
+        "which the model file does not have; export both again",
+        lambda: mps.read(sidecar(weights=["x"])),
+        lambda: mps.read(program_file()),
+    ),
+    row(
+        "has no side; drop it",
+        lambda: mps.write(
+            program(row_lower=np.full(len(program().rows), -np.inf), row_upper=np.full(len(program().rows), np.inf)),
+            "p.mps",
+        ),
+        lambda: mps.write(program(), "p.mps"),
+    ),
+    row(
+        "is infinity to solvers: rescale",
+        lambda: mps.write(program(upper=np.full(len(program().columns), 1e25)), "p.mps"),
+        lambda: mps.write(program(upper=np.full(len(program().columns), 1e5)), "p.mps"),
+    ),
+    row(
+        "is not part of a linear program; pass an .mps file",
+        lambda: read_text("NAME x\nQUADOBJ\nENDATA\n"),
+        lambda: mps.read(program_file()),
+    ),
+    row(
+        "something follows ENDATA; end the file there",
+        lambda: mps.read(write("q.mps", Path(program_file()).read_text() + "ROWS\n"), sidecar=False),
+        lambda: mps.read(write("q.mps", Path(program_file()).read_text()), sidecar=False),
+    ),
+    row(
+        "a byte is not ASCII; write plain names",
+        lambda: mps.read(text_of("w0", "ä0"), sidecar=False),
+        lambda: mps.read(write("q.mps", Path(program_file()).read_text().replace("w0", "a0")), sidecar=False),
+    ),
+    row(
+        "data stand before the first section; start with NAME and ROWS",
+        lambda: read_text(" N obj\n"),
+        lambda: mps.read(program_file()),
+    ),
+]
+
+
+def model(path="m.json", **options):
+    fitted(**{"n_candidates": 8, "first_stage": "logistic", **options}).save(path)
+    return path
+
+
+X40, Y40 = data()
+
+
+def small(**options):
+    return est(**{"n_candidates": 8, "first_stage": X40[:, 1], "stat": "dcg@5", **options}).fit(X40, Y40)
+
+
+FITS = [
+    row(
+        "raise time_limit, lower n_candidates, or use presolve=True",
+        lambda: est(stat="dcg", solver="highs", presolve=False, time_limit=0.3).fit(*data(300)),
+        lambda: small(solver="highs", presolve=False).result_.value > 0 and small(solver="highs").result_.value > 0,
+    ),
+    row(
+        "is no option of a program; fit again {}",
+        lambda: small(solver="none").build_model(C=1.0),
+        lambda: small(solver="none", C=0.01).build_model(),
+    ),
+    row(
+        "No program states a measure such as 'ap'; use solver='search', which needs none",
+        lambda: small(stat="ap", solver="none").build_model(),
+        lambda: small(stat="ap", solver="search").result_.value > 0,
+    ),
+    row(
+        "is too close to the solver's feasibility tolerance {}; use at least {}, or tighten feasibility_tolerance",
+        lambda: small(solver="highs", epsilon=1e-7),
+        lambda: small(solver="highs", epsilon=1e-3).result_.value > 0,
+    ),
+    row(
+        "exists and is no sidecar of a program; export under another name than {}",
+        lambda: (model("p.json"), small().export_mps("p.mps"))[1],
+        lambda: small().export_mps("q.mps"),
+    ),
+    row(
+        "feasibility_tolerance is {}; give 1e-10 to 1e-2",
+        lambda: Options(feasibility_tolerance=1.0),
+        lambda: Options(feasibility_tolerance=1e-7),
+    ),
+]
+
+ROWS = BUILDERS + MODELS + FILES + FITS

@@ -1,0 +1,50 @@
+"""Advice that a message gives is followed: it works, and what the message promised holds."""
+
+import numpy as np
+import pytest
+
+from tests.cases.advice import commands, fits, heard, one_line, pattern, programs, rooms, tables
+from tests.cases.advice.exceptions import OPEN, REASONS
+from tests.cases.advice.literals import advice
+
+ROWS = [*tables.ROWS, *fits.ROWS, *commands.ROWS, *programs.ROWS, *rooms.ROWS]
+PARTS = [one_line(part) for row in ROWS for part in row.says]
+
+
+def followed(text: str) -> bool:
+    return any(part in text for part in PARTS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says[0][:70])
+def test_advice_helps_whoever_follows_it(row, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said, _ = heard(row.wrong)
+    assert [part for part in row.says if not pattern(part).search(said)] == [], said
+    after = {}
+    said, _ = heard(lambda: after.setdefault("promise", row.right()))
+    promise = after.get("promise", False)
+    assert promise is not None and (not isinstance(promise, bool | np.bool_) or promise), said
+    assert [part for part in row.says if pattern(part).search(said)] == []
+
+
+def test_all_advice_is_followed_but_for_what_is_known():
+    assert {text for text in advice() if not followed(text)} == {*OPEN, *REASONS}
+
+
+def test_a_row_is_about_a_text_that_is_there():
+    """A message that is reworded takes its row along; a part that says too little stands for several messages."""
+    texts = advice()
+    assert [part for part in PARTS if len(part) < 12] == []
+    assert {part for part in PARTS if sum(part in text for text in texts) > 4} == set()
+
+
+def test_advice_is_found_where_it_stands():
+    """The test of the test."""
+    import ast
+
+    from tests.cases.advice.literals import ADVICE, literals
+
+    source = 'raise InputError(f"X is {x}; pass y instead.")\nname = "a plain text"\ndef f():\n    """Use it."""\n'
+    texts = list(literals(ast.parse(source)))
+    assert texts == ["X is {}; pass y instead.", "a plain text"]
+    assert [text for text in texts if ADVICE.search(text)] == ["X is {}; pass y instead."]
