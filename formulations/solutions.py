@@ -14,8 +14,7 @@ from formulations.dialects import DIALECTS
 from formulations.dialects.raw import PointlessError, Raw, UnreadableError
 from formulations.errors import FileFormatError, shortened
 from formulations.files import file_bytes
-from formulations.mps_lines import portable
-from formulations.program import Program
+from formulations.program import Program, portable
 
 LARGEST_SOLUTION = 2**28
 """Bytes; larger solution files are refused before they are read."""
