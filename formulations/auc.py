@@ -40,11 +40,11 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, add_weights, family, linear, maximise, new_model, start
+from formulations.common import Assignment, new_model, start, statistic
 from formulations.data import Coefficients, Floats, GradedList
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
-from formulations.wins import Layout, asked_pairs, open_slopes, pair_layout, wins_of
+from formulations.wins import Layout, asked_pairs, pair_layout, wins_of
 
 
 def build(
@@ -67,29 +67,16 @@ def build(
     ConcreteModel
         With ``w``, ``z`` (and ``gamma``), the families named above and ``rerank_info``.
     """
-    given = _ranks if coefficients is None else coefficients
-    layout = _layout(instance_of(X, y, given, qid=qid, units=units, **options))
-    instance, chosen = layout.instance, layout.instance.options
+    paid = _ranks if coefficients is None else coefficients
+    layout = _layout(instance_of(X, y, paid, qid=qid, units=units, **options))
     model = new_model("auc", name, layout, {})
-    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
-    w, gamma = add_weights(model, instance)
-    # 1 when item i is scored at least the margin above item k of lower gain.
-    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
-
-    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
-    model.statistic = maximise(*((gains[ik], z[ik]) for ik in gains), *((-C, one) for one in gamma if C))
-    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
-    model.above_by_margin = family({
-        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for (i, k), a, M in open_slopes(instance, layout.wins)
-    })  # fmt: skip
+    model.statistic = statistic(model, model.z)
     return model
 
 
 def most_nonzeros(X: ArrayLike, y: Any = None, coefficients: Any = None, **options: Any) -> int:
     """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
-    given = _ranks if coefficients is None else coefficients
-    return _layout(instance_of(X, y, given, **options)).nonzeros
+    return _layout(instance_of(X, y, _ranks if coefficients is None else coefficients, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:

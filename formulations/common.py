@@ -1,4 +1,4 @@
-"""What every program shares: sums, families, the weights and their switches, what a model remembers, a start."""
+"""What every program shares: sums, families, weights, switches and pairs, what a model remembers, a start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formulations.compile import short_name
 from formulations.data import Floats
 from formulations.errors import FormulationError, FormulationWarning, ModelTooLarge
 from formulations.options import Instance
-from formulations.wins import OPEN, WON, Layout, big_m, differences
+from formulations.wins import OPEN, WON, Layout, big_m, differences, slopes
 
 Term = tuple[float, Any]
 """A coefficient and a variable."""
@@ -39,11 +39,6 @@ def linear(*terms: Term) -> LinearExpression:
 def family(rows: Mapping[Any, Any]) -> pyo.Constraint:
     """One constraint family: its inequalities by index."""
     return pyo.Constraint(list(rows), rule=rows)
-
-
-def maximise(*terms: Term) -> pyo.Objective:
-    """The objective that adds up ``terms``."""
-    return pyo.Objective(expr=linear(*terms), sense=pyo.maximize)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +69,21 @@ class Info:
 
 
 def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
-    """An empty model that remembers its making; its own row families have the prefixes ``rows``.
+    """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
+
+    Parameters
+    ----------
+    kind, name : str
+    layout : Layout
+    rows : dict of str to str
+        Prefixes of the short names of the program's own families.
 
     Raises
     ------
     ModelTooLarge
         If the program may have more non-zeros than its options allow.
     """
-    limit = layout.instance.options.max_nonzeros
+    instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
     if layout.nonzeros > limit:
         smaller = "use linking='ordered' or the 'mixed' program, " if kind == "resolved_rank" else ""
         raise ModelTooLarge(
@@ -89,10 +91,8 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
             f"fewer candidates, {smaller}or raise max_nonzeros."
         )
     model = pyo.ConcreteModel(name)
-    divisor, epsilon = (
-        float(big_m(layout.instance, layout.wins).max(initial=1.0)),
-        layout.instance.options.epsilon,
-    )
+    divisors = big_m(instance, layout.wins)
+    divisor = float(divisors.max(initial=1.0))
     least = LEAST_MARGIN * max(1.0, divisor - epsilon)
     # A margin of exactly the least one passes, whichever way it was rounded.
     if epsilon < least * (1 - 1e-9):
@@ -103,21 +103,27 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
             stacklevel=3,
         )
     model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
+    _add_weights(model, instance)
+    w = list(model.w.values())
+    # 1 when item i is scored at least the margin above item k.
+    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
+    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
+    model.above_by_margin = family({
+        ik: linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+        for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], divisors)
+    })  # fmt: skip
     return model
 
 
-def add_weights(model: pyo.ConcreteModel, instance: Instance) -> tuple[list[Any], list[Any]]:
+def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     """The variables ``w`` and, if features are priced or limited, ``gamma`` with its three families."""
-    features = range(instance.lower.size)
     lower, upper = instance.lower.tolist(), instance.upper.tolist()
     # Weight of each feature in the score.
-    model.w = pyo.Var(features, bounds=lambda _, j: (lower[j], upper[j]))
-    w = list(model.w.values())
+    model.w = w = pyo.Var(range(instance.lower.size), bounds=lambda _, j: (lower[j], upper[j]))
     if not instance.switched:
-        return w, []
+        return
     # 1 when feature j may carry a weight.
-    model.gamma = pyo.Var(instance.counted, domain=pyo.Binary)
-    gamma = model.gamma
+    model.gamma = gamma = pyo.Var(instance.counted, domain=pyo.Binary)
     model.switch_up = family(
         {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in instance.counted if upper[j] > 0}
     )
@@ -126,8 +132,17 @@ def add_weights(model: pyo.ConcreteModel, instance: Instance) -> tuple[list[Any]
     )
     limit = instance.options.max_features
     if limit is not None:
-        model.support_limit = pyo.Constraint(expr=linear(*((1, one) for one in gamma.values())) <= limit)
-    return w, list(gamma.values())
+        model.support_limit = pyo.Constraint(expr=linear(*((1, switch) for switch in gamma.values())) <= limit)
+
+
+def statistic(model: pyo.ConcreteModel, paid: pyo.Var) -> pyo.Objective:
+    """The objective: what the layout pays for the columns ``paid``, less the price of the features used."""
+    layout = model.rerank_info.layout
+    C = layout.instance.options.C
+    price = [(-C, switch) for switch in model.gamma.values()] if C else []
+    return pyo.Objective(
+        expr=linear(*((gain, paid[index]) for index, gain in layout.gains.items()), *price), sense=pyo.maximize
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,38 +172,34 @@ def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Float
     Differences within ``tolerance`` of the margin count as wins, as they do for a solver.
     """
     instance, wins = info.layout.instance, info.layout.wins
-    weights, values, violated = _weights(instance, w, tolerance)
-    difference = differences(instance, wins, weights)
-    epsilon = instance.options.epsilon
-    won = (wins.state == WON) | ((wins.state == OPEN) & (difference >= epsilon - tolerance))
-    unit = violated is None and instance.options.big_m == "unit"
-    if unit and difference.min(initial=0.0) < epsilon - 1 - tolerance:
-        i, k = wins.pairs[difference.argmin()].tolist()
-        violated = (
-            f"above_by_margin[{i},{k}]: w.(x_{i} - x_{k}) = {difference.min():.6g} is below epsilon - 1"
-        )
-    values |= named("z", dict(zip(wins.open, won[wins.state == OPEN].tolist())))
-    return Assignment(values if violated is None else None, violated), difference, won
-
-
-def _weights(
-    instance: Instance, w: ArrayLike, tolerance: float
-) -> tuple[Floats, dict[str, float], str | None]:
-    """``w`` as an array, the values of ``w`` and ``gamma``, and the limit that ``w`` violates, if any."""
-    weights = np.asarray(w, dtype=np.float64)
+    options, weights = instance.options, np.asarray(w, dtype=np.float64)
     if weights.shape != instance.lower.shape or not np.isfinite(weights).all():
         raise FormulationError(
             f"w has shape {weights.shape}; give one finite weight for each of {instance.lower.size}."
         )
-    values = {f"w{j}": float(v) for j, v in enumerate(weights)}
+    difference = differences(instance, wins, weights)
+    won = (wins.state == WON) | ((wins.state == OPEN) & (difference >= options.epsilon - tolerance))
+    violated = _violated(instance, weights, tolerance)
+    least = difference.min(initial=0.0)
+    if violated is None and options.big_m == "unit" and least < options.epsilon - 1 - tolerance:
+        i, k = wins.pairs[difference.argmin()].tolist()
+        violated = f"above_by_margin[{i},{k}]: w.(x_{i} - x_{k}) = {least:.6g} is below epsilon - 1"
+    if violated is not None:
+        return Assignment(None, violated), difference, won
+    values = named("w", dict(enumerate(weights)))
     if instance.switched:
-        values |= {f"g{j}": float(weights[j] != 0) for j in instance.counted}
+        values |= named("g", {j: weights[j] != 0 for j in instance.counted})
+    return Assignment(values | named("z", dict(zip(wins.open, won[wins.state == OPEN])))), difference, won
+
+
+def _violated(instance: Instance, weights: Floats, tolerance: float) -> str | None:
+    """The limit on the weights alone that they violate, if any."""
     outside = np.flatnonzero((weights < instance.lower - tolerance) | (weights > instance.upper + tolerance))
     if outside.size:
         j = int(outside[0])
         limits = f"[{instance.lower[j]:.17g}, {instance.upper[j]:.17g}]"
-        return weights, values, f"bounds of w[{j}]: {weights[j]:.17g} lies outside {limits}"
+        return f"bounds of w[{j}]: {weights[j]:.17g} lies outside {limits}"
     limit, used = instance.options.max_features, int(np.count_nonzero(weights[instance.counted]))
     if limit is not None and used > limit:
-        return weights, values, f"support_limit: {used} non-zero weights, at most {limit} allowed"
-    return weights, values, None
+        return f"support_limit: {used} non-zero weights, at most {limit} allowed"
+    return None

@@ -16,12 +16,21 @@ The ordered relaxation lies inside the paper's, because the order among the ``u`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from formulations.options import Options
+import pyomo.environ as pyo
+
+from formulations.common import family, linear
+from formulations.data import GradedList
+from formulations.options import Instance, Options
+from formulations.wins import Layout, Pair
+
+Level = tuple[int, int]
+"""A row ``i`` and a level ``l`` of its rank."""
 
 
 @dataclass(frozen=True)
@@ -46,37 +55,125 @@ class Ladder:
     @classmethod
     def of(cls, levels: Iterable[tuple[int, Any]], sure: int, most: int) -> Ladder:
         """Sort out levels, ascending in what they ask for."""
-        given = tuple(levels)
-        return cls(
-            sure,
-            most,
-            tuple(level for level in given if sure < level[0] <= most),
-            sum(t <= sure for t, _ in given),
-        )
+        levels = tuple(levels)
+        steps = tuple(level for level in levels if sure < level[0] <= most)
+        return cls(sure, most, steps, sum(asked <= sure for asked, _ in levels))
 
 
-def linked(ladders: Mapping[Any, Ladder], linking: str) -> Iterator[tuple[Any, Any, list[tuple[int, Any]]]]:
-    """For each row that ties levels to a count: its index, the key of the count, and ``(coefficient, level)`` pairs.
+def level_rows(
+    ladders: Mapping[Any, Ladder], level: pyo.Var, count: pyo.Var, options: Options
+) -> tuple[pyo.Constraint, pyo.Constraint]:
+    """The rows that tie levels to their count, and those that order the levels of a count.
 
-    The row is ``sum of coefficient * level <= count - c_0``, with all levels of a count in it (ordered) or one (paper).
+    A row of the first kind is ``sum of coefficient * level <= count``, less the part of the count that is certain, with
+    all levels of a count in it (ordered) or one (paper).
     """
+    ordered, reach, order = options.linking == "ordered", {}, {}
     for key, ladder in ladders.items():
-        if linking == "ordered":
-            asked = (ladder.sure, *(step for step, _ in ladder.steps))
-            yield key, key, [(T - below, level) for (T, level), below in zip(ladder.steps, asked)]
-        else:
-            yield from ((level, key, [(T - ladder.sure, level)]) for T, level in ladder.steps)
+        below = (ladder.sure, *(asked for asked, _ in ladder.steps))
+        steps = [(asked - (last if ordered else ladder.sure), u) for (asked, u), last in zip(ladder.steps, below)]
+        for row, terms in {key: steps}.items() if ordered else ((u, [(asked, u)]) for asked, u in steps):
+            reach[row] = linear(*((asked, level[u]) for asked, u in terms), (-1, count[key])) <= -ladder.sure
+        if ordered or options.extra_cuts:
+            for (_, low), (_, high) in pairwise(steps):
+                order[high] = linear((1, level[high]), (-1, level[low])) <= 0
+    return family(reach), family(order)
 
 
 def climbed(ladders: Mapping[Any, Ladder], counts: Mapping[Any, int]) -> dict[Any, float]:
     """Value of each open level: 1 where the count reaches what the level asks for."""
-    return {
-        level: float(asked <= counts[key]) for key, ladder in ladders.items() for asked, level in ladder.steps
-    }
+    return {u: float(asked <= counts[key]) for key, ladder in ladders.items() for asked, u in ladder.steps}
 
 
-def consecutive(ladders: Mapping[Any, Ladder], options: Options) -> Iterator[tuple[Any, Any]]:
-    """Each level and the next higher one of the same count, where a row is to order them."""
-    if options.linking == "ordered" or options.extra_cuts:
-        for ladder in ladders.values():
-            yield from pairwise(level for _, level in ladder.steps)
+class Standing(NamedTuple):
+    """Who stands below a row.
+
+    Attributes
+    ----------
+    sure : int
+        Rows below it whatever the weights.
+    by_win : list of (i, k)
+        Open pairs that ``i`` must win to stand above ``k``.
+    by_tie : list of (k, i)
+        Open pairs with a ``k`` that yields ties, so that ``k`` must not win.
+    """
+
+    sure: int
+    by_win: list[Pair]
+    by_tie: list[Pair]
+
+    @property
+    def most(self) -> int:
+        """The largest number of rows below it."""
+        return self.sure + len(self.by_win) + len(self.by_tie)
+
+    def rank(self, won: Mapping[Pair, bool]) -> int:
+        """How many rows stand below it, given which pairs are won."""
+        return self.sure + sum(won[pair] for pair in self.by_win) + sum(not won[pair] for pair in self.by_tie)
+
+
+@dataclass(frozen=True, eq=False)
+class RankLayout(Layout):
+    """A program with a rank for each relevant row.
+
+    Attributes
+    ----------
+    standings : dict of row to Standing
+        Relevant rows at least.
+    ladders : dict of row to Ladder
+        Rows with an open level; steps are indexed ``(i, l)`` and ask for rank ``l - 1``.
+    crowded : dict of (list, l) to (list of (i, l), int)
+        ``distinct_ranks``: open levels of a list and how many of them may be 1, which is ``m - l + 1`` less the rows
+        that reach ``l`` in any case. Left out where that says nothing.
+    mutual : list of (i, k)
+        ``one_above``: pairs whose reverse is open too.
+    """
+
+    standings: dict[int, Standing]
+    ladders: dict[int, Ladder]
+    crowded: dict[tuple[int, int], tuple[list[Level], int]]
+    mutual: list[Pair]
+
+
+def rank_levels(instance: Instance, standings: Mapping[int, Standing]) -> dict[str, Any]:
+    """Levels of all relevant rows, as the fields ``ladders``, ``gains``, ``crowded`` and ``constant`` of a layout."""
+    ladders: dict[int, Ladder] = {}
+    gains: dict[Level, float] = {}
+    crowded: dict[tuple[int, int], tuple[list[Level], int]] = {}
+    constant = 0.0
+    for number, item in enumerate(instance.lists):
+        levels = item.levels()
+        factor = dict(zip(item.rows.tolist(), item.factor.tolist()))
+        full = {
+            i: Ladder.of([(l - 1, (i, l)) for l in levels], standings[i].sure, standings[i].most)
+            for i in item.relevant.tolist()
+        }
+        for i, ladder in full.items():
+            sure_levels = levels[: ladder.reached]
+            constant += factor[i] * (float(item.coefficients[0]) + sum(item.step(l) for l in sure_levels))
+            gains |= {level: factor[i] * item.step(level[1]) for _, level in ladder.steps}
+        ladders |= {i: ladder for i, ladder in full.items() if ladder.steps}
+        if instance.options.cuts:
+            crowded |= _crowded(number, item, full)
+    return {"ladders": ladders, "gains": gains, "crowded": crowded, "constant": constant}
+
+
+def _crowded(
+    number: int, item: GradedList, ladders: Mapping[int, Ladder]
+) -> dict[tuple[int, int], tuple[list[Level], int]]:
+    reached = Counter(l for ladder in ladders.values() for l in item.levels()[: ladder.reached])
+    open_: dict[int, list[Level]] = {}
+    for ladder in ladders.values():
+        for _, level in ladder.steps:
+            open_.setdefault(level[1], []).append(level)
+    most = {l: item.rows.size - l + 1 - reached[l] for l in open_}
+    return {(number, l): (open_[l], most[l]) for l in sorted(open_) if most[l] < len(open_[l])}
+
+
+def rank_cuts(model: pyo.ConcreteModel, layout: RankLayout) -> None:
+    """The families ``distinct_ranks`` and ``one_above``."""
+    t, z = model.t, model.z
+    model.distinct_ranks = family({
+        key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()
+    })  # fmt: skip
+    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})

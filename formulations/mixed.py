@@ -61,17 +61,24 @@ Source: our own.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, add_weights, family, linear, maximise, named, new_model, start
-from formulations.data import Coefficients
-from formulations.levels import climbed, consecutive, linked
-from formulations.mixed_layout import Key, MixedLayout, mixed_layout
-from formulations.options import instance_of
-from formulations.wins import open_slopes
+from formulations.common import Assignment, family, linear, named, new_model, start, statistic
+from formulations.data import Coefficients, Indices, Unit
+from formulations.levels import Ladder, climbed, level_rows
+from formulations.options import Instance, instance_of
+from formulations.wins import OPEN, WON, Layout, Wins, asked_pairs, nonzeros_bound, wins_of
+
+Key = tuple[int, int]
+Index = tuple[int, int, int]
+
+__all__ = ["build", "most_nonzeros", "assignment"]
 
 ROWS = {
     "win_count": "S", "few_lost": "B", "few_lost_order": "O", "place_count": "C",
@@ -99,13 +106,10 @@ def build(
     ConcreteModel
         With ``w``, ``z``, ``s``, ``b``, ``c``, ``y`` (and ``gamma``), the families named above and ``rerank_info``.
     """
-    layout = mixed_layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
-    instance, chosen, few, placed = layout.instance, layout.instance.options, layout.few, layout.placed
+    layout = _layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
+    chosen, few, placed = layout.instance.options, layout.few, layout.placed
     model = new_model("mixed", name, layout, ROWS)
-    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
-    w, gamma = add_weights(model, instance)
-    # 1 when item i is scored at least the margin above item k of lower gain.
-    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
+    z = model.z
     # How many negatives of unit u item i beats.
     model.s = s = pyo.Var(list(few), bounds=lambda _, *ui: (few[ui].sure, few[ui].most))
     # 1 when item i loses to at most q negatives of unit u.
@@ -115,42 +119,23 @@ def build(
     # 1 when at least j positives of unit u stand in the top p.
     model.y = y_ = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
-    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
-    model.statistic = maximise(*((gains[ujp], y_[ujp]) for ujp in gains), *((-C, one) for one in gamma if C))
-    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
-    model.above_by_margin = family({
-        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for (i, k), a, M in open_slopes(instance, layout.wins)
-    })  # fmt: skip
+    model.statistic = statistic(model, y_)
     model.win_count = family({
         (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
         for (u, i), (lower, added, sure) in layout.counts.items()
     })  # fmt: skip
-    # T is T_r - T_(r-1) (ordered) or T_r (paper), both without the wins that are certain.
-    model.few_lost = family({
-        row: linear(*((T, b[uiq]) for T, uiq in levels), (-1, s[ui])) <= -few[ui].sure
-        for row, ui, levels in linked(few, chosen.linking)
-    })  # fmt: skip
-    model.few_lost_order = family({
-        fewer: linear((1, b[fewer]), (-1, b[more])) <= 0 for more, fewer in consecutive(few, chosen)
-    })  # fmt: skip
+    model.few_lost, model.few_lost_order = level_rows(few, b, s, chosen)
     model.place_count = family({
         uq: linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure for uq in placed
     })  # fmt: skip
-    model.enough_placed = family({
-        row: linear(*((j, y_[ujp]) for j, ujp in levels), (-1, c[uq])) <= -placed[uq].sure
-        for row, uq, levels in linked(placed, chosen.linking)
-    })  # fmt: skip
-    model.enough_placed_order = family({
-        high: linear((1, y_[high]), (-1, y_[low])) <= 0 for low, high in consecutive(placed, chosen)
-    })  # fmt: skip
+    model.enough_placed, model.enough_placed_order = level_rows(placed, y_, c, chosen)
     model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
     return model
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:
     """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
-    return mixed_layout(instance_of(*data, **options)).nonzeros
+    return _layout(instance_of(*data, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -159,16 +144,123 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     begun, _, wins = start(model.rerank_info, w, tolerance)
     if begun.values is None:
         return begun
-    won = {pair for pair, state in zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()) if state}
+    won = set(map(tuple, layout.wins.pairs[wins].tolist()))
     beaten: dict[Key, int] = {}
-    for key, (lower, added, sure) in layout.counts.items():
-        beaten[key] = sum(beaten[one] for one in lower) + sure + sum((key[1], k) in won for k in added)
+    for ui, (lower, added, sure) in layout.counts.items():
+        beaten[ui] = sum(beaten[key] for key in lower) + sure + sum((ui[1], k) in won for k in added)
     b = climbed(layout.few, beaten)
     standing = {
-        uq: ladder.sure + int(sum(b[uiq] for uiq in layout.losers[uq]))
-        for uq, ladder in layout.placed.items()
+        uq: ladder.sure + int(sum(b[uiq] for uiq in layout.losers[uq])) for uq, ladder in layout.placed.items()
     }
     y = climbed(layout.placed, standing)
-    return Assignment(
-        begun.values | named("s", beaten) | named("b", b) | named("c", standing) | named("y", y)
-    )
+    return Assignment(begun.values | named("s", beaten) | named("b", b) | named("c", standing) | named("y", y))
+
+
+@dataclass(frozen=True, eq=False)
+class MixedLayout(Layout):
+    """The mixed program; its gains are indexed ``(unit, j, p)``.
+
+    Attributes
+    ----------
+    counts : dict of (unit, i) to (keys, list of rows, int)
+        ``win_count``: the count of the lower threshold that it reuses, if any, the open wins added to it, and the wins
+        that are certain; lower thresholds first.
+    few : dict of (unit, i) to Ladder
+        Open ``b``, indexed ``(unit, i, q)``.
+    losers : dict of (unit, q) to list of (unit, i, q)
+        ``place_count``: the open ``b`` that ``c_q`` adds up.
+    placed : dict of (unit, q) to Ladder
+        Open ``y``, indexed ``(unit, j, p)``.
+    wider : list of pairs of (unit, j, p)
+        ``wider_top``: each ``y_jp`` and that of the next place that pays.
+    """
+
+    counts: dict[Key, tuple[tuple[Key, ...], list[int], int]]
+    few: dict[Key, Ladder]
+    losers: dict[Key, list[Index]]
+    placed: dict[Key, Ladder]
+    wider: list[tuple[Index, Index]]
+
+
+def _layout(instance: Instance) -> MixedLayout:
+    """Pairs, counts and levels of all units."""
+    wins = wins_of(instance, asked_pairs(instance, "mixed", lambda item, i, k: item.grade[i] > item.grade[k]))
+    layout = MixedLayout(instance, wins, {}, 0.0, 0, {}, {}, {}, {}, [])
+    grade = np.zeros(instance.X.shape[0], np.intp)
+    wanted = np.full(len(wins.pairs), instance.options.big_m == "unit")
+    constant, unit = 0.0, 0
+    for item in instance.lists:
+        grade[item.rows] = item.grade
+        # The positives of a unit have at least this grade.
+        thresholds = range(len(item.units), 0, -1)
+        for number, threshold in enumerate(thresholds):
+            ranges = {i: _range(wins, i, grade, threshold) for i in item.units[number].positive.tolist()}
+            constant += _add_levels(layout, unit + number, item.units[number], ranges)
+        for i in item.relevant.tolist():
+            needed = [
+                (unit + number, t) for number, t in enumerate(thresholds) if (unit + number, i) in layout.few
+            ]
+            _add_counts(layout, i, grade, needed[::-1])
+            if needed:
+                wanted[wins.of(i)] |= grade[wins.pairs[wins.of(i), 1]] < needed[0][1]
+        unit += len(item.units)
+    wins = wins.only(wanted)
+    levels = len(layout.gains) + sum(map(len, layout.losers.values()))
+    return replace(
+        layout, wins=wins, constant=constant, nonzeros=nonzeros_bound(instance, wins, 2, levels),
+        wider=_wider(layout) if instance.options.extra_cuts else [],
+    )  # fmt: skip
+
+
+def _range(wins: Wins, i: int, grade: Indices, threshold: int) -> tuple[int, int]:
+    """Least and largest number of wins of ``i`` over rows below a grade."""
+    part = wins.of(i)
+    state = wins.state[part][grade[wins.pairs[part, 1]] < threshold]
+    sure = int((state == WON).sum())
+    return sure, sure + int((state == OPEN).sum())
+
+
+def _add_levels(layout: MixedLayout, number: int, unit: Unit, ranges: dict[int, tuple[int, int]]) -> float:
+    """Levels of one unit, from the places that pay back to the wins they ask for; returns what is earned anyway."""
+    positives, negatives = unit.positive.size, unit.negative.size
+    a, m = unit.coefficients, positives + negatives
+    pays = {p: unit.factor * float(a[m - p] - a[m - p - 1]) for p in range(1, m) if a[m - p] > a[m - p - 1]}
+    # Nobody loses to more negatives than there are.
+    constant = unit.factor * positives * float(a[0])
+    constant += sum(gain * max(0, min(positives, p - negatives)) for p, gain in pays.items())
+    few: dict[int, list[tuple[int, Index]]] = {i: [] for i in ranges}
+    for q in range(negatives):
+        levels = [(p - q, (number, p - q, p)) for p in pays if 1 <= p - q <= positives]
+        asked = negatives - q
+        sure = sum(low >= asked for low, _ in ranges.values())
+        able = [i for i, (low, high) in ranges.items() if low < asked <= high]
+        ladder = Ladder.of(levels, sure, sure + len(able))
+        constant += sum(pays[p] for _, (_, _, p) in levels[: ladder.reached])
+        if ladder.steps:
+            layout.placed[number, q] = ladder
+            layout.losers[number, q] = [(number, i, q) for i in able]
+            layout.gains.update({index: pays[index[2]] for _, index in ladder.steps})
+            for i in able:
+                few[i].insert(0, (asked, (number, i, q)))
+    layout.few.update({(number, i): Ladder.of(few[i], *ranges[i]) for i in ranges if few[i]})
+    return constant
+
+
+def _add_counts(layout: MixedLayout, i: int, grade: Indices, needed: list[tuple[int, int]]) -> None:
+    """``win_count`` of item ``i`` in each unit that needs it, each built on the one with fewer negatives."""
+    part = layout.wins.of(i)
+    ks = layout.wins.pairs[part][layout.wins.state[part] == OPEN, 1]
+    before: tuple[Key, ...] = ()
+    floor = known = 0
+    for number, threshold in needed:
+        added = ks[(grade[ks] >= floor) & (grade[ks] < threshold)].tolist()
+        sure = layout.few[number, i].sure
+        layout.counts[number, i] = before, added, sure - known
+        before, floor, known = ((number, i),), threshold, sure
+
+
+def _wider(layout: MixedLayout) -> list[tuple[Index, Index]]:
+    by_count: dict[Key, list[Index]] = {}
+    for index in sorted(layout.gains):
+        by_count.setdefault(index[:2], []).append(index)
+    return [pair for indices in by_count.values() for pair in pairwise(indices)]

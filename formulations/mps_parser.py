@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from array import array
+from dataclasses import dataclass
 from io import BytesIO
 
-from formulations.mps_contents import Column, Contents
-from formulations.mps_lines import HUGE
-from formulations.program import Program
+import numpy as np
+from scipy import sparse
+
+from formulations.errors import FileFormatError, shortened
+from formulations.program import HUGE, Program
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d{1,4})?")
 
@@ -18,6 +20,15 @@ MOST_NAMES = 2**21
 """Rows and columns of a program; each takes some hundred bytes of memory."""
 
 INFINITE = frozenset({"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"})
+
+BEFORE = {"COLUMNS": "ROWS", "RHS": "COLUMNS", "RANGES": "COLUMNS", "BOUNDS": "COLUMNS", "ENDATA": "COLUMNS"}
+"""The section that has to stand before another one."""
+
+BARE = {"FR": (-math.inf, math.inf), "MI": (-math.inf, None), "PL": (None, math.inf), "BV": (0.0, 1.0)}
+"""Types of bounds without a number: the lower and the upper bound that they state."""
+
+ENDS = {"LO": (True, False), "LI": (True, False), "UP": (False, True), "UI": (False, True), "FX": (True, True)}
+"""Types of bounds with a number: whether it is the lower, and whether it is the upper bound."""
 
 
 def parse(content: bytes, source: str) -> Program:
@@ -34,40 +45,63 @@ def parse(content: bytes, source: str) -> Program:
     return _Parser(source).read(content)
 
 
-@dataclass
-class _Parser(Contents):
-    section: str = ""
-    seen: list[str] = field(default_factory=list)
-    ignored: set[str] = field(default_factory=set)
-    current: str = ""
-    in_current: set[str] = field(default_factory=set)
+@dataclass(slots=True)
+class Column:
+    """One column: whether it is integer, the bounds given and the line that gave the last one."""
+
+    whole: bool
+    line: int
+    lower: float | None = None
+    upper: float | None = None
+
+
+class _Parser:
+    """What has been read so far, down to the line ``number``."""
+
+    def __init__(self, source: str) -> None:
+        self.source, self.number = source, 0
+        self.seen: list[str] = []
+        self.name, self.maximise, self.whole = "", False, False
+        self.objective: str | None = None
+        self.ignored: set[str] = set()
+        self.kinds: dict[str, str] = {}
+        self.index: dict[str, int] = {}
+        self.columns: dict[str, Column] = {}
+        self.current, self.in_current = "", set[str]()
+        self.cost: dict[str, float] = {}
+        # Numbers of the row and of the column, and the value.
+        self.entries = array("i"), array("i"), array("d")
+        self.rhs: dict[str, float] = {}
+        self.ranges: dict[str, float] = {}
+
+    def error(self, what: str) -> FileFormatError:
+        """An error at the line being looked at."""
+        return FileFormatError(f"{self.source}, line {self.number}: {shortened(what)}.")
 
     def read(self, content: bytes) -> Program:
-        sections: dict[str, Callable[[list[str]], None]] = {
+        sections = {
             "OBJSENSE": self._objsense, "ROWS": self._row, "COLUMNS": self._entry,
             "RHS": self._rhs, "RANGES": self._range, "BOUNDS": self._bound,
         }  # fmt: skip
+        section = ""
         # Line by line: a list of all lines would take many times the memory of the file.
-        for number, raw in enumerate(BytesIO(content), start=1):
-            self.number = number
+        for self.number, raw in enumerate(BytesIO(content), start=1):
             if len(self.kinds) + len(self.columns) + len(self.ignored) > MOST_NAMES:
-                raise self.error(
-                    f"there are more than {MOST_NAMES} rows and columns; no such program is read"
-                )
+                raise self.error(f"there are more than {MOST_NAMES} rows and columns; no such program is read")
             line = self._text(raw.rstrip(b"\r\n"))
             if not line.strip() or line.startswith("*"):
                 continue
-            if self.section == "ENDATA":
+            if section == "ENDATA":
                 raise self.error("something follows ENDATA; end the file there")
             if not line[0].isspace():
-                self._open(line.split(), sections)
-            elif self.section in sections:
-                sections[self.section](line.split())
+                section = self._open(line.split(), {"NAME", "ENDATA", *sections})
+            elif section in sections:
+                sections[section](line.split())
             else:
                 raise self.error("data stand before the first section; start with NAME and ROWS")
-        if self.section != "ENDATA":
+        if section != "ENDATA":
             raise self.error("the file ends without ENDATA; it is cut short")
-        return self.program()
+        return self._program()
 
     def _text(self, raw: bytes) -> str:
         try:
@@ -78,24 +112,15 @@ class _Parser(Contents):
             raise self.error("a control character stands in the line; this is no .mps file")
         return line
 
-    def _open(self, words: list[str], sections: dict[str, Callable[[list[str]], None]]) -> None:
+    def _open(self, words: list[str], known: set[str]) -> str:
         title = words[0].upper()
         if title in self.seen:
             raise self.error(f"a second section {title} begins; each stands once")
-        if title not in sections and title not in ("NAME", "ENDATA"):
+        if title not in known:
             raise self.error(f"the section {words[0]!r} is not part of a linear program; pass an .mps file")
-        needs = {
-            "COLUMNS": "ROWS",
-            "RHS": "COLUMNS",
-            "RANGES": "COLUMNS",
-            "BOUNDS": "COLUMNS",
-            "ENDATA": "COLUMNS",
-        }
-        if needs.get(title, title) not in (*self.seen, title) or (
-            title == "OBJSENSE" and "COLUMNS" in self.seen
-        ):
-            raise self.error(f"the section {title} stands before {needs.get(title, 'its place')}")
-        self.section = title
+        late = title == "OBJSENSE" and "COLUMNS" in self.seen
+        if late or BEFORE.get(title, title) not in (*self.seen, title):
+            raise self.error(f"the section {title} stands before {BEFORE.get(title, 'its place')}")
         self.seen.append(title)
         if title == "NAME":
             self.name = words[1] if len(words) > 1 else ""
@@ -103,6 +128,7 @@ class _Parser(Contents):
             self._objsense(words[1:])
         elif len(words) > 1:
             raise self.error(f"words follow the section title {title}; data lines begin with a blank")
+        return title
 
     def _objsense(self, words: list[str]) -> None:
         sense = words[0].upper()
@@ -135,33 +161,33 @@ class _Parser(Contents):
             self.whole = mark == "INTORG"
             return
         if len(words) not in (3, 5):
-            raise self.error(
-                "an entry is a column and one or two pairs of row and number; names hold no blanks"
-            )
+            raise self.error("an entry is a column and one or two pairs of row and number; names hold no blanks")
         name = words[0]
         if name != self.current:
             if name in self.columns:
                 raise self.error(f"the column {name!r} comes back after another; its entries stand together")
-            self.columns[name] = Column(self.whole, line=self.number)
+            self.columns[name] = Column(self.whole, self.number)
             self.current, self.in_current = name, set()
         for row, text in zip(words[1::2], words[2::2], strict=True):
-            self._value(row, self._number(text))
+            value = self._number(text)
+            if row in self.in_current:
+                raise self.error(f"the column {name!r} has two entries in the row {row!r}")
+            self.in_current.add(row)
+            self._check_row(row)
+            if row in self.kinds:
+                rows, columns, values = self.entries
+                rows.append(self.index[row])
+                columns.append(len(self.columns) - 1)
+                values.append(value)
+            elif row == self.objective:
+                self.cost[name] = value
 
-    def _value(self, row: str, value: float) -> None:
-        if row in self.in_current:
-            raise self.error(f"the column {self.current!r} has two entries in the row {row!r}")
-        self.in_current.add(row)
-        if row in self.kinds:
-            rows, columns, values = self.entries
-            rows.append(self.index[row])
-            columns.append(len(self.columns) - 1)
-            values.append(value)
-        elif row == self.objective:
-            self.cost[self.current] = value
-        elif row not in self.ignored:
+    def _check_row(self, row: str) -> None:
+        if row not in self.kinds and row != self.objective and row not in self.ignored:
             raise self.error(f"the row {row!r} is not declared in ROWS")
 
     def _pairs(self, words: list[str]) -> list[tuple[str, float]]:
+        """Rows and numbers of a line; the name of a set may stand before them."""
         if len(words) not in (2, 3, 4, 5):
             raise self.error("a line here is a set name and one or two pairs of row and number")
         kept = words[len(words) % 2 :]
@@ -169,8 +195,7 @@ class _Parser(Contents):
 
     def _rhs(self, words: list[str]) -> None:
         for row, value in self._pairs(words):
-            if row not in self.kinds and row != self.objective and row not in self.ignored:
-                raise self.error(f"the row {row!r} is not declared in ROWS")
+            self._check_row(row)
             if row in self.rhs:
                 raise self.error(f"the row {row!r} has two right-hand sides")
             self.rhs[row] = value
@@ -185,20 +210,19 @@ class _Parser(Contents):
 
     def _bound(self, words: list[str]) -> None:
         kind = words[0].upper()
-        bare = kind in ("FR", "MI", "PL", "BV")
-        if kind not in ("FR", "MI", "PL", "BV", "LO", "UP", "FX", "LI", "UI"):
+        if kind not in BARE and kind not in ENDS:
             raise self.error(f"the bound type {words[0]!r} is unknown; semi-continuous columns are not read")
-        if len(words) not in ((2, 3, 4) if bare else (3, 4)):
-            raise self.error(
-                "a bound is a type, a set name, a column and, where the type needs one, a number"
-            )
-        name = words[min(2, len(words) - 1)] if bare else words[-2]
+        if len(words) not in ((2, 3, 4) if kind in BARE else (3, 4)):
+            raise self.error("a bound is a type, a set name, a column and, where the type needs one, a number")
+        name = words[min(2, len(words) - 1)] if kind in BARE else words[-2]
         if name not in self.columns:
             raise self.error(f"the column {name!r} is not declared in COLUMNS")
         column = self.columns[name]
-        value = 0.0 if bare else self._number(words[-1], infinite=True)
-        low = {"FR": -math.inf, "MI": -math.inf, "BV": 0.0, "LO": value, "LI": value, "FX": value}.get(kind)
-        high = {"FR": math.inf, "PL": math.inf, "BV": 1.0, "UP": value, "UI": value, "FX": value}.get(kind)
+        if kind in BARE:
+            low, high = BARE[kind]
+        else:
+            value = self._number(words[-1], infinite=True)
+            low, high = (value if stated else None for stated in ENDS[kind])
         if (low is not None and column.lower is not None) or (high is not None and column.upper is not None):
             raise self.error(f"the column {name!r} gets a bound twice")
         column.whole = column.whole or kind in ("BV", "LI", "UI")
@@ -217,3 +241,55 @@ class _Parser(Contents):
         if not math.isfinite(value):
             raise self.error(f"{text[:40]!r} is too large for a double")
         return value
+
+    def _program(self) -> Program:
+        """The program, once the file is read to its end."""
+        if self.objective is None:
+            raise self.error("no N row is the objective")
+        if self.whole:
+            raise self.error("the marker INTORG is never closed by INTEND")
+        limits = np.array([self._limits(name, column) for name, column in self.columns.items()]).reshape(-1, 2)
+        sides = np.array([self._sides(row, kind) for row, kind in self.kinds.items()]).reshape(-1, 2)
+        i, j = (np.array(numbers, np.int32) for numbers in self.entries[:2])
+        values, shape = np.array(self.entries[2], dtype=np.float64), (len(self.kinds), len(self.columns))
+        matrix = sparse.csr_array(sparse.coo_array((values, (i, j)), shape))
+        matrix.sort_indices()
+        cost = np.array([self.cost.get(name, 0.0) for name in self.columns], dtype=np.float64)
+        sign = 1.0 if self.maximise else -1.0
+        return Program(
+            name=self.name,
+            cost=sign * cost + 0.0,
+            # A right-hand side of the objective is its constant with the sign turned.
+            constant=sign * -self.rhs.get(self.objective, 0.0) + 0.0,
+            matrix=matrix,
+            row_lower=sides[:, 0],
+            row_upper=sides[:, 1],
+            lower=limits[:, 0],
+            upper=limits[:, 1],
+            integer=np.array([column.whole for column in self.columns.values()], dtype=bool),
+            columns=tuple(self.columns),
+            rows=tuple(self.kinds),
+            weights=np.empty(0, dtype=np.intp),
+            minimises=not self.maximise,
+        )
+
+    def _limits(self, name: str, column: Column) -> tuple[float, float]:
+        self.number = column.line
+        if column.whole and column.upper is None:
+            raise self.error(f"the integer column {name!r} has no upper bound: readers disagree between 1 and none")
+        if column.lower is None and column.upper is not None and column.upper < 0:
+            raise self.error(f"the column {name!r} has a negative upper and no lower bound: readers disagree on it")
+        low = 0.0 if column.lower is None else column.lower
+        high = math.inf if column.upper is None else column.upper
+        if not low <= high or low == math.inf or high == -math.inf:
+            raise self.error(f"the column {name!r} has the bounds {low} and {high}, which nothing satisfies")
+        return low, high
+
+    def _sides(self, row: str, kind: str) -> tuple[float, float]:
+        side = self.rhs.get(row, 0.0)
+        if row not in self.ranges:
+            return (-math.inf if kind == "L" else side), (math.inf if kind == "G" else side)
+        width = self.ranges[row]
+        if kind == "E":
+            return min(side, side + width), max(side, side + width)
+        return (side - abs(width), side) if kind == "L" else (side, side + abs(width))

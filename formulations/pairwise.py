@@ -39,11 +39,11 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from formulations.common import Assignment, add_weights, family, linear, maximise, new_model, start
+from formulations.common import Assignment, family, linear, new_model, start, statistic
 from formulations.data import Floats, Indices
 from formulations.errors import FormulationError
 from formulations.options import Instance, Options, rows_of
-from formulations.wins import Layout, mutual_pairs, open_slopes, pair_layout, wins_of
+from formulations.wins import Layout, mutual_pairs, pair_layout, wins_of
 
 Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
 """Also a sparse matrix; SciPy has no types for one."""
@@ -105,21 +105,10 @@ def build(
         If the program may have more than ``max_nonzeros`` non-zeros.
     """
     layout = _layout(X, preferences, options)
-    instance, chosen = layout.instance, layout.instance.options
     model = new_model("pairwise", name, layout, {"one_above": "X"})
-    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
-    w, gamma = add_weights(model, instance)
-    # 1 when item i is scored at least the margin above item k.
-    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
-
-    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
-    model.statistic = maximise(*((gains[ik], z[ik]) for ik in gains), *((-C, one) for one in gamma if C))
-    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
-    model.above_by_margin = family({
-        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for (i, k), a, M in open_slopes(instance, layout.wins)
-    })  # fmt: skip
-    both = mutual_pairs(layout.wins) if chosen.extra_cuts else []
+    z = model.z
+    model.statistic = statistic(model, z)
+    both = mutual_pairs(layout.wins) if layout.instance.options.extra_cuts else []
     model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in both})
     return model
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,15 @@ from formulations.errors import FormulationError
 
 LONGEST_NAME = 16
 """Characters in a row or column name; longer ones are cut or refused by some readers of .mps files."""
+
+HUGE = 1e20
+"""Bounds from here on mean infinity to most solvers."""
+
+COST = "COST"
+"""Name of the row of costs."""
+
+RESERVED = frozenset({COST, "RHS", "RANGES", "BOUNDS", "MARKER", "BND"})
+"""Words of the format that some readers trip over when they are names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +102,21 @@ class Program:
                 )
             x[position[name]] = value
         return x
+
+
+def portable(names: Sequence[str], letter: str) -> list[str]:
+    """Names that every reader takes, others replaced by a letter and a number."""
+    fine = [_is_portable(name) for name in names]
+    fresh = iter(fresh_names(len(names) - sum(fine), letter, set(names)))
+    return [name if good else next(fresh) for name, good in zip(names, fine, strict=True)]
+
+
+def _is_portable(name: str) -> bool:
+    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
+    return plain and len(name) <= LONGEST_NAME and name.upper() not in RESERVED
+
+
+def fresh_names(count: int, stem: str, taken: set[str]) -> list[str]:
+    """``count`` names made of a stem and a number, none of them taken."""
+    candidates = (f"{stem}{number}" for number in range(count + len(taken)))
+    return list(islice((name for name in candidates if name not in taken), count))

@@ -64,29 +64,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from formulations.common import (
-    Assignment,
-    Term,
-    add_weights,
-    family,
-    linear,
-    maximise,
-    named,
-    new_model,
-    start,
-)  # fmt: skip
-from formulations.data import Coefficients, Floats
+from formulations.common import Assignment, Term, family, linear, named, new_model, start, statistic
+from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
-from formulations.levels import climbed, consecutive, linked
-from formulations.options import Options, instance_of
-from formulations.rank_layouts import ResolvedRankLayout, resolved_rank_layout
-from formulations.wins import Pair, open_slopes, slopes
+from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
+from formulations.options import Instance, Options, instance_of
+from formulations.wins import (
+    LOST,
+    OPEN,
+    WON,
+    Pair,
+    Wins,
+    asked_pairs,
+    mutual_pairs,
+    nonzeros_bound,
+    slopes,
+    wins_of,
+)
+
+__all__ = ["build", "most_nonzeros", "assignment"]
 
 ROWS = {
     "win_when_above": "A", "rank_from_wins": "S", "winner_higher": "H", "tie_to_lower_gain": "L", "tie_to_later": "E",
@@ -122,13 +125,9 @@ def build(
     """
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
     _check(instance.options)
-    layout = resolved_rank_layout(instance)
-    chosen, ladders, m = instance.options, layout.ladders, layout.length
+    layout = _layout(instance)
     model = new_model("resolved_rank", name, layout, ROWS)
-    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
-    w, gamma = add_weights(model, instance)
-    # 1 when item i is scored at least the margin above item k.
-    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
+    w, z, m = list(model.w.values()), model.z, layout.length
     # How many rows stand below item i.
     model.r = r = pyo.Var(list(layout.ranges), bounds=lambda _, i: layout.ranges[i])
     # 1 when at least l - 1 rows stand below item i.
@@ -138,21 +137,15 @@ def build(
         """Terms of the open pairs; a pair that no weights win adds nothing."""
         return [(coefficient, z[pair]) for pair in pairs if pair in z]
 
-    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
-    model.statistic = maximise(*((gains[il], t[il]) for il in gains), *((-C, one) for one in gamma if C))
-    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik, and in the next family by its U_ik.
-    model.above_by_margin = family({
-        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for (i, k), a, M in open_slopes(instance, layout.wins)
-    })  # fmt: skip
+    model.statistic = statistic(model, t)
+    # a_j = (x_ij - x_kj) / U_ik: each row is divided by its U_ik.
     model.win_when_above = family({
         ik: linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0
         for ik, a, _ in slopes(instance, layout.gap, layout.most)
     })  # fmt: skip
-    if chosen.linking == "ordered":
+    if instance.options.linking == "ordered":
         model.rank_from_wins = family({
-            i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
-            == below.sure + len(below.by_tie)
+            i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie)) == below.sure + len(below.by_tie)
             for i, below in layout.standings.items() if i in r
         })  # fmt: skip
     else:
@@ -167,24 +160,14 @@ def build(
         model.tie_to_later = family({
             (i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later
         })  # fmt: skip
-    # T is T_h - T_(h-1) (ordered) or T_h (paper), both without the rows that are below for certain.
-    model.reach_level = family({
-        row: linear(*((T, t[il]) for T, il in levels), (-1, r[i])) <= -ladders[i].sure
-        for row, i, levels in linked(ladders, chosen.linking)
-    })  # fmt: skip
-    model.level_order = family({
-        high: linear((1, t[high]), (-1, t[low])) <= 0 for low, high in consecutive(ladders, chosen)
-    })  # fmt: skip
-    model.distinct_ranks = family({
-        key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()
-    })  # fmt: skip
-    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})
+    model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
+    rank_cuts(model, layout)
     return model
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:
     """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
-    return resolved_rank_layout(instance_of(*data, **options)).nonzeros
+    return _layout(instance_of(*data, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -200,11 +183,88 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     if violated is not None:
         return Assignment(None, violated)
     won = dict(zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()))
-    below = {}
-    for i in layout.ranges:
-        sure, by_win, by_tie = layout.standings[i]
-        below[i] = sure + sum(won[pair] for pair in by_win) + sum(not won[pair] for pair in by_tie)
+    below = {i: layout.standings[i].rank(won) for i in layout.ranges}
     return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)))
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedRankLayout(RankLayout):
+    """The ResolvedRank program.
+
+    Attributes
+    ----------
+    ranges : dict of row to (int, int)
+        Rows with a variable ``r``, and its limits: all (paper), or those with an open level (ordered).
+    length : dict of row to int
+        Rows of its list.
+    gap, most : intp array (g, 2) and float64 array (g,)
+        Pairs of ``win_when_above`` and their ``U_ik``.
+    maybe_above, lower_gain, later : lists of (i, k)
+        Pairs of ``winner_higher``, ``tie_to_lower_gain`` and ``tie_to_later`` (paper).
+    """
+
+    ranges: dict[int, tuple[int, int]]
+    length: dict[int, int]
+    gap: Indices
+    most: Floats
+    maybe_above: list[Pair]
+    lower_gain: list[Pair]
+    later: list[Pair]
+
+
+def _layout(instance: Instance) -> ResolvedRankLayout:
+    options, paper = instance.options, instance.options.linking == "paper"
+    wins = wins_of(instance, asked_pairs(instance, "resolved_rank", lambda _, i, k: i != k, everyone=True))
+    state = dict(zip(map(tuple, wins.pairs.tolist()), wins.state.tolist()))
+    grades: dict[int, int] = {}
+    mates: dict[int, list[int]] = {}
+    for item in instance.lists:
+        grades |= dict(zip(item.rows.tolist(), item.grade.tolist()))
+        mates |= dict.fromkeys(item.rows.tolist(), item.rows.tolist())
+    length = {i: len(rows) for i, rows in mates.items()}
+    standings = {i: _standing(i, mates[i], grades, state) for i in mates if paper or grades[i]}
+    ranks = rank_levels(instance, standings)
+    maybe_above, lower_gain, later = [], [], []
+    ranges = {i: (ladder.sure, ladder.most) for i, ladder in ranks["ladders"].items()}
+    if paper:
+        ranges = {i: (0, m - 1) for i, m in length.items()}
+        maybe_above = [pair for pair, won in state.items() if won != LOST]
+        lower_gain = [(i, k) for (i, k), won in state.items() if grades[i] > grades[k] and won != WON]
+        later = [
+            (i, k) for (i, k), won in state.items()
+            if i < k and grades[i] == grades[k] and WON not in (won, state[k, i])
+        ]  # fmt: skip
+    gap, most = _gap(instance, wins)
+    mutual = mutual_pairs(wins) if options.extra_cuts else []
+    # An open pair stands in above_by_margin, win_when_above and one row of the ranks, in the paper's form two.
+    nonzeros = nonzeros_bound(instance, wins, 4 if paper else 3, len(ranks["gains"])) + 2 * len(mutual)
+    nonzeros += int(wins.entries[gap].sum()) + 2 * (len(maybe_above) + len(lower_gain) + len(later))
+    return ResolvedRankLayout(
+        instance, wins, nonzeros=nonzeros, standings=standings, mutual=mutual, ranges=ranges, length=length,
+        gap=wins.pairs[gap], most=most, maybe_above=maybe_above, lower_gain=lower_gain, later=later, **ranks,
+    )  # fmt: skip
+
+
+def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair, int]) -> Standing:
+    sure, by_win, by_tie = 0, [], []
+    for k in rows:
+        if grades[k] < grades[i] or (grades[k] == grades[i] and k > i):
+            sure += state[i, k] == WON
+            by_win += [(i, k)] * (state[i, k] == OPEN)
+        elif k != i:
+            sure += state[k, i] == LOST
+            by_tie += [(k, i)] * (state[k, i] == OPEN)
+    return Standing(sure, by_win, by_tie)
+
+
+def _gap(instance: Instance, wins: Wins) -> tuple[NDArray[np.bool_], Floats]:
+    """Pairs that need ``win_when_above``, and their ``U_ik``."""
+    if instance.options.big_m == "unit":
+        return np.ones(len(wins.pairs), np.bool_), np.ones(len(wins.pairs))
+    # A box that wins a pair, or never puts i above k, says enough.
+    gap = (wins.state != WON) & (wins.high > 0)
+    # Not below epsilon, so that no row is divided by a number near 0.
+    return gap, np.maximum(wins.high[gap], instance.options.epsilon)
 
 
 def _check(options: Options) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import re
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,15 +12,133 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from formulations.dialects import DIALECTS
-from formulations.dialects.raw import PointlessError, Raw, UnreadableError
 from formulations.errors import FileFormatError, shortened
 from formulations.files import file_bytes
-from formulations.mps_lines import portable
-from formulations.program import Program
+from formulations.program import Program, portable
+
+__all__ = ["Solution", "NoPointError", "read_solution", "parse_solution", "original_names", "solution_text"]
 
 LARGEST_SOLUTION = 2**28
 """Bytes; larger solution files are refused before they are read."""
+
+Lines = list[tuple[int, str]]
+"""Lines that are not blank, with their numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """One form of solution file, in regular expressions: of its whole text (without blank lines), or of a line.
+
+    Attributes
+    ----------
+    solver, title : str
+        Who writes it: the name of the dialect, and the one in a sentence.
+    head : str
+        The text from its beginning: what is found is of this form.
+    status : str
+        In the text; its groups are the words of the solver, the first is the status.
+    point : str
+        In the text: there only if the file holds a feasible point.
+    silent : str
+        What the solver says where the file holds neither a point nor a status.
+    objective : str
+        In the text; group 1.
+    count : str
+        In the text; group 1 is the number of columns. One below 0 says that columns at 0 are left out.
+    begin, end : str
+        The line before the columns and the first one after them; all lines if there are none.
+    other : str
+        Lines among the columns that are none.
+    row : str
+        The line of a column: ``value``, and its ``name``, or its ``number`` where columns have no names.
+    what : str
+        The same in words.
+    marked : str
+        How the line of a value begins that the solver calls infeasible.
+    wrapped : str
+        A line of a column that goes on in the next line.
+    omits_zeros : bool
+        Whether columns at 0 are left out.
+    """
+
+    solver: str
+    title: str
+    head: str
+    row: str
+    what: str = "a column is a name and a value"
+    status: str = "$^"
+    point: str = ""
+    silent: str = "nothing"
+    objective: str = "$^"
+    count: str = ""
+    begin: str = ""
+    end: str = "$^"
+    other: str = "$^"
+    marked: str = "$^"
+    wrapped: str = "$^"
+    omits_zeros: bool = False
+
+
+NAMED, FIGURE = r"(?P<name>[^#\s]\S*)\s+(?P<value>\S+)", r"[-+.\d]\S*"
+
+DIALECTS = (
+    Dialect(  # styles 0 (all columns) and 4 (non-zero columns, each with its index)
+        solver="highs", title="HiGHS", head=r"\s*Model status\s*$",
+        status=r"\A.*\n\s*(.*?)\s*(?:\n(?:.*\n)*?# Primal solution values\s*\n\s*(.*?)\s*)?$",
+        point=r"^# Primal solution values\s*\n\s*Feasible\s*$", objective=r"^Objective (\S+)",
+        count=r"^# Columns (-?\d{1,12})\b", begin=r"# Columns ", end="#",
+        row=NAMED + r"(\s+\d+)?", what="a column is a name and a number",
+    ),
+    Dialect(  # style 1: the Status column is blank for integer programs, and the Dual one may be
+        solver="highs", title="HiGHS", head=r"\s*Columns\s*\n\s*Index +Status .*Primal",
+        status=r"^Model status: *(.*?)\s*$", point=r"^Model status: *(?!\s|Infeasible\s*$|Empty\s*$|Not Set\s*$)\S",
+        silent="", objective=r"^Objective value: *(\S+)", begin=r"\s*Index +Status", end=r"\s*Rows\s*$",
+        row=rf"\s*\d+(\s+[A-Z]{{2}})?\s+\S+\s+\S+\s+(?P<value>{FIGURE})(\s+{FIGURE})?(\s+[A-Z]\S*)?\s+(?P<name>\S+)",
+        what="a column has an index, bounds and a value; HiGHS has none for it",
+    ),
+    Dialect(  # style -1: values without names; a dual value and a basis status may follow
+        solver="highs", title="HiGHS", head=r"\d{1,12} \d{1,12} : Number of columns and rows",
+        point=r"^T Primal solution\s*$", silent="no primal solution", count=r"\A(\d+)",
+        begin=r"\s*Columns\s*$", end=r"\s*Rows\s*$", row=r"\s*(?P<value>\S+).*", what="a column is a number",
+    ),
+    Dialect(  # glpsol -w: "j number value" (mip), status and value (bas), or value and dual value (ipt)
+        solver="glpk", title="GLPK", head=r"(?:.*\n){0,19}?s (mip|bas|ipt) \d{1,12} \d{1,12} ",
+        # A basic solution has a primal and a dual status, the others have one; f is feasible, o optimal.
+        status=r"^s \w+ \d+ \d+ (.*?) *\S+\s*$", point=r"^s (?:bas \d+ \d+ f |(?:mip|ipt) \d+ \d+ [of] )",
+        objective=r"^s \w+ .* (\S+)\s*$", count=r"^s \w+ \d+ (\d+) ", begin=r"s \w+ \d+ \d+ ", other=r"(?!j\b)",
+        row=r"j\s+(?P<number>\d+)\s+([a-z]\s+)?(?P<value>\S+).*", what="expected column {number} and its value",
+    ),
+    Dialect(  # glpsol -o: six digits; names longer than twelve characters stand on a line of their own
+        solver="glpk", title="GLPK", head="Problem:", status=r"^Status: *(.*?)\s*$",
+        point=r"^Status: *(INTEGER OPTIMAL|OPTIMAL|INTEGER NON-OPTIMAL|FEASIBLE)\s*$",
+        objective=r"^Objective:.*= *(\S+)", begin=r"\s*No\. +Column name", end="[A-Z]", other="-----",
+        # A star marks an integer column; a basis status stands there in the output of an LP.
+        row=rf"\s*\d+\s+(?P<name>\S+)(\s+[*A-Z]+)?\s+(?P<value>{FIGURE}).*", wrapped=r"\s*\d+\s+\S+\s*$",
+        what="a column is a number, a name and a value",
+    ),
+    Dialect(
+        solver="scip", title="SCIP", head=r"solution status:|objective value:|no solution available",
+        status=r"\A(?:solution status:)?\s*((?!objective value:).*?)\s*$", point="^objective value:",
+        objective=r"^objective value:\s*(\S+)", begin="objective value:",
+        row=NAMED + r"(\s+\(obj:.*)?", what="a column is a name, a value and (obj:cost)", omits_zeros=True,
+    ),
+    Dialect(
+        solver="cbc", title="CBC", head=r".* - objective value\s+\S+\s*$", status=r"\A\s*(.*?)\s* - objective value",
+        # "no integer solution - continuous used": the values are those of the relaxation.
+        point=r"\A(?!Unbounded|.*(?i:infeasible)|.*no integer solution)", objective=r" - objective value\s+(\S+)",
+        begin=".* - objective value", marked=r"\*\*", row=r"\s*\d+\s+(?P<name>\S+)\s+(?P<value>\S+)\s+\S+",
+        what="a column is an index, a name, a value and a reduced cost", omits_zeros=True,
+    ),
+    Dialect(  # MIPLIB's form of Gurobi's
+        solver="gurobi", title="the file", head=r"(?:#.*\n)*=(obj|infeas)=", status=r"^(=infeas=.*?)\s*$",
+        point=r"^=obj=(?![\s\S]*^=infeas=)", objective=r"^=obj=\s*(\S+)", other="#|=obj=", row=NAMED, omits_zeros=True,
+    ),
+    Dialect(
+        solver="gurobi", title="the file", head=r"#|\s*\S+\s+\S+\s*$", point=r"^[^#]",
+        objective=r"^# Objective value =\s*(\S+)", other="#", row=NAMED,
+    ),
+)  # fmt: skip
+"""Tried in order."""
 
 
 @dataclass(frozen=True)
@@ -89,29 +209,35 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     lines = _lines(file_bytes(path, LARGEST_SOLUTION), program, source)
     if not lines:
         raise FileFormatError(f"{source} is empty; the solver has written no solution.")
-    matching = [one for one in DIALECTS if dialect in (None, one.solver) and one.recognise(lines)]
-    if not matching:
-        known = ", ".join(dict.fromkeys(one.solver for one in DIALECTS))
+    text = "\n".join(line for _, line in lines)
+    form = next((d for d in DIALECTS if dialect in (None, d.solver) and re.match(d.head, text, re.M)), None)
+    if form is None:
+        known = ", ".join(dict.fromkeys(d.solver for d in DIALECTS))
         expected = f"a solution of {dialect}" if dialect else f"a solution file of one of {known}"
         raise FileFormatError(f"{source} begins with {lines[0][1].strip()[:60]!r}, which is not {expected}.")
-    found = matching[0]
-    try:
-        raw = found.read(lines)
-    except PointlessError as error:
-        raise NoPointError(f"{source}, line {error.line}: {shortened(str(error))}.", error.status) from None
-    except UnreadableError as error:
-        raise FileFormatError(f"{source}, line {error.line}: {shortened(str(error))} ({found.solver}).") from None
-    return Solution(_by_column(raw, program, source), raw.status, found.solver, raw.objective)
+    words = [word or "None" for word in match.groups()] if (match := re.search(form.status, text, re.M)) else []
+    if not re.search(form.point, text, re.M):
+        status = ", ".join(words) or form.silent
+        raise NoPointError(
+            f"{source} holds no feasible point; {form.title} says {shortened(repr(status))}.", status
+        )
+    count = _group(form.count, text) if form.count else None
+    if form.count and count is None:
+        raise FileFormatError(f"{source} does not say how many columns follow ({form.solver}).")
+    values = _values(form, lines, None if count is None else abs(int(count)), source)
+    omits_zeros = form.omits_zeros or (count or "").startswith("-")
+    stated = _figure(_group(form.objective, text) or "")
+    status = words[0] if words else ""
+    return Solution(_by_column(values, omits_zeros, program, source), status, form.solver, stated)
 
 
-def _lines(content: bytes, program: Program, source: str) -> list[tuple[int, str]]:
+def _lines(content: bytes, program: Program, source: str) -> Lines:
     """The lines that are not blank, with their numbers; no more than a solution of the program has."""
     # Values, dual values and basis of columns and rows, names on lines of their own, and remarks.
     most = 8 * (len(program.columns) + len(program.rows)) + 1000
-    lines = []
-    for number, line in enumerate(
-        io.StringIO(content.decode("utf-8", errors="replace"), newline=None), start=1
-    ):
+    lines: Lines = []
+    text = io.StringIO(content.decode("utf-8", errors="replace"), newline=None)
+    for number, line in enumerate(text, start=1):
         if line.strip():
             lines.append((number, line.rstrip("\n")))
         if len(lines) > most:
@@ -121,27 +247,86 @@ def _lines(content: bytes, program: Program, source: str) -> list[tuple[int, str
     return lines
 
 
-def _by_column(raw: Raw, program: Program, source: str) -> dict[str, float]:
-    if raw.listed is not None:
-        if len(raw.listed) != len(program.columns):
+def _group(pattern: str, text: str) -> str | None:
+    match = re.search(pattern, text, re.M)
+    return match and match[1]
+
+
+def _figure(text: str) -> float | None:
+    """The number of a text; None where it is none, or not finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value + 0.0 if math.isfinite(value) and "_" not in text else None
+
+
+def _values(form: Dialect, lines: Lines, count: int | None, source: str) -> dict[str, float] | list[float]:
+    """Values by name, or in the order of the columns where the file has no names."""
+
+    def error(line: int, what: str) -> FileFormatError:
+        return FileFormatError(f"{source}, line {line}: {shortened(what)} ({form.solver}).")
+
+    last = lines[-1][0]
+    if form.begin:
+        begin = next((i for i, (_, line) in enumerate(lines) if re.match(form.begin, line)), None)
+        if begin is None:
+            raise error(last, "the table of columns is missing")
+        lines = lines[begin + 1 :]
+    named: dict[str, float] = {}
+    listed: list[float] = []
+    begun = ""
+    for number, line in lines:
+        if re.match(form.end, line):
+            break
+        if re.match(form.other, line):
+            continue
+        if re.match(form.marked, line):
+            raise error(number, f"{form.title} marks the value as infeasible")
+        if not begun and re.match(form.wrapped, line):
+            begun = line
+            continue
+        match = re.fullmatch(form.row, f"{begun} {line}".strip() if begun else line.rstrip())
+        place, begun = str(len(listed) + 1), ""
+        if match is None or match.groupdict().get("number", place) != place:
+            raise error(number, form.what.format(number=place))
+        value, name = _figure(match["value"]), match.groupdict().get("name")
+        if value is None:
+            raise error(number, f"{match['value'][:40]!r} is no finite number")
+        if name in named:
+            raise error(number, f"the column {name!r} has two values")
+        if name is None:
+            listed.append(value)
+        else:
+            named[name] = value
+    if count is not None and count != len(named or listed):
+        raise error(last, f"{count} columns are announced and {len(named or listed)} follow")
+    return named if "name" in re.compile(form.row).groupindex else listed
+
+
+def _by_column(
+    values: dict[str, float] | list[float], omits_zeros: bool, program: Program, source: str
+) -> dict[str, float]:
+    """Values by the program's names."""
+    if isinstance(values, list):
+        if len(values) != len(program.columns):
             raise FileFormatError(
-                f"{source} holds {len(raw.listed)} columns, the program has {len(program.columns)}: "
+                f"{source} holds {len(values)} columns, the program has {len(program.columns)}: "
                 "it belongs to another model."
             )
-        return dict(zip(program.columns, raw.listed, strict=True))
-    named = raw.named or {}
+        return dict(zip(program.columns, values, strict=True))
     written = portable(program.columns, "x")
-    unknown = named.keys() - set(written)
+    unknown = values.keys() - set(written)
     if unknown:
         raise FileFormatError(
             f"{source} names {shortened(min(unknown))!r}, which is no column of the program: it is of another model."
         )
-    missing = [name for name in written if name not in named]
-    if missing and not raw.omits_zeros:
+    missing = [name for name in written if name not in values]
+    if missing and not omits_zeros:
         raise FileFormatError(
             f"{source} has no value for {missing[0]!r} ({len(missing)} missing): it is cut short."
         )
-    return {name: named.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
+    return {name: values.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
 
 
 def original_names(program: Program) -> dict[str, str]:

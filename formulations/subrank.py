@@ -56,15 +56,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, add_weights, family, linear, maximise, named, new_model, start
+from formulations.common import Assignment, family, linear, named, new_model, start, statistic
 from formulations.data import Coefficients
-from formulations.levels import climbed, consecutive, linked
-from formulations.options import instance_of
-from formulations.rank_layouts import SubrankLayout, subrank_layout
-from formulations.wins import open_slopes
+from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
+from formulations.options import Instance, instance_of
+from formulations.wins import OPEN, WON, asked_pairs, mutual_pairs, nonzeros_bound, wins_of
 
 ROWS = {"win_count": "S", "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X"}
 """Prefixes of the short names of this program's own families."""
@@ -111,46 +111,26 @@ def build(
     ModelTooLarge
         If the program may have more than ``max_nonzeros`` non-zeros.
     """
-    layout = subrank_layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
-    instance, chosen, ladders = layout.instance, layout.instance.options, layout.ladders
+    layout = _layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
     model = new_model("subrank", name, layout, ROWS)
-    # Weight of feature j, and 1 when it may differ from 0; with switch_up, switch_down and support_limit.
-    w, gamma = add_weights(model, instance)
-    # 1 when item i is scored at least the margin above item k.
-    model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
+    z, ladders = model.z, layout.ladders
     # How many rows item i beats.
     model.s = s = pyo.Var(list(ladders), bounds=lambda _, i: (ladders[i].sure, ladders[i].most))
     # 1 when item i beats at least l - 1 rows.
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
-    gains, C, epsilon = layout.gains, chosen.C, chosen.epsilon
-    model.statistic = maximise(*((gains[il], t[il]) for il in gains), *((-C, one) for one in gamma if C))
-    # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
-    model.above_by_margin = family({
-        (i, k): linear((1, z[i, k]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for (i, k), a, M in open_slopes(instance, layout.wins)
-    })  # fmt: skip
+    model.statistic = statistic(model, t)
     model.win_count = family({
-        i: linear((1, s[i]), *((-1, z[i, k]) for k in layout.rivals[i])) == ladders[i].sure for i in ladders
+        i: linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure for i in ladders
     })  # fmt: skip
-    # T is T_m - T_(m-1) (ordered) or T_m (paper), both without the wins that are certain.
-    model.reach_level = family({
-        row: linear(*((T, t[il]) for T, il in levels), (-1, s[i])) <= -ladders[i].sure
-        for row, i, levels in linked(ladders, chosen.linking)
-    })  # fmt: skip
-    model.level_order = family({
-        high: linear((1, t[high]), (-1, t[low])) <= 0 for low, high in consecutive(ladders, chosen)
-    })  # fmt: skip
-    model.distinct_ranks = family({
-        key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()
-    })  # fmt: skip
-    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})
+    model.reach_level, model.level_order = level_rows(ladders, t, s, layout.instance.options)
+    rank_cuts(model, layout)
     return model
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:
     """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
-    return subrank_layout(instance_of(*data, **options)).nonzeros
+    return _layout(instance_of(*data, **options)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -164,9 +144,27 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     tolerance : float
         Differences this far below the margin still count as wins.
     """
-    layout: SubrankLayout = model.rerank_info.layout
+    layout: RankLayout = model.rerank_info.layout
     begun, _, won = start(model.rerank_info, w, tolerance)
     if begun.values is None:
         return begun
     beaten = {i: int(won[layout.wins.of(i)].sum()) for i in layout.ladders}
     return Assignment(begun.values | named("s", beaten) | named("t", climbed(layout.ladders, beaten)))
+
+
+def _layout(instance: Instance) -> RankLayout:
+    options = instance.options
+    wins = wins_of(instance, asked_pairs(instance, "subrank", lambda _, i, k: i != k))
+    standings = {}
+    for i in (i for item in instance.lists for i in item.relevant.tolist()):
+        state = wins.state[wins.of(i)]
+        rivals = wins.pairs[wins.of(i)][state == OPEN, 1].tolist()
+        standings[i] = Standing(int((state == WON).sum()), [(i, k) for k in rivals], [])
+    ranks = rank_levels(instance, standings)
+    if options.big_m == "pair":
+        # A row of the literal form limits w even if nothing counts its win.
+        wins = wins.only(np.isin(wins.pairs[:, 0], list(ranks["ladders"])))
+    mutual = mutual_pairs(wins) if options.cuts or options.extra_cuts else []
+    # An open pair stands in above_by_margin and win_count.
+    nonzeros = nonzeros_bound(instance, wins, 2, len(ranks["gains"])) + 2 * len(mutual)
+    return RankLayout(instance, wins, nonzeros=nonzeros, standings=standings, mutual=mutual, **ranks)

@@ -202,11 +202,6 @@ def slopes(instance: Instance, pairs: Indices, divisor: Floats) -> Iterator[tupl
         yield (i, k), [(j, a) for j, a in enumerate(row) if a], number
 
 
-def open_slopes(instance: Instance, wins: Wins) -> Iterator[tuple[Pair, Slope, float]]:
-    """Each open pair, the entries of ``(x_i - x_k) / M_ik`` that are not 0, and ``M_ik``."""
-    return slopes(instance, wins.pairs[wins.state == OPEN], big_m(instance, wins))
-
-
 def mutual_pairs(wins: Wins) -> list[Pair]:
     """Open pairs ``(i, k)``, ``i < k``, whose reverse is open too."""
     open_ = set(wins.open)

@@ -15,7 +15,7 @@ MODEL = "model.mps"
 """Name of the file a solver reads, in its working directory."""
 
 SOLUTION = "answer.sol"
-"""Name of the file it writes there, in a format of :mod:`formulations.dialects`."""
+"""Name of the file it writes there, in a format of :mod:`formulations.solutions`."""
 
 START = "start.mst"
 """Name of the file with a start, one line with name and value for each column; there is none without a start."""
