@@ -18,8 +18,7 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
-from rerank.reranker.files.verify import RECORDS
-from rerank.reranker.files.verify import verify
+from rerank.reranker.files.verify import RECORDS, verify
 from tests.cases.mutants import mutants
 from tests.reranker.test_reranker import lists, table
 
