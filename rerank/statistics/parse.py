@@ -91,7 +91,10 @@ def _of_share(text: str, word: str) -> RankStatistic:
         share = float(percent)
     except ValueError:
         raise InputError(f"{text!r}: {percent!r} is no share of a list; write 'precision@2%'.") from None
-    return Share(_from_text(f"{name}@1"), share)
+    try:
+        return Share(_from_text(f"{name}@1"), share)
+    except InputError as error:  # which names what was written, and not the number that stands for it here
+        raise InputError(str(error).replace("@1'", f"@{percent}%'")) from None
 
 
 def _number(text: str, kind: type[RankStatistic], argument: str) -> float:

@@ -39,6 +39,12 @@ def test_what_is_no_share_is_refused_and_the_advice_works(name):
     assert parse(f"{name.partition('@')[0]}@2%").percent == 2
 
 
+@pytest.mark.parametrize(("name", "told"), [("precison@2%", "'precision@2%'"), ("auc@2%", "'auc@2%'")])
+def test_a_refusal_names_the_share_that_was_written(name, told):
+    with pytest.raises(InputError, match=told):
+        parse(name)
+
+
 def test_what_has_no_places_has_no_share_of_them_and_the_advice_works():
     with pytest.raises(InputError, match="use precision@2%"):
         Share(parse("auc"), 2)
