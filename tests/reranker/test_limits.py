@@ -67,7 +67,7 @@ def test_a_node_limit_is_a_whole_number(node_limit):
         Reranker(node_limit=node_limit).fit(*table(20, 2)[:2])
 
 
-@pytest.mark.parametrize("module", ["rerank.reranker.fit.prepare", "rerank.reranker.fit.solve"])
+@pytest.mark.parametrize("module", ["rerank.reranker.fit.prepare", "rerank.reranker.fit.best_weights"])
 def test_a_lack_of_memory_is_an_error_with_advice(monkeypatch, module):
     def lack(*args, **kwargs):
         raise MemoryError("Unable to allocate 18 GiB")

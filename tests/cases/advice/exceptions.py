@@ -66,7 +66,6 @@ OPEN = {
     "No {} of the run {} is judged: it has {}, and the judgements have {}; check that their ids are spelled alike.",
     "Raise max_iter or alpha, or standardise the features.",
     "Raise max_iter, raise alpha, or standardise the features.",
-    "Raise max_iter, tol or alpha.",
     "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol.",
     "Rows {} and {} are among the ties, and no weights were found near these that break all ties and keep every order of scores rounded to 2^-40; scale the features to [0, 1], or merge rows that differ by rounding only.",
     "Support and signs have shapes {} and {}; give {} entries each.",

@@ -213,7 +213,7 @@ OPTIONS = [
         lambda: same(fit(n_candidates=None)),
     ),
     row(
-        "give a whole number, 0 to {}, {} or None",
+        "random_state is {}; give a whole number, 0 to {}, a RandomState or a Generator of numpy.random or None.",
         lambda: fit(random_state="x"),
         lambda: [fit(random_state=each) for each in (0, None, np.random.RandomState(0), np.random.default_rng(0))],
     ),

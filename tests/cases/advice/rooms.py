@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rerank import fusion, plots, scorers
 from rerank.certificate import Certificate, certify, leaf_boxes
+from rerank.io import read_csv
 from rerank.latent import LatentRoBiRank, split_log
 from rerank.latent import evaluate as evaluate_latent
 from rerank.perturb import merge_duplicates, perturb_rows, perturb_weights, theorem_applies
@@ -553,5 +554,27 @@ PICTURES = [
         lambda: plots.cells(problem(), [1.0, 0.5], features=[0, 1], points=20),
     ),
 ]
+MERGED = [
+    row(
+        "RankSVM has no loss='hinge' any more; use 'squared_hinge'",
+        lambda: RankSVM(loss="hinge").fit(X, Y),
+        lambda: bool(np.isfinite(RankSVM(loss="squared_hinge").fit(X, Y).decision_function(X)).all()),
+    ),
+    row(
+        "xi is {}, which is gone; use 'auto'",
+        lambda: latent(xi="chebyshev"),
+        lambda: [latent(xi=xi) for xi in ("auto", "exact")],
+    ),
+    row(
+        "fill or drop them before fitting",
+        lambda: TopPush().fit(np.where(np.eye(40)[:, :2] > 0, np.nan, X[:, :2]), Y),
+        lambda: bool(np.isfinite(TopPush().fit(X[2:, :2], Y[2:]).decision_function(X[:, :2])).all()),
+    ),
+    row(
+        "is 0 or more; correct it",
+        lambda: read_csv(write("w.csv", "hit,a,w\n0,1,5\n1,0,-3\n"), label="hit", weight="w"),
+        lambda: read_csv(write("w.csv", "hit,a,w\n0,1,5\n1,0,3\n"), label="hit", weight="w").sample_weight.min() == 3,
+    ),
+]
 
-ROWS = MEASURES + EQUAL + PROBLEMS + STAGES + FUSIONS + LATENT + PICTURES
+ROWS = MEASURES + EQUAL + PROBLEMS + STAGES + FUSIONS + LATENT + PICTURES + MERGED
