@@ -566,11 +566,6 @@ MERGED = [
         lambda: [latent(xi=xi) for xi in ("auto", "exact")],
     ),
     row(
-        "fill or drop them before fitting",
-        lambda: TopPush().fit(np.where(np.eye(40)[:, :2] > 0, np.nan, X[:, :2]), Y),
-        lambda: bool(np.isfinite(TopPush().fit(X[2:, :2], Y[2:]).decision_function(X[:, :2])).all()),
-    ),
-    row(
         "is 0 or more; correct it",
         lambda: read_csv(write("w.csv", "hit,a,w\n0,1,5\n1,0,-3\n"), label="hit", weight="w"),
         lambda: read_csv(write("w.csv", "hit,a,w\n0,1,5\n1,0,3\n"), label="hit", weight="w").sample_weight.min() == 3,

@@ -123,7 +123,7 @@ ARRAYS = [
         lambda: perturb_rows(scipy.sparse.csr_array(X).toarray()).shape == X.shape,
     ),
     row(
-        "one of {} entries that are NaN or inf; fill or drop them before fitting",
+        "fill or drop them before fitting",
         lambda: fit(with_hole(np.inf)),
         lambda: same(fit(np.where(np.isinf(with_hole(np.inf)), X, with_hole(np.inf)))),
     ),
