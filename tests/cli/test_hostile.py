@@ -113,7 +113,7 @@ def test_a_signal_keeps_what_a_fit_has_found(tmp_path, name):
     words += ["--checkpoint", "c"]
     with subprocess.Popen(
         [sys.executable, "-m", "rerank", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True,
+        text=True, preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # nohup ignores SIGHUP
     ) as process:  # fmt: skip
         while not (tmp_path / "c").exists() and process.poll() is None:
             time.sleep(0.02)

@@ -151,9 +151,9 @@ def test_processes_give_the_same_answer() -> None:
 
 def test_tables_go_to_a_process_once_and_not_with_each_job() -> None:
     problem = noisy_problem(500, 4, "auc", 0.35, 0)
-    here = solve(problem, time_limit=None, n_jobs=1, node_limit=20_000)
+    here = solve(problem, time_limit=None, n_jobs=1, node_limit=80_000)
     with two_workers("processes") as counted:
-        there = solve(problem, time_limit=None, node_limit=20_000)
+        there = solve(problem, time_limit=None, node_limit=80_000)
     assert megabytes(problem) > 2 and len(counted) >= 16 and max(counted) < 50_000
     assert (there.value, there.bound, there.boxes) == (here.value, here.bound, here.boxes)
     assert np.array_equal(there.weights, here.weights)
