@@ -221,9 +221,13 @@ def _choices(kinds: Sequence[Kind]) -> list[str]:
         if rows:
             chosen = ", ".join(f"{name} {n}" for name, n in Counter(row["chosen"] for row in rows).most_common())
             seconds = [row["cv_seconds"] for row in rows]
+            kept = []
+            for statistic in dict.fromkeys(kind.statistic for kind in kinds if kind.stage == stage):
+                own = [row for kind in kinds if (kind.stage, kind.statistic) == (stage, statistic) for row in kind.rows]
+                kept.append(f"{sum(bool(row['kept']) for row in own)} of {len(own)} splits by {statistic}")
             lines.append(
-                f"- Over {stage}: {chosen}. It took {np.mean(seconds):.1f} CPU seconds in the mean and "
-                f"{max(seconds):.1f} at most."
+                f"- Over {stage} the first stage's ranking was kept in {', '.join(kept)}. Chosen: {chosen}. It took "
+                f"{np.mean(seconds):.1f} CPU seconds in the mean and {max(seconds):.1f} at most."
             )
     return lines
 

@@ -190,7 +190,7 @@ class Evidence:
             elif self.rivals[number]:
                 told += "  compared only"
             elif number == self.taken:
-                told += "  *"
+                name += " *"
             rows.append(
                 (name, "" if value is None else short(value), "" if lead is None else f"{lead:+.4g}", told)
             )

@@ -75,9 +75,7 @@ def fit(
     return concluded(data, settings, options, clock, first, training)
 
 
-def stated(
-    data: Data, settings: Settings, first: Staged | None, epsilon: Any = None
-) -> tuple[Settings, Training]:
+def stated(data: Data, settings: Settings, first: Staged | None) -> tuple[Settings, Training]:
     """The problem of a first stage's shortlist, and the settings with its size."""
     whole = first is None or settings.first_stage is None
     n_candidates = None if whole else settings.candidates(data.longest_list)
@@ -85,7 +83,7 @@ def stated(
     training = prepare(
         data, settings.statistic, None if first is None else first.scores, n_candidates,
         anchor_of(data.rows.columns, settings, None if first is None else first.stage),
-        epsilon=epsilon or settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
+        epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
         signs=settings.signs,
     )  # fmt: skip
     return settings, training
@@ -138,10 +136,9 @@ def concluded(
         start = start_weights(problem, data, training, stage)
         if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
             start, solve = problem.unchanged if problem.anchored else None, unsolved
-        by_name = unsolved if settings.solver == "none" else best_weights
-        solution = (solve or by_name)(problem, settings, clock, start)
-        if settings.solver == "none" and solve is None:
-            solution = replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
+        elif solve is None:
+            solve = unsolved if settings.solver == "none" else best_weights
+        solution = solve(problem, settings, clock, start)
         assert solution.certificate is not None
         with clock.phase("certificate"):
             fitted = fitted_scores(data, training, scores, solution.weights)
@@ -193,10 +190,13 @@ def concluded(
 def unsolved(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     best = verified(problem, np.zeros(problem.n_features) if start is None else start)
-    return Solution(
+    solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, start_value=best.value,
         bound=max(problem.ideal, best.value), bound_source="ideal",
     )  # fmt: skip
+    if settings.solver != "none":
+        return solution
+    return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
 
 
 def _quoted(data: Data, settings: Settings, scores: Floats, value: float | None) -> float:

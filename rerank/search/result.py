@@ -47,6 +47,8 @@ class SearchResult:
         Why the search did not begin, why its checkpoint was not written, or why it gave up; else ``""``.
     gave_up : bool
         Whether it ended open with time left: more time changes nothing.
+    exact : bool
+        Whether it gave up because the bound is exact, and only weights that are no doubles seem to reach it.
     """
 
     value: float
@@ -62,6 +64,7 @@ class SearchResult:
     box: tuple[Floats, Floats] | None = None
     note: str = ""
     gave_up: bool = False
+    exact: bool = False
 
     @property
     def nodes(self) -> int:

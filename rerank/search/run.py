@@ -43,12 +43,6 @@ CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
 
-EXACT = (
-    "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs differ by "
-    "just the margin; a slightly smaller margin lets doubles reach it."
-)
-"""Why a search that looked at every vertex is open."""
-
 
 class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
@@ -243,7 +237,13 @@ class Run:
             None if closed else self._box(),
             note or (self._why_open() if gave_up else ""),
             gave_up,
+            gave_up and not note and self._is_exact(),
         )
+
+    def _is_exact(self) -> bool:
+        """Whether every vertex of the boxes that are left was looked at."""
+        left = {name for batch in self.boxes.unresolved for name in batch.names.tolist()}
+        return self.left_out is None and left <= self.boxes.listed
 
     def _why_open(self) -> str:
         """Why a search that gave up is open, in a sentence."""
@@ -252,9 +252,11 @@ class Run:
                 f"There are too many sets of {self.left_out} features or more to search, and more time does not change "
                 f"that; set max_features to {self.left_out - 1}."
             )
-        open_ = {name for batch in self.boxes.unresolved for name in batch.names.tolist()}
-        if open_ <= self.boxes.listed:
-            return EXACT
+        if self._is_exact():
+            return (
+                "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs "
+                "differ by just the margin; a slightly smaller margin lets doubles reach it."
+            )
         return (
             "The search gave up with the gap open, and more time would not change that: too many pairs differ by just "
             "the margin in boxes too small to split; change the margin slightly."

@@ -190,7 +190,7 @@ def test_a_report_has_one_number_a_row_and_names_what_was_chosen():
     assert told[1].startswith("Counted for lists to come of 1,200 rows; list_length says")
     assert told[2].split() == ["option", "precision@9", "lead", "95", "%", "interval"]
     assert told[3].split() == ["first", "stage", "4"]
-    assert told[4].split() == ["radius", "0.01", "4.5", "+0.5", "+0.108", "to", "+0.892", "*"]
+    assert told[4].split() == ["radius", "0.01", "*", "4.5", "+0.5", "+0.108", "to", "+0.892"]
     assert told[5].split() == ["radius", "0.1", "3.75", "-0.25"]
     assert " ".join(told[6].split()) == "free weights not tried: the time was over, or the fit interrupted"
     assert told[7].startswith("Chosen (*): radius 0.01; precision@9 4 -> 4.5 on held-out rows. An option has to lead")

@@ -102,11 +102,11 @@ def refit(
             f"{where} holds out-of-fold scores of {scores.size} rows, and the table has {rows.n}; give the "
             "table of the fit."
         )
-    settings, first = state.settings, None
+    settings, first = replace(state.settings, epsilon=state.settings.epsilon or doc.epsilon), None
     if state.first_stage is not None and scores is not None:
         folds = 0 if doc.prior_scores is None else folds_of(data, settings)
         first = Staged(state.first_stage, scores, folds)
-    settings, training = stated(data, settings, first, settings.epsilon or doc.epsilon)
+    settings, training = stated(data, settings, first)
     return Refit(state, settings, data, weights, table.labels, first, training)
 
 

@@ -68,8 +68,8 @@ STAGE = (
     "first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage",
     "settings.prior_centre", "settings.prior_scale", f"settings.{TABLE}",
 )  # fmt: skip
-OPTIONS = ("epsilon", "C", "signs", "statistic", "coefficients", "settings.window")
-"""Options that the digest of the problem determines."""
+STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
+"""Entries of what is fitted, which the digest of the problem determines."""
 
 ROUNDED = ("result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}")
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
@@ -198,7 +198,8 @@ def verify(
             if again is not None:
                 findings.given |= _given(found, without_data, findings)
         else:
-            state = state_of(doc, first_stage or object(), where) if opaque is not None else state_of(doc, where=where)
+            stand_in = object() if first_stage is None and opaque is not None else first_stage
+            state = state_of(doc, stand_in, where)
             lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
             again, named = _alone(doc, state, lacking, proof, findings), None
         if again is not None:
@@ -249,9 +250,11 @@ class _Findings:
             known = any(stated.get(name) is not None or follows.get(name) is not None for name in names)
             if wrong or (known and top not in self.open and top not in self.given):
                 shown = wrong[0] if wrong else names[0]
-                several = "" if len(names) == 1 or wrong else f" and {len(names) - 1} more"
-                told = f"{_shown(stated.get(shown, '-'))}{several}"
-                self.check(shown if wrong else top, told, follows.get(shown, "-"), not wrong)
+                value, more = _shown(stated.get(shown, "-")), "" if len(names) == 1 else f" and {len(names) - 1} more"
+                if wrong:
+                    self.check(shown, value, follows.get(shown, "-"), False)
+                else:
+                    self.check(top, value + more, "the same", True)
 
     def report(self) -> Report:
         """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
@@ -296,15 +299,12 @@ def _alone(
 def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Findings) -> FittedState | None:
     """The fit of this table that has the file's weights; None if they belong to another problem."""
     doc, result, state, data = findings.doc, findings.result, found.state, found.data
-    names = tuple(table.feature_names)
-    findings.check("names of the columns", doc.feature_names, names, doc.feature_names == names)
-    same = same_scaling(doc, found.training)
-    findings.check("scaling of the shortlist", "as stored", "the same" if same else "another", same)
-    if not same:
+    if not same_scaling(doc, found.training):
+        findings.check("scaling of the shortlist", "as stored", "another", False)
         findings.remarks.append("Another problem follows from the table, so the rest was not recomputed.")
         return None
     solver = "file" if result.solver == "file" else found.settings.solver
-    settings = replace(found.settings, epsilon=found.settings.epsilon or doc.epsilon, solver=solver)
+    settings = replace(found.settings, solver=solver)
 
     def solve(problem: Problem, *_: Any) -> Solution:
         return _of_file(problem, proof, findings)
@@ -332,8 +332,10 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
         classes = state.classes
         findings.open[f"settings.{WORD}"] = "files of earlier versions lack it"
+    names = tuple(table.feature_names)
     return replace(
-        again, columns_read=state.columns_read, labels=_labels(state.labels, data.labels, table.labels),
+        again, columns=replace(again.columns, inputs=names, names=names), columns_read=state.columns_read,
+        labels=_labels(state.labels, data.labels, table.labels),
         classes=classes, result=replace(now, message=own_message(now)),
     )  # fmt: skip
 
@@ -397,7 +399,11 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found["result.value"] = result.statistic
     if result.solver not in (asked, "file"):
         found["result.solver"] = asked
-    idle = {"none": RUN[:4] + RUN[5:], "search": RUN[:4] + RUN[5:6], "file": (RUN[1], *RUN[4:6])}
+    idle = {
+        "none": set(RUN) - {"start_value"},
+        "search": set(RUN) - {"start_value", "nodes"},
+        "file": {"program_bound", "start_value", "start_accepted"},
+    }
     defaults = {each.name: each.default for each in fields(Result)}
     for name in idle.get(str(result.solver), ()) if fitted else RUN:
         if getattr(result, name) != defaults[name]:
@@ -435,7 +441,7 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
     if doc.settings.get("radius") is not None and (problem is None or not problem.anchored):
         given["settings.radius"] = "the first stage's scores are equal, so that nothing depends on it"
     if nothing:
-        given |= dict.fromkeys((*OPTIONS[3:], "settings.list_length"), "nothing can be found, whatever the statistic")
+        given |= dict.fromkeys(STATISTIC, "nothing can be found, whatever the statistic")
     if problem is None:
         names = ("epsilon", "C", "signs", "max_features", "gain", "settings.positive")
         return given | dict.fromkeys(names, "no column varies on the shortlist, so nothing depends on it")
@@ -448,7 +454,7 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
         if np.array_equal(gains, found.data.gains):
             given["gain"] = "the labels are worth the same by both gains"
     if doc.data_sha256 is None and without_digest:
-        open_names = ("data_sha256", "max_features", "gain", *OPTIONS, "settings.list_length", "settings.radius")
+        open_names = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)
         findings.open |= dict.fromkeys(open_names, "the file states no digest of its data")
     return given
 

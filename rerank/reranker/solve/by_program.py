@@ -141,8 +141,6 @@ def proceed(
 
     It is the one whose optimum is the problem's.
     """
-    from rerank.search.run import EXACT
-
     name = chosen_formulation("auto", settings.statistic)
     with clock.phase("build"):
         stated = state(problem, name, box=found.box)
@@ -157,7 +155,7 @@ def proceed(
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
     # A program that ended by itself would not go on either, and none has a smaller bound than an exact one.
-    ended = outcome.stop in (Stop.finished, Stop.node_limit) or EXACT in solution.notes
+    ended = outcome.stop in (Stop.finished, Stop.node_limit) or found.exact
     solution = replace(solution, gave_up=gave_up and ended)
     claim = _claimed(stated, outcome)
     if claim is not None and not is_closed(claim - solution.value, claim, summed(problem)):

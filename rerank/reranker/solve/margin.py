@@ -105,7 +105,7 @@ def notes_on_exact_pairs(problem: Problem) -> tuple[str, ...]:
         return ()
     return (
         f"{count} pair(s) of rows differ by just the margin {problem.epsilon:g} in a column, which can keep a gap open "
-        f"for ever: a slightly smaller margin, such as epsilon={0.999 * problem.epsilon:.6g}, is proved sooner.",
+        f"for any time: try a slightly smaller margin, such as epsilon={0.999 * problem.epsilon:.6g}.",
     )
 
 

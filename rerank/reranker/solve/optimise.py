@@ -174,14 +174,12 @@ def _searched(
     )  # fmt: skip
     limit, open_ = settings.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
-        solution = replace(solution, gave_up=True).noting(stopped_by_nodes(limit))
+        solution = replace(solution, gave_up=True).noting(
+            f"The search ended at node_limit={limit}, before its time was over; raise node_limit, or leave it out, for "
+            "a smaller bound."
+        )
     notes = [note for note in (found.note, INTERRUPTED if found.interrupted else "") if note]
     return solution.noting(*notes), found
-
-
-def stopped_by_nodes(limit: int) -> str:
-    """A sentence on a fit that its own limit of boxes or nodes ended."""
-    return f"node_limit={limit} ended this, and not the time; raise node_limit, or leave it out."
 
 
 def claimed(problem: Problem, settings: Settings) -> str:

@@ -484,7 +484,7 @@ OUTCOMES = [
         lambda: proved(wide(max_features=1)) and proved(wide(n_candidates=20)),
     ),
     row(
-        "node_limit={} ended this, and not the time; raise node_limit, or leave it out",
+        "The search ended at node_limit={}, before its time was over; raise node_limit, or leave it out",
         lambda: wide(max_features=2, node_limit=3),
         lambda: proved(wide(max_features=2)),
     ),
@@ -494,7 +494,7 @@ OUTCOMES = [
         lambda: proved(fit(solver="search")),
     ),
     row(
-        "which can keep a gap open for ever: a slightly smaller margin, such as epsilon={}, is proved sooner",
+        "which can keep a gap open for any time: try a slightly smaller margin, such as epsilon={}",
         lambda: grid(0.2),
         lambda: proved(grid(0.1998)),
     ),
