@@ -139,8 +139,9 @@ def fit(
     from rerank.certificate.proof_file import ProofTooLargeError, save_proof
     from rerank.cli.choosing import check_holdout, check_meant, fitted
     from rerank.cli.pictures import check_picture, write_picture
-    from rerank.cli.report import print_result
+    from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
+    from rerank.reranker.describe import described
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
     from rerank.reranker.settings import check
@@ -203,9 +204,7 @@ def fit(
         if as_json:
             answer({**written, **est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why})
         else:
-            print_result(est.state_)
-            for sentence in why:
-                tell(sentence)
+            tell("\n".join([as_text(described(est.state_)), *why]))
     if written and not as_json:
         say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
     with outputs.one():

@@ -37,7 +37,7 @@ def rank(
         Path | None,
         typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
     ] = None,
-    top: Annotated[int, typer.Option(min=0, help="Rows of each list to print; 0 for all.")] = 10,
+    top: Annotated[int, typer.Option(min=0, help="Cells of each list to print; 0 for all.")] = 10,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -95,9 +95,14 @@ def rank(
     if as_json:
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
-        from rerank.cli.report import print_rows
+        from rerank.io.page import Cells
 
-        print_rows(shown, len(table))
+        names_shown = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
+        cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names_shown] for row in shown]
+        sides = ["left" if name in ("list", "id") else "right" for name in names_shown]
+        tell(Cells([["row" if name == "id" else name for name in names_shown], *cells], sides).as_text())
+        if len(shown) < len(table):
+            tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
 

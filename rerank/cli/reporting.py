@@ -26,9 +26,6 @@ from rerank.cli.common import (
     with_ideal,
     working,
 )
-from rerank.cli.page import page
-from rerank.cli.page_fit import certificate, held_out, proof
-from rerank.cli.page_rows import change, evidence, question, ranked, the_list
 from rerank.errors import InputError, RerankError
 
 DIGESTS = ("data_sha256", "result.certificate.data_sha256")
@@ -58,7 +55,9 @@ def report(
     and runs no code. With labels it says how the list does on these rows; if they are those of the fit, the model's
     numbers are recomputed from them. Ends with 5 if the file contradicts itself or these rows.
     """
+    from rerank.cli.page import certificate, change, evidence, held_out, proof, question, ranked, the_list
     from rerank.io.atomic import writing
+    from rerank.io.page import page
     from rerank.io.paths import check_outputs
     from rerank.reranker.estimator import restored
     from rerank.reranker.files.document import state_of
@@ -82,7 +81,7 @@ def report(
     with writing(output) as file:
         file.write(page(title, sections))
     if as_json:
-        answer({"page": str(output), "sections": [one.title for one in sections]})
+        answer({"page": str(output), "sections": [title for title, _ in sections]})
     else:
         say(f"Written to {output}.")
     if not checked.holds:

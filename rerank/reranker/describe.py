@@ -1,16 +1,95 @@
-"""What was proved about a fit, for readers who do not know the method: no more than what the bound says."""
+"""A fitted model in sentences: what the fit changed, what was proved, which rows and columns it saw.
+
+Terminal, notebook and page say the same, because each asks here or :class:`rerank.reranker.result.Result`.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from rerank.reranker.result import Result, is_closed
-from rerank.reranker.shown import number
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.io.page import Part, Words
+from rerank.reranker.columns import Columns
+from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.result import Result, is_closed, listed, number
+from rerank.reranker.settings import Settings
 from rerank.reranker.state import FittedState
 from rerank.statistics import Precision, parse
 
+Floats = NDArray[np.float64]
+
+MOST_WEIGHTS = 12
+"""Weights that are listed in a line."""
+
+MOST = 6
+"""Corrections that are told."""
+
+
 SLACK = 1e-6
 """What a solver's bound may lack where it is rounded down to a whole number of rows."""
+
+CORRECTIONS = "Corrections"
+"""How the sentence on them begins."""
+
+
+def described(state: FittedState) -> list[Part]:
+    """Message, numbers, weights, shortlist, time and notes of a fit."""
+    message, numbers, *rest = state.result.parts()
+    used = [f"{name} {weight:+.6g}" for name, weight in state.named_weights().items()]
+    short, result = state.result.shortlist, state.result
+    lines = (
+        f"weights   {listed(used, MOST_WEIGHTS) or 'none'}",
+        f"shortlist {short.n_head} of {short.n_rows} rows in {result.n_lists} list(s), {short.n_positive_head} of "
+        f"{short.n_positive} relevant ones; {short.n_features} features",
+        "seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()),
+    )
+    return [message, numbers, *map(Words, lines), *rest]
+
+
+def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
+    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing.
+
+    Parameters
+    ----------
+    names : sequence of str, length p
+    weights : float64 array (p,)
+        In deviations of the first stage's score for one deviation of the column.
+    spread : float64 array (p,)
+        Deviation of each column.
+    """
+    order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
+    if not order:
+        return ""
+    told = [_one(names[j], float(weights[j]), float(spread[j])) for j in order[:MOST]]
+    more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
+    return f"{CORRECTIONS}, in deviations of the first stage's score: {', '.join(told)}{more}."
+
+
+def kept_in_words(settings: Settings, stage: FirstStage | None, columns: Columns) -> tuple[str, ...]:
+    """A sentence if a first stage that is kept ranks by more columns than ``max_features`` allows weights."""
+    if stage is None or settings.max_features is None:
+        return ()
+    used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
+    if used <= settings.max_features:
+        return ()
+    return (
+        f"max_features={settings.max_features} limits what is fitted after the first stage; that is kept, and ranks by "
+        f"{used} columns.",
+    )
+
+
+def _one(name: str, weight: float, spread: float) -> str:
+    step = _round_step(spread)
+    return f"{weight * (step / spread):+.2g} per {step:g} of {name}"
+
+
+def _round_step(spread: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above a deviation."""
+    power = 10.0 ** math.floor(math.log10(spread))
+    return next((many * power for many in (5.0, 2.0) if many * power <= spread), power)
 
 
 def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
