@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InputError
 from rerank.io.shown import html_table
 
 WIDTH = 1.96
@@ -262,7 +261,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
 
     Raises
     ------
-    InputError
+    ValueError
         For an entry that is missing, unknown, or of another kind than a choice writes.
     """
     if "judge" in entries:
@@ -314,5 +313,5 @@ def _finite(value: Any) -> bool:
     return _real(value) and math.isfinite(value)
 
 
-def _unusable(found: str) -> InputError:
-    return InputError(f"The model's held-out evidence cannot be used ({found}); fit and save it again.")
+def _unusable(found: str) -> ValueError:
+    return ValueError(f"the held-out evidence: {found}")

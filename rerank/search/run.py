@@ -27,7 +27,7 @@ from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
 from rerank.search.supports.screens import screens_of
-from rerank.search.supports.subsets import moving, supports
+from rerank.search.supports.subsets import largest_limit, moving, supports
 from rerank.search.tables import Tables, tables
 from rerank.search.targets import MANY
 from rerank.search.top.levels import levels_of
@@ -248,9 +248,10 @@ class Run:
     def _why_open(self) -> str:
         """Why a search that gave up is open, in a sentence."""
         if self.left_out is not None:
+            limit = largest_limit(self.among.size, self.left_out, self.price > 0)
             return (
                 f"There are too many sets of {self.left_out} features or more to search, and more time does not change "
-                f"that; set max_features to {self.left_out - 1}."
+                f"that; set max_features to {limit}."
             )
         if self._is_exact():
             return (

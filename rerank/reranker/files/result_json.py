@@ -83,7 +83,10 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
 
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
-    return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+    try:
+        return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+    except InputError:
+        raise _unusable("its certificate lacks an entry, or one is no number") from None
 
 
 def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
@@ -202,8 +205,10 @@ def result_from_flat(
             notes=notes,
             left_out=left_out,
         )
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
-        raise _unusable(str(error)[:100]) from None
+        raise _unusable(str(error)[:160]) from None
     for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
         if plain[name] not in known:
             raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")

@@ -73,10 +73,6 @@ def polish(
         raise InputError(f"A weight to polish is outside {where}.")
     free = given != 0 if support is None else np.asarray(support, dtype=bool)
     sign = np.zeros(d, np.int8) if signs is None else np.asarray(signs)
-    if free.shape != (d,) or sign.shape != (d,):
-        raise InputError(
-            f"Support and signs have shapes {free.shape} and {sign.shape}; give {d} entries each."
-        )
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
