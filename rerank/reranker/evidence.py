@@ -267,7 +267,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     if "judge" in entries:
         return None
     if odd := set(entries) ^ _STORED:
-        raise _unusable(f"the entry {min(odd)[:40]!r} is missing or unknown")
+        raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
     given: dict[str, Any] = {
         name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()
     }
@@ -297,7 +297,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     }
     for rule, holds in rules.items():
         if not holds:
-            raise _unusable(f"a rule is broken: {rule}")
+            raise ValueError(f"held-out evidence: a rule is broken: {rule}")
     return found
 
 
@@ -311,7 +311,3 @@ def _real(value: Any) -> bool:
 
 def _finite(value: Any) -> bool:
     return _real(value) and math.isfinite(value)
-
-
-def _unusable(found: str) -> ValueError:
-    return ValueError(f"the held-out evidence: {found}")

@@ -33,8 +33,7 @@ def proof_of(
     log = log[np.argsort(log[:, 0], kind="stable")]
     sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
-    support_of_root = np.repeat(sizes, roots)
-    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, listed)
+    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], np.repeat(sizes, roots), listed)
     t = boxes.tables
     lines = []
     for s in range(len(boxes.columns)):

@@ -51,9 +51,8 @@ KINDS = {
 
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
-FEWER = {"prior_scores": "on fewer rows, or with cross_fit=False", "coefficients": "on fewer rows"}
-"""What makes fields shorter that do not hold a number for each column."""
-
+# What makes fields shorter that do not hold a number for each column.
+_FEWER = {"prior_scores": "on fewer rows, or with cross_fit=False", "coefficients": "on fewer rows"}
 _HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -91,7 +90,7 @@ def encode(name: str, value: Any) -> Any:
     if isinstance(value, Sized) and not isinstance(value, str) and len(value) > MAX_ENTRIES:
         raise InputError(
             f"The model's {name!r} has {len(value)} entries, and a file holds at most {MAX_ENTRIES}; fit it "
-            f"{FEWER.get(name, 'on fewer columns')}."
+            f"{_FEWER.get(name, 'on fewer columns')}."
         )
     try:
         return _ENCODERS[kind.rstrip("?")](value)

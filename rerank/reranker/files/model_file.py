@@ -20,7 +20,7 @@ from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, read_bytes
 from rerank.io.margin import Margin
-from rerank.reranker.files.model_fields import FEWER, decode, encode, refuse
+from rerank.reranker.files.model_fields import decode, encode, refuse
 
 FORMAT = "exact-rerank model"
 SCHEMA = 2
@@ -155,8 +155,10 @@ def write(path: str | os.PathLike[str], document: ModelDocument) -> None:
     """Write the document as JSON, whole or not at all; one that could not be read back is an `InputError`."""
     text = json.dumps(to_dict(document), indent=1, ensure_ascii=True, allow_nan=False)
     if len(text) > MAX_BYTES:
-        rows = "" if document.prior_scores is None else f", or {FEWER['prior_scores']}"
-        raise InputError(f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns{rows}.")
+        raise InputError(
+            f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns, or on fewer rows where it "
+            "holds a score of each (cross_fit)."
+        )
     with writing(path) as file:
         file.write(text + "\n")
 

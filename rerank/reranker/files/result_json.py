@@ -205,10 +205,8 @@ def result_from_flat(
             notes=notes,
             left_out=left_out,
         )
-    except InputError:
-        raise
     except (TypeError, ValueError) as error:
-        raise _unusable(str(error)[:160]) from None
+        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
     for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
         if plain[name] not in known:
             raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")

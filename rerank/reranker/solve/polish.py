@@ -59,14 +59,10 @@ def polish(
     Raises
     ------
     InputError
-        For shapes that do not fit, or weights outside the box.
+        For weights outside the box.
     """
     table, pairs, given = np.asarray(X, np.float64), np.asarray(pairs_won), np.array(w, np.float64)
     d = given.size
-    if table.ndim != 2 or table.shape[1] != d or (pairs.size and pairs.shape[1:] != (2,)):
-        raise InputError(
-            f"X has shape {table.shape}, w {given.shape} and the pairs {pairs.shape}; they do not fit."
-        )
     least, most = (-np.ones(d), np.ones(d)) if limits is None else limits
     if not np.all((given >= least) & (given <= most)):
         where = "[-1, 1]; divide the weights by the largest absolute value" if limits is None else "its limits"

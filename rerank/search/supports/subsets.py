@@ -109,11 +109,6 @@ def supports(
     return Supports(d, sizes, anchored, among), None
 
 
-def largest_limit(d: int, left_out: int, priced: bool) -> int:
-    """The largest limit below a size that was left out with which no support is."""
-    return next((limit for limit in range(left_out - 1, 1, -1) if supports(d, limit, priced)[1] is None), 1)
-
-
 def moving(problem: Problem) -> NDArray[np.intp]:
     """The features that count and differ within some list; all that count if none does.
 

@@ -208,7 +208,7 @@ WRITTEN = [
         lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90),
     ),
     row(
-        "The model takes {} bytes, over {}; fit it on fewer columns{}",
+        "fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)",
         lambda: kept(rows_of(d=40), size=6_500),
         lambda: kept(rows_of(d=2), size=6_500) and kept(rows_of(20, d=2), size=6_500),
     ),
