@@ -3,11 +3,24 @@
 import numpy as np
 import pytest
 
-from tests.cases.advice import commands, fits, heard, one_line, pattern, programs, rooms, tables
+from tests.cases.advice import (
+    commands,
+    damaged,
+    fits,
+    heard,
+    one_line,
+    pattern,
+    programs,
+    rooms,
+    searches,
+    tables,
+)
 from tests.cases.advice.exceptions import OPEN, REASONS
 from tests.cases.advice.literals import advice
 
-ROWS = [*tables.ROWS, *fits.ROWS, *commands.ROWS, *programs.ROWS, *rooms.ROWS]
+ROWS = [
+    *tables.ROWS, *fits.ROWS, *commands.ROWS, *programs.ROWS, *rooms.ROWS, *searches.ROWS, *damaged.ROWS
+]  # fmt: skip
 PARTS = [one_line(part) for row in ROWS for part in row.says]
 
 

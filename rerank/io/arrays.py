@@ -36,11 +36,8 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
         names = [str(column) for column in X.columns]
     array = np.asarray(X)
     check_shape(array.shape)
-    d = array.shape[1]
-    if names is not None and len(names) != d:
-        raise InputError(f"There are {len(names)} feature names for {d} columns of X; pass one a column.")
     result = as_float(array, names)
-    refuse_gaps(result, range(d), names, "fill or drop them before fitting")
+    refuse_gaps(result, range(array.shape[1]), names, "fill or drop them before fitting")
     return result
 
 

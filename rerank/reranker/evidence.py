@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InputError
 from rerank.io.page import Cells, Part, Words, as_text
 
 WIDTH = 1.96
@@ -254,13 +253,13 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
 
     Raises
     ------
-    InputError
+    ValueError
         For an entry that is missing, unknown, or of another kind than a choice writes.
     """
     if "judge" in entries:
         return None
     if odd := set(entries) ^ _STORED:
-        raise _unusable(f"the entry {min(odd)[:40]!r} is missing or unknown")
+        raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
     given: dict[str, Any] = {
         name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()
     }
@@ -290,7 +289,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     }
     for rule, holds in rules.items():
         if not holds:
-            raise _unusable(f"a rule is broken: {rule}")
+            raise ValueError(f"held-out evidence: a rule is broken: {rule}")
     return found
 
 
@@ -304,7 +303,3 @@ def _real(value: Any) -> bool:
 
 def _finite(value: Any) -> bool:
     return _real(value) and math.isfinite(value)
-
-
-def _unusable(found: str) -> InputError:
-    return InputError(f"The model's held-out evidence cannot be used ({found}); fit and save it again.")

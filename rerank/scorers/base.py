@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,7 +42,7 @@ class Solution:
     converged: bool
     gap: float = float("nan")
     state: Any = None
-    advice: str = ""
+    advice: str = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +219,7 @@ class LinearRanker(BaseEstimator):
         """Warnings about a solution.  They are given in the thread of the caller, so that they name its line."""
         if found.converged:
             return []
-        advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
-        advice = "The time was over; raise time_limit." if current().now else advice
+        advice = "The time was over; raise time_limit." if current().now else found.advice
         name = type(self).__name__
         text = f"{name} stopped after {found.n_iter} iterations before tol={self.tol} was reached. {advice}"
         return [(text, ConvergenceWarning)]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from rerank import Reranker, load
-from rerank.errors import InputError
 from rerank.io import Table, write_csv
 from rerank.reranker.describe import proved_in_words
 from rerank.reranker.evidence import evidence_of, one_line
@@ -344,7 +343,7 @@ def test_a_bound_is_never_told_below_itself():
 
 def test_names_of_options_are_kept_on_one_line():
     assert one_line("a\n  b\x00") == "a b?" and len(one_line("x" * 500)) == 100
-    with pytest.raises(InputError, match="missing or unknown"):
+    with pytest.raises(ValueError, match="missing or unknown"):
         evidence_of({}, "auc")
 
 

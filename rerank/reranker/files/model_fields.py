@@ -6,7 +6,7 @@ mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -51,6 +51,8 @@ KINDS = {
 
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+# What makes fields shorter that do not hold a number for each column.
+_FEWER = {"prior_scores": "on fewer rows, or with cross_fit=False", "coefficients": "on fewer rows"}
 _HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -85,6 +87,11 @@ def encode(name: str, value: Any) -> Any:
     kind = KINDS[name]
     if value is None and kind.endswith("?"):
         return None
+    if isinstance(value, Sized) and not isinstance(value, str) and len(value) > MAX_ENTRIES:
+        raise InputError(
+            f"The model's {name!r} has {len(value)} entries, and a file holds at most {MAX_ENTRIES}; fit it "
+            f"{_FEWER.get(name, 'on fewer columns')}."
+        )
     try:
         return _ENCODERS[kind.rstrip("?")](value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -204,8 +211,8 @@ _DECODERS = {
     "sha256": _sha256,
 }
 _MEANING = {
-    "text": "a text",
-    "texts": "a list of texts",
+    "text": f"a text of at most {MAX_TEXT} characters",
+    "texts": f"texts of at most {MAX_TEXT} characters",
     "float": "a finite number",
     "margin": "a finite number",
     "floats": "a list of finite numbers",

@@ -155,7 +155,10 @@ def write(path: str | os.PathLike[str], document: ModelDocument) -> None:
     """Write the document as JSON, whole or not at all; one that could not be read back is an `InputError`."""
     text = json.dumps(to_dict(document), indent=1, ensure_ascii=True, allow_nan=False)
     if len(text) > MAX_BYTES:
-        raise InputError(f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns.")
+        raise InputError(
+            f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns, or on fewer rows where it "
+            "holds a score of each (cross_fit)."
+        )
     with writing(path) as file:
         file.write(text + "\n")
 

@@ -61,7 +61,10 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
 
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
-    return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+    try:
+        return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+    except InputError:
+        raise _unusable("its certificate lacks an entry, or one is no number") from None
 
 
 def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
@@ -183,7 +186,7 @@ def result_from_flat(
             left_out=left_out,
         )
     except (TypeError, ValueError) as error:
-        raise _unusable(str(error)[:100]) from None
+        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
     for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
         if plain[name] not in known:
             raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")
