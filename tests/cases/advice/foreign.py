@@ -7,8 +7,6 @@ import json
 import os
 from pathlib import Path
 
-import highspy
-
 from rerank import Reranker, load
 from rerank.certificate import load_proof, save_proof
 from tests.cases.advice import command, data, est, fitted, model_file, row, succeeds, table_file, write
@@ -153,18 +151,10 @@ def data_of_program():
     return json.loads(Path("q.json").read_text())["data"]
 
 
-def solution(path="p.mps"):
-    """The program's solution by HiGHS."""
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    solver.readModel(path)
-    solver.run()
-    solver.writeSolution("p.sol", 0)
-    return "p.sol"
-
-
 def import_solution(path):
-    return command("import-solution", path, solution(path), "--model", "i.json")
+    """Solve a program and read the solution, which is written beside it."""
+    command("solve", path)
+    return command("import", path, Path(path).with_suffix(".sol"), "--model", "i.json")
 
 
 def imports(path) -> bool:
@@ -172,10 +162,44 @@ def imports(path) -> bool:
     return load("i.json").result_.value > 0
 
 
+def moved(problem):
+    """A sidecar's problem with another value in the table."""
+    return {**problem, "X": [(1.5).hex(), *problem["X"][1:]]}
+
+
 PROGRAMS = [
     row(
         "holds no estimator; export the program with Reranker.export_mps or rerank export",
         lambda: import_solution(program_file(model=None)),
+        lambda: (
+            imports(program_file())
+            and succeeds("export", model_file(table=table_file(n=8)), "t.csv", "r.mps")
+            and imports("r.mps")
+        ),
+    ),
+    row(
+        "holds no constant; export it again",
+        lambda: import_solution(program_file(constant="x")),
+        lambda: imports(program_file()),
+    ),
+    row(
+        "does not say how its program was stated; export it again",
+        lambda: import_solution(program_file(choices=[])),
+        lambda: imports(program_file()),
+    ),
+    row(
+        "holds no problem that can be used ({}); export it again",
+        lambda: import_solution(program_file(problem={})),
+        lambda: imports(program_file()),
+    ),
+    row(
+        "contradicts itself: its problem is not that of its model; export it again",
+        lambda: import_solution(program_file(problem=moved(data_of_program()["problem"]))),
+        lambda: imports(program_file()),
+    ),
+    row(
+        "states another constant than its problem has; export it again",
+        lambda: import_solution(program_file(constant=(5.0).hex())),
         lambda: imports(program_file()),
     ),
 ]
