@@ -59,7 +59,7 @@ def polish(
     Raises
     ------
     InputError
-        For shapes that do not fit, or weights outside the box.
+        For shapes that do not fit.
     """
     table, pairs, given = np.asarray(X, np.float64), np.asarray(pairs_won), np.array(w, np.float64)
     d = given.size
@@ -68,9 +68,6 @@ def polish(
             f"X has shape {table.shape}, w {given.shape} and the pairs {pairs.shape}; they do not fit."
         )
     least, most = (-np.ones(d), np.ones(d)) if limits is None else limits
-    if not np.all((given >= least) & (given <= most)):
-        where = "[-1, 1]; divide the weights by the largest absolute value" if limits is None else "its limits"
-        raise InputError(f"A weight to polish is outside {where}.")
     free = given != 0 if support is None else np.asarray(support, dtype=bool)
     sign = np.zeros(d, np.int8) if signs is None else np.asarray(signs)
     if free.shape != (d,) or sign.shape != (d,):

@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from rerank import Reranker, load
+from rerank import load
 from rerank.certificate import load_proof, save_proof
 from tests.cases.advice import command, data, est, fitted, model_file, row, succeeds, table_file, write
 
@@ -92,6 +92,33 @@ MODELS = [
         ("a rule is broken: 'signs' are -1, 0 or 1", "write it again with save"),
         lambda: load(changed(signs=[2, 0])),
         lambda: ranks_as_fitted(saved("o.json")),
+    ),
+]
+
+
+def of_command(**changes):
+    """A model that the command line wrote, with other fields."""
+    body = json.loads(Path(model_file()).read_text())
+    return write("o.json", json.dumps(signed({**body, **changes})))
+
+
+def of_table(**settings):
+    """A model whose first stage is in its file, with other settings."""
+    est(first_stage="logistic+squares", solver="none").fit(X, Y).save("m.json")
+    body = json.loads(Path("m.json").read_text())
+    return write("o.json", json.dumps(signed({**body, "settings": {**body["settings"], **settings}})))
+
+
+MODELS += [
+    row(
+        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: command("verify", of_command(epsilon=(1e308).hex()), "t.csv"),
+        lambda: succeeds("verify", of_command(), "t.csv"),
+    ),
+    row(
+        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: load(of_table(prior_centre="x")),
+        lambda: len(load(of_table()).rank(X)) == 40 and ranks_as_fitted(saved()),
     ),
 ]
 

@@ -77,11 +77,11 @@ class Held:
 
     def __init__(self, folder):
         os.makedirs(folder, exist_ok=True)
-        self.file = Path(folder, ".lock").open("w")
+        self.file = os.open(Path(folder, ".lock"), os.O_RDWR | os.O_CREAT)
         fcntl.flock(self.file, fcntl.LOCK_EX)
 
     def ends(self):
-        self.file.close()
+        os.close(self.file)
 
 
 def invalid():
