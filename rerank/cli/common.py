@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from formulations.errors import FormulationError
-from rerank.errors import CertificateError, InputError, NoSolutionError, OutputError, RerankError, SolverError
+from rerank.errors import CertificateError, InputError, OutputError, RerankError, SolverError
 from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
 
@@ -71,7 +71,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (CertificateError, FAILED),
-    (NoSolutionError, NO_SOLUTION),
     (SolverError, NO_SOLUTION),
 )
 

@@ -49,6 +49,9 @@ KINDS = {
     "random_state": "integer?",
 }
 
+AGAIN = "write it again with save"
+"""What to do about a file that nobody can mend by hand."""
+
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 # What makes fields shorter that do not hold a number for each column.
@@ -109,7 +112,7 @@ def decode(name: str, value: Any, where: str) -> Any:
     except (TypeError, ValueError, OverflowError) as error:
         meaning = _MEANING[kind.rstrip("?")]
         found = f"the field {name!r} is not {meaning} ({str(error)[:100]})"
-        raise refuse(where, found, "write it again") from None
+        raise refuse(where, found, AGAIN) from None
 
 
 def _hex(value: Any) -> str:
