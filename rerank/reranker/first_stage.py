@@ -21,7 +21,7 @@ from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.reranker.affine import affine_part, standardised, thawed
 from rerank.reranker.columns import Rows
-from rerank.reranker.learners import fitted, is_fitted, log_odds, name_of, scores_of
+from rerank.reranker.learners import finite, fitted, is_fitted, log_odds, name_of, scores_of
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ class FirstStage:
             used = np.flatnonzero(self.coef)
             if not used.size:
                 return np.full(rows.n, self.intercept)
-            return affine(rows.inputs(used), self.coef[used], self.intercept)
+            return finite(affine(rows.inputs(used), self.coef[used], self.intercept), self.name)
         if self.estimator is None:
             raise InputError(
                 f"The first stage was {self.name} of the training rows, so other rows have none; give the scores as a "

@@ -160,7 +160,12 @@ class LinearRanker(BaseEstimator):
         """Score of each row of ``X`` (n, d), larger is better."""
         check_is_fitted(self, "coef_")
         X = validate_data(self, held(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), dtype=np.float64).ravel()
+        with np.errstate(over="ignore", invalid="ignore"):  # who takes the scores refuses what is not finite
+            scores = np.asarray(X @ self.coef_.astype(X.dtype, copy=False), dtype=np.float64).ravel()
+            beyond = np.flatnonzero(~np.isfinite(scores))  # of float32, or of any number
+            if beyond.size:
+                scores[beyond] = X[beyond].astype(np.float64) @ self.coef_
+        return scores
 
     def predict(self, X: Any) -> Floats:
         """The same as :meth:`decision_function`, for tools that call ``predict``."""
@@ -184,7 +189,7 @@ class LinearRanker(BaseEstimator):
                 f"y holds 1 class only ({y.min():g}){among}; a ranker needs rows with at least two different labels."
             )
         values = X.data if issparse(X) else X
-        if not -LARGEST <= values.min(initial=0.0) <= values.max(initial=0.0) <= LARGEST:
+        if not -LARGEST <= float(values.min(initial=0.0)) <= float(values.max(initial=0.0)) <= LARGEST:
             raise InputError(
                 f"X holds a number beyond {LARGEST:g}, and sums of squares would overflow; divide its column by a "
                 "constant."

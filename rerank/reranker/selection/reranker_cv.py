@@ -80,8 +80,9 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
         both have to keep lists and groups whole. A splitter gets ``groups``, or else ``qid``, as its groups, and
-        whether a row is relevant as its ``y``. Its folds also serve for the first stage's out-of-fold scores of the
-        last fit, where they hold out every row once.
+        whether a row is relevant as its ``y``. Where its folds hold out every row once, the first stage's out-of-fold
+        scores of the last fit are by them. Else a note says so; and with ``groups`` that fit has folds of its own, of
+        whole groups.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter. Only options
         that lead on the first deal are tried on the others.
