@@ -72,7 +72,6 @@ OPEN = {
     "The best weights have shape {}; give {}, one for each column.",
     "The best weights lie on no face: the largest of them has to be 1 or -1; divide them by their largest size, or draw every face.",
     "The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one.",
-    "The first stage of {} learned from columns of texts, and commands read columns of numbers only; rank and score the rows from Python, as a data frame, with rerank.load.",
     "The folder of {} cannot be written; write elsewhere.",
     "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by {} folds of its own; give groups, if rows belong together.",
     "The list has {} items and gains of shape {}; give one gain per item.",
