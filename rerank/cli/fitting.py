@@ -24,13 +24,16 @@ from rerank.cli.common import (
     answer,
     exit_code,
     read_data,
+    refuse_idle,
     say,
+    split_names,
     tell,
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
 
 if TYPE_CHECKING:
+    from rerank.io.columns import Kinds
     from rerank.problem import Margin
 
 
@@ -44,6 +47,12 @@ def fit(
     groups: Groups = None,
     positive_label: Positive = None,
     features: Features = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            help="CSV: columns whose numbers are names, such as postal codes, with commas between.", show_default=False
+        ),
+    ] = None,
     delimiter: Delimiter = None,
     stat: Annotated[
         str,
@@ -162,6 +171,7 @@ def fit(
         features=features,
         delimiter=delimiter,
         need_label=True,
+        kinds=_kinds(texts, first_stage),
     )
     est = Reranker(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
@@ -212,6 +222,18 @@ def fit(
             write_picture(plot, draw)
     outputs.check()
     raise typer.Exit(exit_code(est.result_))
+
+
+def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
+    """What columns hold, for a first stage that learns from texts and gaps; None for another."""
+    from rerank.io.columns import Kind
+    from rerank.reranker.first_stage import is_logistic
+
+    if not is_logistic(first_stage):
+        why = f"--first-stage {first_stage} learns from numbers alone; leave it out, or use --first-stage logistic"
+        refuse_idle({"--texts": texts}, why)
+        return None
+    return dict.fromkeys(split_names(texts) or (), Kind(texts=True))
 
 
 def _candidates(text: str) -> int | str | None:

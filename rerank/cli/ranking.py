@@ -18,6 +18,7 @@ from rerank.cli.common import (
     Qid,
     Weight,
     answer,
+    ranker,
     read_for,
     say,
     tell,
@@ -53,8 +54,6 @@ def rank(
 
     from rerank.io.paths import check_outputs
     from rerank.ranks.lists import rows_by_list
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
 
     if output is not None and output.suffix not in (".run", ".trec", ".csv"):
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
@@ -69,7 +68,7 @@ def rank(
         doc, table = read_for(model, data, **columns)  # it was about the labels, which rows to come may lack
         say(f"The picture is drawn without labels: {error}")
     check_one_list(plot, table)
-    est = restored(state_of(doc, where=str(model)))
+    est = ranker(doc, model)
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
     names = (
         table.ids
@@ -146,8 +145,6 @@ def score(
     """Evaluate a ranking of labelled rows, and the first stage's."""
     from rerank.io.paths import check_outputs
     from rerank.ranks import count_empty, evaluate
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
     from rerank.statistics import parse
 
     check_picture(plot)
@@ -157,7 +154,7 @@ def score(
         need_label=True,
     )  # fmt: skip
     check_one_list(plot, table)
-    est = restored(state_of(doc, where=str(model)))
+    est = ranker(doc, model)
     assert table.y is not None
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))

@@ -20,6 +20,7 @@ from rerank.cli.common import (
     Qid,
     Weight,
     answer,
+    ranker,
     read_for,
     say,
     there,
@@ -59,8 +60,6 @@ def report(
     from rerank.io.atomic import writing
     from rerank.io.page import page
     from rerank.io.paths import check_outputs
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
 
     if output.suffix not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
@@ -70,7 +69,7 @@ def report(
         take_label=True,
     )  # fmt: skip
     table = there(table)
-    est = restored(state_of(doc, where=str(model)))
+    est = ranker(doc, model)
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
         found, (checked, recomputed) = ranked(est, table), _checked(doc, table, str(model))
         sections = [

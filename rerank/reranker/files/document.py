@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
+from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
@@ -199,6 +200,28 @@ def columns_of(doc: ModelDocument) -> Columns:
     columns = all_columns(doc.feature_names, doc.reranked)
     lists = lists if isinstance(lists, str) else ""
     return replace(columns, frame=frame, lists=lists, aside=(lists,) if lists else ())
+
+
+def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
+    """What the columns of a table hold for this model, in their order; without those that it never looks at.
+
+    A column that was left out, because it held no numbers or missed some, may still be one of a first stage that
+    learned from texts and gaps.
+    """
+    names, stage = doc.feature_names, _stage_of(doc, None, columns_of(doc))
+    complete = range(len(names)) if doc.reranked is None else doc.reranked.tolist()
+    found: dict[int, Kind] = {}
+    if stage is not None and stage.coef is not None:
+        complete = [*complete, *np.flatnonzero(stage.coef).tolist()]
+    elif stage is not None:
+        table = of_tables(stage.estimator)
+        if table is None or table.rules_ is None:
+            complete = range(len(names))
+        else:
+            levels = {rule.at: getattr(rule, "levels", None) for rule in table.rules_}
+            found = {at: Kind(own is not None, known=frozenset(own or ())) for at, own in levels.items()}
+    found |= dict.fromkeys(complete, COMPLETE)
+    return {names[j]: found[j] for j in sorted(found)}
 
 
 def result_of(doc: ModelDocument) -> Result:
