@@ -90,7 +90,7 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
         "tests below compare with them where both are.",
         "Guarded and free fits of 1,000 queries were measured again when reading runs had become faster.",
         "The rule of the guard was changed after the first draw of MQ2007-agg had been seen, by draws with other seeds",
-        "([decision 0063](decisions/0063-nulls-of-score-fusion.md)); any other draw was measured after that.", "",
+        "([decision 0028](decisions/0028-the-null-of-score-fusion.md)); any other draw was measured after that.", "",
         "![Lead over RRF by number of training queries](images/fusion_curves.png)", "",
         FINDINGS, "",
     ]  # fmt: skip
