@@ -1,4 +1,7 @@
-"""From measured cells to a page: leads in per cent, intervals, wins, what was aimed at, and what is reached."""
+"""From measured cells to a page: leads in per cent, intervals, wins, what was aimed at, and what is reached.
+
+A part of ``python -m benchmarks.evidence``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From measured cells to the page: leads over RRF by number of runs and of training queries, tests, and the curves."""
+"""From measured cells to the page: leads over RRF by number of runs and of training queries, tests, and the curves.
+
+A part of ``python -m benchmarks.fusion``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""RankSVM with the hinge, the loss of the TreeRSVM paper and of SVM-rank: cutting planes with a line search."""
+"""RankSVM with the hinge, the loss of the TreeRSVM paper: cutting planes with a line search.
+
+A part of ``python -m benchmarks.papers --treersvm``.
+"""
 
 from __future__ import annotations
 
