@@ -22,7 +22,7 @@ Indices = NDArray[np.intp]
 
 BINARY_PLACES = 40
 """Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
-scores are equal are not told apart by the rounding of a sum (see docs/decisions)."""
+scores are equal are not told apart by the rounding of a sum (docs/decisions/0007)."""
 
 
 def affine(X: NDArray[np.float64], coef: NDArray[np.float64], intercept: float = 0.0) -> NDArray[np.float64]:

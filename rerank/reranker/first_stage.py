@@ -26,7 +26,7 @@ from rerank.reranker.learners import finite, fitted, is_fitted, log_odds, name_o
 Floats = NDArray[np.float64]
 
 # Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
-# tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0055).
+# tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0029).
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "toppush": ("TopPush", {"alpha": 0.01, "threshold": "quantile", "k": 0.5}),
     "ranksvm": ("RankSVM", {}),
