@@ -12,25 +12,21 @@ import time
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.errors import SolverError
+from rerank.errors import InputError, SolverError, nearest
 from rerank.io.atomic import writing
-from rerank.solvers import finding, highs
-from rerank.solvers.answers import Answer, by_command, verified
-from rerank.solvers.external import MODEL, START
-from rerank.solvers.finding import available
-from rerank.solvers.outcome import Holds, Options, Outcome, Point
-from rerank.solvers.registry import SOLVERS
-from rerank.solvers.through_pulp import by_pulp
+from rerank.solvers import highs, pulp
+from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS, START, by_command, installed_version, names
+from rerank.solvers.outcome import Answer, Holds, Options, Outcome, Point, verified
 
 if TYPE_CHECKING:
     from formulations.compile import Program
 
-__all__ = ["available", "solve_file", "values"]
+__all__ = ["available", "known", "solve_file", "values"]
 
 
 def solve_file(
@@ -51,7 +47,7 @@ def solve_file(
         An ``.mps`` file, with its sidecar if it is one of ours. Solvers are given a portable rewriting of it, which
         for our own files is the file itself.
     solver : str
-        A name of :func:`rerank.solvers.registry.names`, or one of PuLP's own names such as ``COIN_CMD``.
+        A name of :func:`rerank.solvers.commands.names`, or one of PuLP's own names such as ``COIN_CMD``.
     time_limit : float, optional
         Seconds for the whole call; takes the place of ``options.time_limit``.
     options : Options, optional
@@ -87,7 +83,7 @@ def solve_file(
     from formulations.solutions import solution_text
 
     began = time.monotonic()
-    name = finding.known(solver)
+    name = known(solver)
     asked = Options() if options is None else options
     if time_limit is not None:
         asked = replace(asked, time_limit=time_limit)
@@ -165,8 +161,71 @@ def _answer(
     solver = SOLVERS.get(name)
     command = None if solver is None else solver.find()
     if solver is not None and command is not None:
-        return by_command(solver, command, program, options, folder, cancel)
-    interface = finding.interface_of(name)
+        return by_command(name, command, program, options, folder, cancel)
+    interface = pulp.interface_of(name)
     if interface is None:
-        raise SolverError(f"{name} is not installed. To install it: {finding.how_to_install(name)}.")
-    return by_pulp(finding.pulp_module(), interface, program, options, folder)
+        raise SolverError(f"{name} is not installed. To install it: {how_to_install(name)}.")
+    return pulp.by_pulp(interface, program, options, folder)
+
+
+def available() -> list[dict[str, Any]]:
+    """Every solver, and PuLP: name, found, version, licence, how it is reached, how to install it.
+
+    The versions are asked of the solvers themselves, which takes a second or two.
+    """
+    try:
+        version: str | None = highs.version()
+    except SolverError:
+        version = None
+    report = [_line("highs", version, "MIT", "highspy", "pip install highspy")]
+    for name, solver in SOLVERS.items():
+        command = solver.find()
+        if command is None:
+            report.append(_line_of_pulp(name, solver.licence))
+        else:
+            version = installed_version(solver, command)
+            report.append(_line(name, version, solver.licence, command[-1], solver.install))
+    module = pulp.module()
+    report.append(_line("pulp", module and str(module.__version__), "MIT", "pulp", "pip install pulp"))
+    return report + [_line_of_pulp(name, "see its vendor") for name in ONLY_PULP]
+
+
+def _line(name: str, version: str | None, licence: str, how: str, install: str) -> dict[str, Any]:
+    return {
+        "name": name, "found": version is not None, "version": version, "licence": licence,
+        "how": "" if version is None else how, "install": install,
+    }  # fmt: skip
+
+
+def _line_of_pulp(name: str, licence: str) -> dict[str, Any]:
+    interface = pulp.interface_of(name)
+    version = None if interface is None else "unknown"
+    return _line(name, version, licence, f"PuLP's {interface}", how_to_install(name))
+
+
+def known(solver: str) -> str:
+    """The name in our spelling, or in PuLP's.
+
+    Raises
+    ------
+    InputError
+        For any other name, with the nearest one.
+    """
+    asked = str(solver).strip().lower()
+    if asked in names():
+        return asked
+    module = pulp.module()
+    for name in [] if module is None else module.listSolvers():
+        if name.lower() == asked:
+            return str(name)
+    raise InputError(
+        f"Unknown solver {solver!r}; did you mean {nearest(asked, names())!r}? Known: {', '.join(names())}, "
+        "and PuLP's own names."
+    )
+
+
+def how_to_install(name: str) -> str:
+    """What to do where a solver is missing."""
+    if name in SOLVERS:
+        return SOLVERS[name].install
+    return f"install {name} so that PuLP finds {' or '.join(pulp.interfaces(name))}"

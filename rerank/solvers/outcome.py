@@ -1,8 +1,10 @@
-"""What is asked of a solver (:class:`Options`) and what it answers (:class:`Outcome`)."""
+"""What is asked of a solver (:class:`Options`), and what its point supports of its claims (:class:`Outcome`)."""
 
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, SolverError
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
     from formulations.program import Program
 
 Floats = NDArray[np.float64]
+
+ACCEPTED = 2e-5
+"""Violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5."""
+
+AGREE = 1e-5
+"""Difference allowed between a claimed objective and the point's, relative to what the objective sums up; CBC prints
+a point with 8 digits."""
 
 
 class Stop(StrEnum):
@@ -39,6 +48,19 @@ class Holds(StrEnum):
     optimal = "optimal"
     feasible = "feasible"
     nothing = "nothing"
+
+
+def reasons(
+    cancel: threading.Event | None, deadline: float, tick: Callable[[], bool | None] = lambda: None
+) -> Callable[[], Stop | None]:
+    """A function that says why to stop: an event, a deadline on ``time.monotonic``, or a true answer of ``tick``."""
+
+    def look() -> Stop | None:
+        if (cancel is not None and cancel.is_set()) or tick():
+            return Stop.interrupted
+        return Stop.time_limit if time.monotonic() > deadline else None
+
+    return look
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,3 +257,172 @@ class Outcome:
 def gap_between(bound: float, incumbent: float) -> float:
     """``bound - incumbent``, at least 0; infinite unless both are finite."""
     return max(0.0, bound - incumbent) if math.isfinite(bound) and math.isfinite(incumbent) else math.inf
+
+@dataclass(frozen=True)
+class Claim:
+    """What a solver says, in the file's minimise sense.
+
+    Attributes
+    ----------
+    stop : Stop
+    says : str
+        ``optimal``, ``infeasible``, ``unbounded``, ``unsure`` (one of the last two), or empty.
+    objective, bound : float, optional
+        As printed.
+    nodes : int
+        -1 if it does not say.
+    start_accepted : bool, optional
+        Whether it used the start; None if it was given none, or does not say.
+    """
+
+    stop: Stop
+    says: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    nodes: int = -1
+    start_accepted: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A claim, the values of all columns by name (None if there is no point), and where they come from."""
+
+    claim: Claim
+    values: dict[str, float] | None
+    version: str
+    log: str = ""
+    text: str = ""
+
+
+def verified(
+    title: str, program: Program, answer: Answer, seconds: float, known: Point | None = None
+) -> Outcome:
+    """The outcome, with objective and violation recomputed from the point, and the claim compared with a known point.
+
+    Parameters
+    ----------
+    title : str
+        The solver, for a sentence.
+    program : Program
+    answer : Answer
+    seconds : float
+    known : Point, optional
+        A point that keeps every row. It is never lost, and a claim that denies it is refused.
+
+    Raises
+    ------
+    SolverError
+        If the point violates the program, or the claim does not fit the point.
+    """
+    claim = answer.claim
+    point = None if answer.values is None else Point.of(program, program.vector(answer.values))
+    outcome = Outcome(
+        stop=claim.stop,
+        holds=Holds.nothing,
+        x=None,
+        objective=None,
+        bound=math.inf if claim.bound is None else program.constant - claim.bound,
+        nodes=claim.nodes,
+        seconds=seconds,
+        start_accepted=claim.start_accepted,
+        log=answer.log,
+        solver=title,
+        version=answer.version,
+    )
+    if claim.says in ENDLESS:
+        # Of an integer program solvers mean the relaxation, unless they hold a point.
+        pointed = answer.values is not None or known is not None
+        sure = pointed or (claim.says == "unbounded" and not program.integer.any())
+        raise SolverError(endless(outcome.who, program, sure))
+    if claim.says == "infeasible":
+        outcome = replace(
+            outcome, bound=-math.inf, message=f"{outcome.who} says that the program has no feasible point."
+        )
+    if point is not None:
+        outcome = _holding(outcome, program, claim, point)
+    elif claim.says == "optimal":
+        raise SolverError(
+            f"{outcome.who} says that it found the optimum and returns no point; its log may say why."
+        )
+    return (outcome if known is None else beside(outcome, known, program)).stated(program)
+
+
+def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> Outcome:
+    """The outcome with its point, or an error where the claim does not fit the point."""
+    who, bound, objective = outcome.who, outcome.bound, point.objective
+    allowed, closed = AGREE * max(1.0, point.size), AGREE * max(1.0, abs(objective))
+    if not point.violation <= ACCEPTED:
+        raise SolverError(
+            f"The point of {who} violates the program by {point.violation:.3g}, and {ACCEPTED:g} is allowed: "
+            "it solved another problem, or its tolerance is too loose."
+        )
+    if claim.objective is not None and abs(program.constant - claim.objective - objective) > allowed:
+        raise SolverError(
+            f"{who} claims the objective {program.own(program.constant - claim.objective):.9g} for a point whose "
+            f"objective is {program.own(objective):.9g}: it solved another problem than the file states."
+        )
+    if claim.says == "optimal" and claim.bound is None:
+        bound = objective
+    if bound < objective - allowed:
+        raise SolverError(
+            f"{who} gives the bound {program.own(bound):.9g} and a better point, with {program.own(objective):.9g}."
+        )
+    return replace(
+        outcome,
+        holds=Holds.optimal if claim.says == "optimal" and bound - objective <= closed else Holds.feasible,
+        x=point.x,
+        objective=objective,
+        bound=max(bound, objective),
+        violation=point.violation,
+        message=f"{who} ended in a state that is unknown here; its point is kept." if claim.stop is Stop.error else "",
+    )
+
+
+def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
+    """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the program maximised.
+    known : Point
+        Of the same program, and feasible in it.
+    program : Program
+    """
+    claimed = outcome.bound
+    if outcome.objective is None or known.objective > outcome.objective:
+        outcome = replace(
+            outcome, x=known.x, objective=known.objective, violation=known.violation,
+            bound=max(claimed, known.objective),
+            holds=Holds.feasible if outcome.holds is Holds.nothing else outcome.holds,
+        )  # fmt: skip
+    if known.objective <= claimed + AGREE * max(1.0, known.size):
+        return outcome
+    said, than = "says that the program has no feasible point", "less" if program.minimises else "more"
+    if math.isfinite(claimed):
+        said = f"says that no point of the program has {than} than {program.own(claimed):.9g}"
+    return replace(
+        outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf,
+        message=f"{outcome.who} {said}, but one with {program.own(known.objective):.9g} is known: its claim is "
+        "refused, and no bound is taken from it.",
+    )  # fmt: skip
+
+
+ENDLESS = ("unbounded", "unsure")
+"""Claims of a solver that finds no best objective."""
+
+
+def described(program: Program) -> str:
+    """Name and size of a program, for a sentence."""
+    size = f"{len(program.rows)} rows, {program.cost.size} columns, {program.matrix.nnz} non-zeros"
+    return f"the program {program.name!r} ({size})"
+
+
+def endless(who: str, program: Program, sure: bool) -> str:
+    """The sentence of a solver that finds no best objective, and is ``sure`` that there are points."""
+    if sure:
+        return f"{who} calls {described(program)} unbounded; bound its columns."
+    return (
+        f"{who} cannot tell whether {described(program)} is infeasible or unbounded; bound its columns and solve it "
+        "again to see which."
+    )

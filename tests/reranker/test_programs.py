@@ -13,8 +13,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.reranker.result import CLOSED
 from rerank.reranker.solve.program import chosen_formulation, shares_optimum
 from rerank.solvers import gateway, highs
-from rerank.solvers.external import Claim
-from rerank.solvers.outcome import Stop
+from rerank.solvers.outcome import Claim, Stop
 from tests.oracles.oracle import optimum
 from tests.reranker.test_reranker import lists, table
 
@@ -130,7 +129,7 @@ def lying(honest):
     def by_command(solver, command, program, options, folder, cancel):
         answer = honest(solver, command, program, options, folder, cancel)
         nothing = dict.fromkeys(program.columns, 0.0)
-        return replace(answer, claim=Claim(Stop.finished, optimal=True), values=nothing)
+        return replace(answer, claim=Claim(Stop.finished, "optimal"), values=nothing)
 
     return by_command
 

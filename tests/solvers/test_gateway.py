@@ -17,12 +17,9 @@ import pytest
 from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
-from rerank.solvers import finding, gateway
-from rerank.solvers.answers import Answer, verified
-from rerank.solvers.external import MODEL, Claim
-from rerank.solvers.outcome import Holds, Options, Point, Stop
-from rerank.solvers.registry import SOLVERS
-from rerank.solvers.running import run_command
+from rerank.solvers import gateway, pulp
+from rerank.solvers.commands import MODEL, SOLVERS, run_command
+from rerank.solvers.outcome import Answer, Claim, Holds, Options, Point, Stop, verified
 from tests.cases.hand_programs import auc, infeasible, knapsack
 
 OUTSIDE = ["cbc", "glpk", "scip"]
@@ -222,7 +219,7 @@ def test_the_statistics_of_pulp_4(sack, monkeypatch, status, held, bound, stop, 
     path, made, _ = sack
     point = dict(zip(made.columns, gateway.solve_file(path).x.tolist(), strict=True))
     fake = FakePulp(status, held, point if held else dict.fromkeys(point), bound)
-    monkeypatch.setattr(finding, "pulp_module", lambda: fake)
+    monkeypatch.setattr(pulp, "module", lambda: fake)
     outcome = gateway.solve_file(path, "cplex", time_limit=3)
     assert (outcome.stop, outcome.holds) == (stop, holds) and outcome.version == "PuLP 4.2.0, CPLEX_PY"
     if bound is not None:
@@ -239,19 +236,19 @@ def point(made, chosen):
 @pytest.mark.parametrize(
     ("claim", "values", "words"),
     [
-        (Claim(Stop.finished, optimal=True), lambda made: point(made, range(10)), "violates the program by"),
+        (Claim(Stop.finished, "optimal"), lambda made: point(made, range(10)), "violates the program by"),
         (
-            Claim(Stop.finished, optimal=True),
+            Claim(Stop.finished, "optimal"),
             lambda made: {**point(made, [0]), "x0": 0.5},
             "violates the program by 0.5",
         ),
         (
-            Claim(Stop.finished, optimal=True, objective=3.0),
+            Claim(Stop.finished, "optimal", objective=3.0),
             lambda made: point(made, [0]),
             "claims the objective -10",
         ),
         (Claim(Stop.time_limit, bound=0.0), lambda made: point(made, [0]), "gives the bound -7"),
-        (Claim(Stop.finished, optimal=True), lambda made: None, "returns no point"),
+        (Claim(Stop.finished, "optimal"), lambda made: None, "returns no point"),
     ],
 )
 def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
@@ -264,7 +261,7 @@ def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
     ("claim", "values", "said"),
     [
         (
-            Claim(Stop.finished, optimal=True),
+            Claim(Stop.finished, "optimal"),
             lambda made: point(made, [0]),
             "has more than",
         ),
@@ -279,7 +276,7 @@ def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
             "has more than 53",
         ),
         (
-            Claim(Stop.finished, infeasible=True),
+            Claim(Stop.finished, "infeasible"),
             lambda made: None,
             "has no feasible point",
         ),
@@ -323,7 +320,7 @@ def test_a_known_point_is_never_lost_and_an_honest_claim_stands(sack):
     assert (nothing.stop, nothing.holds, nothing.bound) == (Stop.time_limit, Holds.feasible, 283.0)
     assert np.array_equal(nothing.x, best.x)
     worse = Point.of(made, made.vector(point(made, [0])))
-    honest = Answer(Claim(Stop.finished, optimal=True), dict(zip(made.columns, best.x.tolist())), "1")
+    honest = Answer(Claim(Stop.finished, "optimal"), dict(zip(made.columns, best.x.tolist())), "1")
     for known in (best, worse):
         outcome = verified("S", made, honest, 0.0, known)
         assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.finished, Holds.optimal, best.objective)
@@ -353,7 +350,7 @@ def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
 
     relaxed = highs.solve(type(made)(**{**vars(made), "integer": np.zeros(10, bool)})).x
     fake = FakePulp("Optimal", True, dict(zip(made.columns, relaxed.tolist(), strict=True)))
-    monkeypatch.setattr(finding, "pulp_module", lambda: fake)
+    monkeypatch.setattr(pulp, "module", lambda: fake)
     with pytest.raises(SolverError, match="it solved another problem"):
         gateway.solve_file(path, "cplex")
 
@@ -409,8 +406,8 @@ Best objective -3.250000000000e+02, best bound {bound}, gap 4.0000%
 )
 def test_the_log_of_gurobi(ending, bound, stop, optimal):
     log = GUROBI.format(ending=ending, bound=bound)
-    claim = SOLVERS["gurobi"].claim(SimpleNamespace(log=log, stopped=None), "")
-    assert claim == Claim(stop, optimal=optimal, objective=-325.0, bound=float(bound), nodes=1234)
+    claim = SOLVERS["gurobi"].claim(log)
+    assert claim == Claim(stop, "optimal" if optimal else "", objective=-325.0, bound=float(bound), nodes=1234)
     assert SOLVERS["gurobi"].version_in(log) == "13.0.3"
     arguments = SOLVERS["gurobi"].arguments(Options(time_limit=5))
     assert arguments[-1] == MODEL and "MIPGap=0.0" in arguments and "TimeLimit=5" in arguments
