@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import SolverError
 from rerank.errors.stops import POLL
-from rerank.solvers.outcome import Answer, Claim, Options, Stop, reasons
+from rerank.solvers.outcome import Holds, Options, Outcome, Stop, ending, reasons
 
 if TYPE_CHECKING:
-    from formulations.compile import Program
+    from formulations.program import Program
 
 MODEL, SOLUTION, START = "model.mps", "answer.sol", "start.mst"
 """Names of files in the working directory of a solver: what it reads; what it writes, in a format of
@@ -57,10 +57,10 @@ class Solver:
         directory. The gaps are always stated: most solvers stop at 1e-4 otherwise.
     starting : sequence of str
         Arguments that make it read :data:`START`; empty for a solver that takes no start.
-    endings : sequence of (str, Stop, str)
-        How it may end, the first that is found counts: a regular expression, why it stopped, and what it says
-        (:attr:`Claim.says`). It is looked for in the log, below the first lines of the solution file, each of which has
-        ``file:`` before it.
+    endings : sequence of (str, str)
+        How it may end, the first that is found counts: a regular expression and a word of
+        :data:`rerank.solvers.outcome.ENDINGS`. It is looked for in the log, below the first lines of the solution
+        file, each of which has ``file:`` before it.
     objective, bound, nodes : str
         Regular expressions in the same text, in the file's minimise sense; the last one found counts.
     final : bool
@@ -79,7 +79,7 @@ class Solver:
     version: str
     arguments: Callable[[Options], list[str]]
     starting: Sequence[str] = ()
-    endings: Sequence[tuple[str, Stop, str]]
+    endings: Sequence[tuple[str, str]]
     objective: str
     bound: str
     nodes: str = NEVER
@@ -93,22 +93,26 @@ class Solver:
         match = re.search(self.version, text, re.M)
         return match[1] if match else "unknown"
 
-    def claim(self, log: str, solution: str = "", stopped: Stop | None = None) -> Claim:
-        """What it says in its log and its solution file (empty if there is none); ``stopped`` if we ended it."""
+    def claim(self, log: str, solution: str = "", constant: float = 0.0) -> Outcome:
+        """What it says in its log and its solution file (empty if there is none) of a program with this constant."""
         text = "".join(f"file: {line}\n" for line in solution.splitlines()[:20]) + log
-        stop, says = next(
-            ((stop, says) for words, stop, says in self.endings if re.search(words, text, re.M)),
-            (stopped or Stop.error, ""),
-        )
-        started = True if re.search(self.started, text, re.M) else None
-        nodes = _last(self.nodes, text)
-        return Claim(
+        stop, holds = ending(next((word for said, word in self.endings if re.search(said, text, re.M)), ""))
+        objective, bound, nodes = (_last(said, text) for said in (self.objective, self.bound, self.nodes))
+        if not self.final and holds is not Holds.feasible:
+            bound = None
+        return Outcome(
             stop,
-            says,
-            objective=_last(self.objective, text),
-            bound=_last(self.bound, text) if self.final or not says else None,
+            holds,
+            objective=None if objective is None else constant - objective,
+            bound=math.inf if bound is None else constant - bound,
             nodes=-1 if nodes is None else int(nodes),
-            start_accepted=False if started is None and re.search(self.ignored, text, re.M) else started,
+            start_accepted=next(
+                (used for used, said in ((True, self.started), (False, self.ignored)) if re.search(said, text, re.M)),
+                None,
+            ),
+            log=log,
+            solver=self.title,
+            version=self.version_in(log),
         )
 
 
@@ -161,11 +165,11 @@ SOLVERS: dict[str, Solver] = {
             ("-randomCbcSeed {}", options.seed),
         ), "-solve", "-solution", SOLUTION],
         endings=(
-            (r"\Afile: Optimal", Stop.finished, "optimal"),
-            (r"\Afile: (?i:.*infeasible.*) - objective value", Stop.finished, "infeasible"),
-            (r"\Afile: Unbounded|Problem is unbounded", Stop.finished, "unbounded"),
-            (r"\Afile: Stopped on time", Stop.time_limit, ""),
-            (r"\Afile: Stopped on", Stop.node_limit, ""),
+            (r"\Afile: Optimal", "optimal"),
+            (r"\Afile: (?i:.*infeasible.*) - objective value", "infeasible"),
+            (r"\Afile: Unbounded|Problem is unbounded", "unbounded"),
+            (r"\Afile: Stopped on time", "time"),
+            (r"\Afile: Stopped on", "nodes"),
         ),
         objective=r"Result - Optimal.*\s+Objective value:\s+(\S+)",
         bound=r"Lower bound:\s+(\S+)",
@@ -189,14 +193,14 @@ SOLVERS: dict[str, Solver] = {
         ), MODEL, SOLUTION],
         starting=(f"start={START}",),
         endings=(
-            (r"^answer status (optimal)$", Stop.finished, "optimal"),
-            (r"^answer status (infeasible)$", Stop.finished, "infeasible"),
-            (r"^answer status (unbounded)$", Stop.finished, "unbounded"),
-            (r"^answer status (inforunbd)$", Stop.finished, "unsure"),
-            (r"^answer status (gaplimit)$", Stop.finished, ""),
-            (r"^answer status (timelimit)$", Stop.time_limit, ""),
-            (r"^answer status (nodelimit)$", Stop.node_limit, ""),
-            (r"^answer status (userinterrupt)$", Stop.interrupted, ""),
+            (r"^answer status (optimal)$", "optimal"),
+            (r"^answer status (infeasible)$", "infeasible"),
+            (r"^answer status (unbounded)$", "unbounded"),
+            (r"^answer status (inforunbd)$", "unsure"),
+            (r"^answer status (gaplimit)$", "gap"),
+            (r"^answer status (timelimit)$", "time"),
+            (r"^answer status (nodelimit)$", "nodes"),
+            (r"^answer status (userinterrupt)$", "interrupt"),
         ),
         objective=r"^answer objective (\S+)",
         bound=r"^answer bound (\S+)",
@@ -217,11 +221,11 @@ SOLVERS: dict[str, Solver] = {
             ("--seed {}", options.seed),
         ), "-w", SOLUTION],
         endings=(
-            (r"^file: s (mip|bas) \d+ \d+ (o|f f) ", Stop.finished, "optimal"),
-            (r"TIME LIMIT EXCEEDED", Stop.time_limit, ""),
-            (r"HAS UNBOUNDED (PRIMAL )?SOLUTION", Stop.finished, "unbounded"),
-            (r"HAS NO DUAL FEASIBLE SOLUTION", Stop.finished, "unsure"),
-            (r"^file: s (mip|bas) \d+ \d+ n |PROBLEM HAS NO (\w+ )*FEASIBLE SOLUTION", Stop.finished, "infeasible"),
+            (r"^file: s (mip|bas) \d+ \d+ (o|f f) ", "optimal"),
+            (r"TIME LIMIT EXCEEDED", "time"),
+            (r"HAS UNBOUNDED (PRIMAL )?SOLUTION", "unbounded"),
+            (r"HAS NO DUAL FEASIBLE SOLUTION", "unsure"),
+            (r"^file: s (mip|bas) \d+ \d+ n |PROBLEM HAS NO (\w+ )*FEASIBLE SOLUTION", "infeasible"),
         ),
         objective=r"^file: s (?:mip|bas) \d+ \d+ (?:o|f f) (\S+)$",
         bound=r"^\+\s*\d+: \S+\s+.*>=\s+(-?\d\S*)",
@@ -249,13 +253,13 @@ SOLVERS: dict[str, Solver] = {
         ), MODEL],
         starting=(f"InputFile={START}",),
         endings=(
-            (r"nfeasible or unbounded", Stop.finished, "unsure"),
-            (r"Model is infeasible|Infeasible model", Stop.finished, "infeasible"),
-            (r"Model is unbounded|Unbounded model", Stop.finished, "unbounded"),
-            (r"Optimal solution found|Optimal objective", Stop.finished, "optimal"),
-            (r"Time limit reached", Stop.time_limit, ""),
-            (r"Node limit reached", Stop.node_limit, ""),
-            (r"Solve interrupted", Stop.interrupted, ""),
+            (r"nfeasible or unbounded", "unsure"),
+            (r"Model is infeasible|Infeasible model", "infeasible"),
+            (r"Model is unbounded|Unbounded model", "unbounded"),
+            (r"Optimal solution found|Optimal objective", "optimal"),
+            (r"Time limit reached", "time"),
+            (r"Node limit reached", "nodes"),
+            (r"Solve interrupted", "interrupt"),
         ),
         objective=r"Best objective (-?\d\S*?),",
         bound=r"best bound (-?\d\S*?),",
@@ -291,7 +295,7 @@ def installed_version(solver: Solver, command: Iterable[str]) -> str:
             errors="replace",
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return solver.version_in("")
+        return "unknown"
     return solver.version_in(done.stdout + done.stderr)
 
 
@@ -302,8 +306,8 @@ def by_command(
     options: Options,
     folder: Path,
     cancel: threading.Event | None,
-) -> Answer:
-    """Run a solver's command on the model (and the start) in a folder, and read what it has written there.
+) -> tuple[Outcome, str]:
+    """Run a solver's command on the model (and the start) in a folder: what it claims, and its solution file.
 
     Raises
     ------
@@ -313,34 +317,31 @@ def by_command(
     from formulations.errors import FileFormatError
     from formulations.solutions import NoPointError, read_solution
 
-    solver, limit = SOLVERS[name], options.time_limit
+    solver, limit, written = SOLVERS[name], options.time_limit, folder / SOLUTION
     # The solver keeps the limit itself; ours is a little later, for a solver that does not.
     fence = None if limit is None else limit + max(0.5, 0.02 * limit)
     starting = solver.starting if (folder / START).exists() else ()
     stopped, code, log = run_command(
         [*command, *starting, *solver.arguments(options)], folder, fence, cancel, options.log_file
     )
-    written = folder / SOLUTION
     text = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
-    claim = solver.claim(log, text, stopped)
-    if stopped is not None and claim.stop is not Stop.finished:
+    claim = solver.claim(log, text, program.constant)
+    if stopped is not None and claim.stop not in (Stop.finished, Stop.unbounded, Stop.unsure):
         claim = replace(claim, stop=stopped)
-    values: dict[str, float] | None = None
     try:
-        values = read_solution(written, program) if text else None
+        if text:
+            claim = replace(claim, x=program.vector(read_solution(written, program)))
     except NoPointError:
         pass
     except FileFormatError as error:
         # A solver that was killed while it wrote leaves half a file behind.
         if stopped is None:
             raise SolverError(f"The solution file of {name} cannot be read: {error}") from error
-    if claim.stop is Stop.error and values is None:
-        last = [line.strip() for line in log.splitlines() if line.strip()][-3:]
-        words = " / ".join(last)[:300] or "none"
+    if claim.stop is Stop.error and claim.x is None:
+        last = " / ".join([line.strip() for line in log.splitlines() if line.strip()][-3:])[:300] or "none"
         how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
-        how = how if code else "ended without an answer"
-        raise SolverError(f"{name} {how}; its last words: {words}.")
-    return Answer(claim, values, solver.version_in(log), log, text if values is not None else "")
+        raise SolverError(f"{name} {how if code else 'ended without an answer'}; its last words: {last}.")
+    return claim, text if claim.x is not None else ""
 
 
 def run_command(
@@ -395,8 +396,7 @@ def run_command(
                 _ended(process, GRACE)
         finally:
             if process.poll() is None:
-                if os.name != "nt":
-                    _signal(process, signal.SIGKILL)
+                _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
                 process.kill()
                 process.wait()
     return reason, process.returncode, log.read_text(encoding="utf-8", errors="replace")

@@ -19,7 +19,6 @@ from rerank.errors.compiling import uncounted
 from rerank.errors.stops import attended, current
 from rerank.errors.telling import stderr
 from rerank.solvers.outcome import (
-    ENDLESS,
     Holds,
     Options,
     Outcome,
@@ -27,13 +26,14 @@ from rerank.solvers.outcome import (
     Progress,
     Stop,
     described,
+    ending,
     endless,
     reasons,
 )
 from rerank.solvers.progress import reporting, throttled
 
 if TYPE_CHECKING:
-    from formulations.compile import Program
+    from formulations.program import Program
 
 __all__ = ["solve", "version"]
 
@@ -46,25 +46,17 @@ UNSAFE_PRESOLVE = ("1.16.0",)
 LOG_LIMIT = 1_000_000
 """Characters of log that an outcome keeps."""
 
-STATUSES: dict[str, tuple[Stop, str]] = {
-    "kOptimal": (Stop.finished, "optimal"),
-    "kModelEmpty": (Stop.finished, "optimal"),
-    "kInfeasible": (Stop.finished, "infeasible"),
-    "kObjectiveBound": (Stop.finished, "infeasible"),
-    "kUnboundedOrInfeasible": (Stop.finished, "unsure"),
-    "kUnbounded": (Stop.finished, "unbounded"),
-    "kTimeLimit": (Stop.time_limit, ""),
-    "kIterationLimit": (Stop.node_limit, ""),
-    "kSolutionLimit": (Stop.node_limit, ""),
-    "kInterrupt": (Stop.interrupted, ""),
-    "kHighsInterrupt": (Stop.interrupted, ""),
-    "kMemoryLimit": (Stop.error, "ran out of memory"),
-    "kPresolveError": (Stop.error, "failed in presolve"),
-    "kSolveError": (Stop.error, "failed in the solve"),
-    "kPostsolveError": (Stop.error, "failed in postsolve"),
-    "kUnknown": (Stop.error, "ended in a state it calls unknown"),
-}
-"""Model status of HiGHS -> why it stopped, and its claim. ``mip_max_nodes`` ends in ``kSolutionLimit``."""
+STATUSES: dict[str, str] = {
+    "kOptimal": "optimal", "kModelEmpty": "optimal",
+    "kInfeasible": "infeasible", "kObjectiveBound": "infeasible",
+    "kUnboundedOrInfeasible": "unsure", "kUnbounded": "unbounded",
+    "kTimeLimit": "time", "kIterationLimit": "nodes", "kSolutionLimit": "nodes",
+    "kInterrupt": "interrupt", "kHighsInterrupt": "interrupt",
+    "kMemoryLimit": "ran out of memory", "kPresolveError": "failed in presolve", "kSolveError": "failed in the solve",
+    "kPostsolveError": "failed in postsolve", "kUnknown": "ended in a state it calls unknown",
+}  # fmt: skip
+"""Model status of HiGHS -> the word of :data:`rerank.solvers.outcome.ENDINGS`, or what is said of an error.
+``mip_max_nodes`` ends in ``kSolutionLimit``."""
 
 CLOSED = 1e-6
 """Gap, relative to the objective or to 1, up to which a finished search counts as closed."""
@@ -122,7 +114,7 @@ def solve(
     trouble = first.contradiction()
     if trouble is None:
         note = f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
-        return first.outcome(note=note).stated(program)
+        return first.outcome(note).stated(program)
     if unsafe or not asked.presolve:
         return first.refuse(trouble).stated(program)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
@@ -131,7 +123,7 @@ def solve(
     still = second.contradiction()
     if still is not None:
         return second.refuse(f"{still} It says so with and without presolve.").stated(program)
-    return second.outcome(note=f"Solved again without presolve: {trouble}").stated(program)
+    return second.outcome(f"Solved again without presolve: {trouble}").stated(program)
 
 
 def version() -> str:
@@ -159,33 +151,47 @@ class _Run:
         self.remarks: list[str] = []
         self.stop = current()
         # Of its end; a run that was left behind is not asked for anything, since it may still be writing.
-        self.came_back, self.status, self.nodes, self.dual_bound = False, "kInterrupt", 0, math.inf
+        self.came_back, self.status, self.dual_bound = False, "kInterrupt", math.inf
         self.reason: str | None = None
         self.final: Point | None = None
-        self.highs = _quietly(_highspy().Highs)
-        self.version = str(self.highs.version())
-        for callback, call in self._callbacks():
-            callback.subscribe(call)
-        _set_options(self.highs, options, presolve)
-        if options.cutoff is not None:
-            self.highs.setOptionValue("objective_bound", program.constant - options.cutoff)
-        self._pass_model()
-        self.refused = start is not None and not self._pass_start(start)
-
-    def _callbacks(self) -> list[tuple[Any, Callable[[Any], None]]]:
-        highs = self.highs
-        return [
-            (highs.cbLogging, lambda event: self._logged(event.message)),
-            (highs.cbMipImprovingSolution, self._improved), (highs.cbMipLogging, self._moved),
-            (highs.cbMipInterrupt, self._moved), (highs.cbSimplexInterrupt, self._interrupt),
-            (highs.cbIpmInterrupt, self._interrupt),
+        highs = self.highs = _quietly(_highspy().Highs)
+        self.version = str(highs.version())
+        self.callbacks: list[tuple[Any, Callable[[Any], None]]] = [
+            (highs.cbLogging, self._logged), (highs.cbMipImprovingSolution, self._improved),
+            (highs.cbMipLogging, self._moved), (highs.cbMipInterrupt, self._moved),
+            (highs.cbSimplexInterrupt, self._interrupt), (highs.cbIpmInterrupt, self._interrupt),
         ]  # fmt: skip
+        for callback, call in self.callbacks:
+            callback.subscribe(call)
+        _set_options(highs, options, presolve)
+        if options.cutoff is not None:
+            highs.setOptionValue("objective_bound", program.constant - options.cutoff)
+        rowwise, minimise, matrix = 2, 1, program.matrix
+        status = highs.passModel(
+            program.cost.size, len(program.rows), matrix.nnz, rowwise, minimise, 0.0,
+            -program.cost, program.lower, program.upper, program.row_lower, program.row_upper,
+            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+            program.integer.astype(np.int32),
+        )  # fmt: skip
+        if "kError" in str(status):
+            reason = self.log[-1].strip() if self.log else "no reason given"
+            raise SolverError(f"HiGHS rejects {described(program)}: {reason}")
+        if start is not None and not self._pass_start(start):
+            self.start_accepted = False
 
-    def _detach(self) -> None:
-        for callback, _ in self._callbacks():
-            callback.clear()
+    def _pass_start(self, point: Point) -> bool:
+        if not point.violation <= self.options.feasibility_tolerance:
+            self.remarks.append(f"The start violates the program by {point.violation:.3g} and was not used.")
+            return False
+        self._keep(point)
+        if not self.program.integer.any():
+            return True
+        solution = _highspy().HighsSolution()
+        solution.col_value = point.x.tolist()
+        return "kError" not in str(self.highs.setSolution(solution))
 
-    def _logged(self, text: str) -> None:
+    def _logged(self, event: Any) -> None:
+        text = event.message
         # HiGHS says nowhere else what becomes of a start.
         if "MIP start solution is " in text:
             self.start_accepted = "is feasible" in text
@@ -219,62 +225,9 @@ class _Run:
         if self.stop.asked.is_set():
             event.interrupt()
 
-    def _pass_model(self) -> None:
-        p = self.program
-        rowwise, minimise = 2, 1
-        status = self.highs.passModel(
-            p.cost.size, len(p.rows), p.matrix.nnz, rowwise, minimise, 0.0,
-            -p.cost, p.lower, p.upper, p.row_lower, p.row_upper,
-            p.matrix.indptr.astype(np.int32), p.matrix.indices.astype(np.int32), p.matrix.data,
-            p.integer.astype(np.int32),
-        )  # fmt: skip
-        if "kError" in str(status):
-            reason = self.log[-1].strip() if self.log else "no reason given"
-            raise SolverError(f"HiGHS rejects {described(p)}: {reason}")
-
-    def _pass_start(self, point: Point) -> bool:
-        if not point.violation <= self.options.feasibility_tolerance:
-            self.remarks.append(f"The start violates the program by {point.violation:.3g} and was not used.")
-            return False
-        self._keep(point)
-        if not self.program.integer.any():
-            return True
-        solution = _highspy().HighsSolution()
-        solution.col_value = point.x.tolist()
-        return "kError" not in str(self.highs.setSolution(solution))
-
-    def work(self, cancel: threading.Event | None) -> None:
-        """Run until HiGHS is done, told to stop, or late.
-
-        Raises
-        ------
-        SolverError
-            For a status that is unknown here.
-        """
-        limit, deadline = self.options.time_limit, math.inf
-        if limit is not None:
-            # The limit is for the whole call, the time spent so far included.
-            self.highs.setOptionValue("time_limit", max(0.0, limit - (time.monotonic() - self.began)))
-            deadline = self.began + limit + max(0.5, 0.02 * limit)
-        with ExitStack() as stack:
-            if self.options.log_file is not None:
-                self.echo.append(stack.enter_context(open(self.options.log_file, "w", 1, encoding="utf-8")))
-                self.echo[-1].write(self._header())
-            if self.options.verbose >= 2:
-                self.echo.append(stderr())
-            stack.callback(setattr, self, "echo", [])
-            report = stack.enter_context(reporting(self.options, f"HiGHS {self.program.name}"))
-            look = reasons(cancel, deadline, throttled(report, lambda: self.latest))
-            self.came_back, self.reason = attended(self._call, look, self._detach)
-        self.nodes = self.latest.nodes if self.latest else 0
-        if self.came_back:
-            info, self.final = self.highs.getInfo(), self._final()
-            self.status, self.dual_bound = str(self.highs.getModelStatus().name), info.mip_dual_bound
-            self.nodes = max(0, int(info.mip_node_count))
-        if self.status not in STATUSES:
-            raise SolverError(f"HiGHS {self.version} ended with status {self.status}, unknown here.")
-        if self.final is not None:
-            self._keep(self.final)
+    def _detach(self) -> None:
+        for callback, _ in self.callbacks:
+            callback.clear()
 
     def _call(self) -> None:
         self.stop = current()
@@ -282,38 +235,67 @@ class _Run:
         # HiGHS's scheduler belongs to this thread; if it is not reset, its helper threads outlive the thread.
         self.highs.resetGlobalScheduler(True)
 
+    def work(self, cancel: threading.Event | None) -> None:
+        """Run until HiGHS is done, told to stop, or late; SolverError for a status that is unknown here."""
+        limit, deadline, options = self.options.time_limit, math.inf, self.options
+        if limit is not None:
+            # The limit is for the whole call, the time spent so far included.
+            self.highs.setOptionValue("time_limit", max(0.0, limit - (time.monotonic() - self.began)))
+            deadline = self.began + limit + max(0.5, 0.02 * limit)
+        with ExitStack() as stack:
+            if options.log_file is not None:
+                self.echo.append(stack.enter_context(open(options.log_file, "w", 1, encoding="utf-8")))
+                shown = {name: value for name, value in vars(options).items() if name not in ("progress", "log_file")}
+                what = f"{described(self.program)}, constant {self.program.constant!r}"
+                self.echo[-1].write(f"HiGHS {self.version}\n{what}\noptions {shown}\n\n")
+            if options.verbose >= 2:
+                self.echo.append(stderr())
+            stack.callback(setattr, self, "echo", [])
+            report = stack.enter_context(reporting(options, f"HiGHS {self.program.name}"))
+            look = reasons(cancel, deadline, throttled(report, lambda: self.latest))
+            self.came_back, self.reason = attended(self._call, look, self._detach)
+        if self.came_back:
+            self.status, self.final = str(self.highs.getModelStatus().name), self._final()
+            self.dual_bound = self.highs.getInfo().mip_dual_bound
+        if self.status not in STATUSES:
+            raise SolverError(f"HiGHS {self.version} ended with status {self.status}, unknown here.")
+        if self.final is not None:
+            self._keep(self.final)
+
     def _final(self) -> Point | None:
         """The point HiGHS returns, whether or not it keeps the rows."""
         if self.highs.getInfo().primal_solution_status != FEASIBLE:
             return None
         return Point.of(self.program, np.array(self.highs.getSolution().col_value, dtype=np.float64))
 
-    def _header(self) -> str:
-        hidden = ("progress", "log_file")
-        shown = {name: value for name, value in vars(self.options).items() if name not in hidden}
-        what = f"{described(self.program)}, constant {self.program.constant!r}"
-        return f"HiGHS {self.version}\n{what}\noptions {shown}\n\n"
+    @property
+    def _bound(self) -> float:
+        """HiGHS's bound in the program's sense, and never below the cut-off."""
+        word, program, cutoff = STATUSES[self.status], self.program, self.options.cutoff
+        if not self.came_back:
+            bound = math.inf if self.latest is None else self.latest.bound
+        elif word in ("infeasible", "unsure"):
+            bound = -math.inf
+        elif program.integer.any():
+            bound = math.inf if math.isinf(self.dual_bound) else program.constant - self.dual_bound
+        else:
+            bound = self.final.objective if word == "optimal" and self.final is not None else math.inf
+        # Under a cut-off HiGHS calls whatever point it holds optimal and repeats its objective as the bound.
+        return bound if cutoff is None else max(bound, cutoff)
 
     def contradiction(self) -> str | None:
         """A sentence if the claim cannot be true of this program and the points at hand."""
-        claim, best, final = STATUSES[self.status][1], self.best, self.final
-        program, cutoff, own = (
-            described(self.program),
-            self.options.cutoff,
-            self.program.own,
-        )
-        if claim == "unsure" and cutoff is None:
-            return endless("HiGHS", self.program, sure=False)
-        if claim == "unbounded":
-            return endless("HiGHS", self.program, sure=True)
-        if claim == "infeasible" and best is not None and cutoff is None:
+        word, best, final, free = STATUSES[self.status], self.best, self.final, self.options.cutoff is None
+        program, own, bound = described(self.program), self.program.own, self._bound
+        if word == "unbounded" or (word == "unsure" and free):
+            return endless("HiGHS", self.program, sure=word == "unbounded")
+        if word == "infeasible" and best is not None and free:
             return f"HiGHS calls {program} infeasible, but a feasible point is at hand."
-        if claim == "optimal" and final is not None and cutoff is None:
+        if word == "optimal" and final is not None and free:
             if final.violation > 10 * self.options.feasibility_tolerance:
                 return f"HiGHS's optimum violates {program} by {final.violation:.3g}."
         # With a cut-off too no point may be above the bound, which is then the cut-off or more.
-        bound = self._bound()
-        if best is not None and best.objective > bound + _slack(best):
+        if best is not None and best.objective > bound + CLOSED * max(1.0, best.size):
             return f"HiGHS's bound is {own(bound):.9g}, and a better point is at hand, with {own(best.objective):.9g}."
         return None
 
@@ -325,67 +307,43 @@ class _Run:
         SolverError
             If no point is at hand, or the program has no finite optimum.
         """
-        if self.best is None or STATUSES[self.status][1] in ENDLESS:
+        if self.best is None or STATUSES[self.status] in ("unbounded", "unsure"):
             raise SolverError(why)
         honest = self.outcome(f"{why} No bound is taken from it.")
         return replace(honest, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf)
 
     def outcome(self, note: str = "") -> Outcome:
-        """The two axes, the best point and the figures recomputed from it."""
-        stop, claim = STATUSES[self.status]
-        if stop is Stop.interrupted and self.reason is not None:
+        """Why it stopped, what it holds, the best point and the figures recomputed from it."""
+        word, best, bound, cutoff = STATUSES[self.status], self.best, self._bound, self.options.cutoff
+        stop = ending(word)[0]
+        if stop is Stop.unsure:  # with a cut-off, under which nothing better is there
+            stop = Stop.finished
+        elif stop is Stop.interrupted and self.reason is not None:
             stop = Stop(self.reason)
-        best, bound = self.best, self._bound()
         if stop is Stop.error and best is None:
-            raise SolverError(
-                f"HiGHS {self.version} {claim} and holds no point; try presolve=False or another seed."
-            )
+            raise SolverError(f"HiGHS {self.version} {word} and holds no point; try presolve=False or another seed.")
+        remark = ""
+        if stop is Stop.error:
+            remark = f"HiGHS {word}; the best point it had found is kept."
+        elif not self.came_back:
+            remark = "HiGHS did not stop in time and was left behind; the best point it had reported is kept."
+        elif stop is Stop.finished and cutoff is not None and (best is None or best.objective <= cutoff):
+            remark = f"HiGHS finds no point better than the cut-off {cutoff:.9g}."
+        elif word == "infeasible":
+            remark = "HiGHS says that the program has no feasible point."
         closed = best is not None and bound - best.objective <= CLOSED * max(1.0, abs(best.objective))
-        held = Holds.optimal if closed and stop is Stop.finished else Holds.feasible
+        nodes = int(self.highs.getInfo().mip_node_count) if self.came_back else self.latest.nodes if self.latest else 0
         return Outcome(
-            stop=stop,
-            holds=Holds.nothing if best is None else held,
-            x=None if best is None else best.x,
-            objective=None if best is None else best.objective,
+            stop,
+            Holds.optimal if closed and stop is Stop.finished else Holds.feasible,
             bound=bound,
-            nodes=self.nodes,
+            nodes=max(0, nodes),
             seconds=time.monotonic() - self.began,
-            start_accepted=False if self.refused else self.start_accepted,
+            start_accepted=self.start_accepted,
             log="".join(self.log),
             solver="HiGHS",
             version=self.version,
-            violation=None if best is None else best.violation,
-            message=" ".join(filter(None, (note, *self.remarks, self._remark(stop, claim, best)))),
-        )
-
-    def _bound(self) -> float:
-        """HiGHS's bound in the program's sense, and never below the cut-off."""
-        claim, program, cutoff = STATUSES[self.status][1], self.program, self.options.cutoff
-        if not self.came_back:
-            bound = math.inf if self.latest is None else self.latest.bound
-        elif claim in ("infeasible", "unsure"):
-            bound = -math.inf
-        elif program.integer.any():
-            bound = math.inf if math.isinf(self.dual_bound) else program.constant - self.dual_bound
-        else:
-            bound = self.final.objective if claim == "optimal" and self.final is not None else math.inf
-        # Under a cut-off HiGHS calls whatever point it holds optimal and repeats its objective as the bound.
-        return bound if cutoff is None else max(bound, cutoff)
-
-    def _remark(self, stop: Stop, claim: str, best: Point | None) -> str:
-        cutoff = self.options.cutoff
-        if stop is Stop.error:
-            return f"HiGHS {claim}; the best point it had found is kept."
-        if not self.came_back:
-            return "HiGHS did not stop in time and was left behind; the best point it had reported is kept."
-        if stop is Stop.finished and cutoff is not None and (best is None or best.objective <= cutoff):
-            return f"HiGHS finds no point better than the cut-off {cutoff:.9g}."
-        return "HiGHS says that the program has no feasible point." if claim == "infeasible" else ""
-
-
-def _slack(point: Point) -> float:
-    """By how much rounding may lift a point above a bound."""
-    return CLOSED * max(1.0, point.size)
+        ).holding(best).noting(note, *self.remarks, remark)
 
 
 @uncounted()
@@ -398,20 +356,14 @@ def _highspy() -> Any:
 
 
 def _set_options(highs: Any, options: Options, presolve: bool) -> None:
-    tolerance = options.feasibility_tolerance
+    tolerance, limit = options.feasibility_tolerance, options.time_limit
     values: dict[str, Any] = {
-        "output_flag": True,
-        "log_to_console": False,
-        "threads": options.threads,
-        "random_seed": options.seed,
-        "mip_rel_gap": options.mip_rel_gap,
-        "mip_abs_gap": options.mip_abs_gap,
-        "mip_feasibility_tolerance": tolerance,
-        "primal_feasibility_tolerance": min(1e-7, tolerance),
-        "presolve": "choose" if presolve else "off",
-        "time_limit": None if options.time_limit is None else float(options.time_limit),
-        "mip_max_nodes": options.node_limit,
-    }
+        "output_flag": True, "log_to_console": False, "threads": options.threads, "random_seed": options.seed,
+        "mip_rel_gap": options.mip_rel_gap, "mip_abs_gap": options.mip_abs_gap,
+        "mip_feasibility_tolerance": tolerance, "primal_feasibility_tolerance": min(1e-7, tolerance),
+        "presolve": "choose" if presolve else "off", "mip_max_nodes": options.node_limit,
+        "time_limit": None if limit is None else float(limit),
+    }  # fmt: skip
     for name, value in values.items():
         if value is not None and "kOk" not in str(highs.setOptionValue(name, value)):
             raise SolverError(f"HiGHS {highs.version()} refuses {name} = {value!r}.")

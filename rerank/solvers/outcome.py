@@ -1,4 +1,4 @@
-"""What is asked of a solver (:class:`Options`), and what its point supports of its claims (:class:`Outcome`)."""
+"""What is asked of a solver (:class:`Options`), and how its run ended (:class:`Outcome`)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ class Stop(StrEnum):
     error = "error"
     contradicted = "contradicted"
     """It claims something that a known point refutes. No bound is taken from it."""
+    unbounded = "unbounded"
+    """It finds no best objective. A solve that ends so is a SolverError."""
+    unsure = "unsure"
+    """It cannot tell whether the program is infeasible or unbounded; likewise."""
 
 
 class Holds(StrEnum):
@@ -50,17 +54,22 @@ class Holds(StrEnum):
     nothing = "nothing"
 
 
-def reasons(
-    cancel: threading.Event | None, deadline: float, tick: Callable[[], bool | None] = lambda: None
-) -> Callable[[], Stop | None]:
-    """A function that says why to stop: an event, a deadline on ``time.monotonic``, or a true answer of ``tick``."""
+ENDINGS: dict[str, tuple[Stop, Holds]] = {
+    "optimal": (Stop.finished, Holds.optimal),
+    "infeasible": (Stop.finished, Holds.nothing),
+    "unbounded": (Stop.unbounded, Holds.nothing),
+    "unsure": (Stop.unsure, Holds.nothing),
+    "gap": (Stop.finished, Holds.feasible),
+    "time": (Stop.time_limit, Holds.feasible),
+    "nodes": (Stop.node_limit, Holds.feasible),
+    "interrupt": (Stop.interrupted, Holds.feasible),
+}
+"""What a solver claims, by the words of the tables of solvers."""
 
-    def look() -> Stop | None:
-        if (cancel is not None and cancel.is_set()) or tick():
-            return Stop.interrupted
-        return Stop.time_limit if time.monotonic() > deadline else None
 
-    return look
+def ending(word: str) -> tuple[Stop, Holds]:
+    """The claim of a word of :data:`ENDINGS`; for any other an end in a state unknown here."""
+    return ENDINGS.get(word, (Stop.error, Holds.feasible))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +91,7 @@ class Point:
 
     @classmethod
     def of(cls, program: Program, x: ArrayLike) -> Point:
-        """The point ``x`` of a program.
-
-        Raises
-        ------
-        InputError
-            If it has another number of columns.
-        """
+        """The point ``x`` of a program; InputError if it has another number of columns."""
         given = np.array(x, dtype=np.float64)
         if given.shape != program.cost.shape:
             raise InputError(
@@ -163,26 +166,30 @@ class Options:
     cutoff: float | None = None
 
     def __post_init__(self) -> None:
-        if self.time_limit is not None and not self.time_limit >= 0:
-            raise InputError(f"time_limit is {self.time_limit}; it must be None or seconds, 0 or more.")
-        if self.threads < 1:
-            raise InputError(f"threads is {self.threads}; it must be 1 or more.")
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"seed is {self.seed}; solvers take 0 to {2**31 - 1}.")
-        for name in ("mip_rel_gap", "mip_abs_gap"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or a positive number.")
-        if not 1e-10 <= self.feasibility_tolerance <= 1e-2:
-            raise InputError(f"feasibility_tolerance is {self.feasibility_tolerance}; give 1e-10 to 1e-2.")
-        if self.node_limit is not None and self.node_limit < 0:
-            raise InputError(f"node_limit is {self.node_limit}; it must be None or 0 or more.")
-        if self.cutoff is not None and not math.isfinite(self.cutoff):
-            raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
+        for name, legal, what in (
+            ("time_limit", self.time_limit is None or self.time_limit >= 0, "it must be None or seconds, 0 or more"),
+            ("threads", self.threads >= 1, "it must be 1 or more"),
+            ("seed", 0 <= self.seed < 2**31, f"solvers take 0 to {2**31 - 1}"),
+            ("mip_rel_gap", 0 <= self.mip_rel_gap < math.inf, "it must be 0 or a positive number"),
+            ("mip_abs_gap", 0 <= self.mip_abs_gap < math.inf, "it must be 0 or a positive number"),
+            ("feasibility_tolerance", 1e-10 <= self.feasibility_tolerance <= 1e-2, "give 1e-10 to 1e-2"),
+            ("node_limit", self.node_limit is None or self.node_limit >= 0, "it must be None or 0 or more"),
+            (
+                "cutoff",
+                self.cutoff is None or math.isfinite(self.cutoff),
+                "it must be None or a finite objective",
+            ),
+        ):
+            if not legal:
+                raise InputError(f"{name} is {getattr(self, name)}; {what}.")
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Answer of a solver: why it stopped, what it holds, a point, and numbers recomputed from that point.
+    """How a run ended: why the solver stopped, what it holds, a point, and numbers recomputed from that point.
+
+    What a solver says by itself is an outcome too, of the program maximised, until :func:`verified` compares it with
+    the point.
 
     Attributes
     ----------
@@ -201,8 +208,8 @@ class Outcome:
         -1 if the solver does not say.
     seconds : float
     start_accepted : bool, optional
-        Whether the solver took the start as its first incumbent; None without a start, or if presolve left
-        nothing to solve.
+        Whether the solver took the start as its first incumbent; None without a start, if presolve left nothing to
+        solve, or if it does not say.
     log : str, optional
         The solver's log.
     solver, version : str
@@ -215,16 +222,16 @@ class Outcome:
     """
 
     stop: Stop
-    holds: Holds
-    x: Floats | None
-    objective: float | None
-    bound: float
-    nodes: int
-    seconds: float
-    start_accepted: bool | None
-    log: str | None
-    solver: str
-    version: str
+    holds: Holds = Holds.nothing
+    x: Floats | None = None
+    objective: float | None = None
+    bound: float = math.inf
+    nodes: int = -1
+    seconds: float = 0.0
+    start_accepted: bool | None = None
+    log: str | None = None
+    solver: str = ""
+    version: str = ""
     violation: float | None = None
     message: str = ""
     minimises: bool = False
@@ -237,6 +244,21 @@ class Outcome:
         sides = (self.objective, self.bound) if self.minimises else (self.bound, self.objective)
         return gap_between(*sides)
 
+    @property
+    def who(self) -> str:
+        """Solver and version, for a sentence: ``CBC 2.10.8``."""
+        return f"{self.solver} {self.version if self.version[:1].isdigit() else f'({self.version})'}"
+
+    def holding(self, point: Point | None) -> Outcome:
+        """The outcome with a point, its objective and its violation; without a point it holds nothing."""
+        if point is None:
+            return replace(self, holds=Holds.nothing, x=None, objective=None)
+        return replace(self, x=point.x, objective=point.objective, violation=point.violation)
+
+    def noting(self, *remarks: str) -> Outcome:
+        """The outcome with remarks behind its message."""
+        return replace(self, message=" ".join(filter(None, (self.message, *remarks))))
+
     def stated(self, program: Program) -> Outcome:
         """The outcome of a maximised program in the sense of its file or model."""
         if not program.minimises:
@@ -244,68 +266,20 @@ class Outcome:
         objective = None if self.objective is None else program.own(self.objective)
         return replace(self, objective=objective, bound=program.own(self.bound), minimises=True)
 
-    @property
-    def who(self) -> str:
-        """Solver and version, for a sentence: ``CBC 2.10.8``."""
-        return (
-            f"{self.solver} {self.version}"
-            if self.version[:1].isdigit()
-            else f"{self.solver} ({self.version})"
-        )
-
 
 def gap_between(bound: float, incumbent: float) -> float:
     """``bound - incumbent``, at least 0; infinite unless both are finite."""
     return max(0.0, bound - incumbent) if math.isfinite(bound) and math.isfinite(incumbent) else math.inf
 
-@dataclass(frozen=True)
-class Claim:
-    """What a solver says, in the file's minimise sense.
 
-    Attributes
-    ----------
-    stop : Stop
-    says : str
-        ``optimal``, ``infeasible``, ``unbounded``, ``unsure`` (one of the last two), or empty.
-    objective, bound : float, optional
-        As printed.
-    nodes : int
-        -1 if it does not say.
-    start_accepted : bool, optional
-        Whether it used the start; None if it was given none, or does not say.
-    """
-
-    stop: Stop
-    says: str = ""
-    objective: float | None = None
-    bound: float | None = None
-    nodes: int = -1
-    start_accepted: bool | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A claim, the values of all columns by name (None if there is no point), and where they come from."""
-
-    claim: Claim
-    values: dict[str, float] | None
-    version: str
-    log: str = ""
-    text: str = ""
-
-
-def verified(
-    title: str, program: Program, answer: Answer, seconds: float, known: Point | None = None
-) -> Outcome:
-    """The outcome, with objective and violation recomputed from the point, and the claim compared with a known point.
+def verified(program: Program, claim: Outcome, known: Point | None = None) -> Outcome:
+    """The outcome that the point of a claim supports: objective and violation are recomputed from it.
 
     Parameters
     ----------
-    title : str
-        The solver, for a sentence.
     program : Program
-    answer : Answer
-    seconds : float
+    claim : Outcome
+        Of the program maximised.
     known : Point, optional
         A point that keeps every row. It is never lost, and a claim that denies it is refused.
 
@@ -314,68 +288,42 @@ def verified(
     SolverError
         If the point violates the program, or the claim does not fit the point.
     """
-    claim = answer.claim
-    point = None if answer.values is None else Point.of(program, program.vector(answer.values))
-    outcome = Outcome(
-        stop=claim.stop,
-        holds=Holds.nothing,
-        x=None,
-        objective=None,
-        bound=math.inf if claim.bound is None else program.constant - claim.bound,
-        nodes=claim.nodes,
-        seconds=seconds,
-        start_accepted=claim.start_accepted,
-        log=answer.log,
-        solver=title,
-        version=answer.version,
-    )
-    if claim.says in ENDLESS:
+    who, bound, point = claim.who, claim.bound, None if claim.x is None else Point.of(program, claim.x)
+    if claim.stop in (Stop.unbounded, Stop.unsure):
         # Of an integer program solvers mean the relaxation, unless they hold a point.
-        pointed = answer.values is not None or known is not None
-        sure = pointed or (claim.says == "unbounded" and not program.integer.any())
-        raise SolverError(endless(outcome.who, program, sure))
-    if claim.says == "infeasible":
-        outcome = replace(
-            outcome, bound=-math.inf, message=f"{outcome.who} says that the program has no feasible point."
-        )
+        sure = point is not None or known is not None
+        raise SolverError(endless(who, program, sure or (claim.stop == "unbounded" and not program.integer.any())))
+    finished = claim.stop is Stop.finished
+    if finished and claim.holds is Holds.nothing:
+        bound = -math.inf
+        claim = claim.noting(f"{who} says that the program has no feasible point.")
+    optimal = finished and claim.holds is Holds.optimal
+    outcome = replace(claim, bound=bound).holding(point)
     if point is not None:
-        outcome = _holding(outcome, program, claim, point)
-    elif claim.says == "optimal":
-        raise SolverError(
-            f"{outcome.who} says that it found the optimum and returns no point; its log may say why."
-        )
+        objective, allowed = point.objective, AGREE * max(1.0, point.size)
+        if not point.violation <= ACCEPTED:
+            raise SolverError(
+                f"The point of {who} violates the program by {point.violation:.3g}, and {ACCEPTED:g} is allowed: "
+                "it solved another problem, or its tolerance is too loose."
+            )
+        if claim.objective is not None and abs(claim.objective - objective) > allowed:
+            raise SolverError(
+                f"{who} claims the objective {program.own(claim.objective):.9g} for a point whose objective is "
+                f"{program.own(objective):.9g}: it solved another problem than the file states."
+            )
+        if optimal and bound == math.inf:
+            bound = objective
+        if bound < objective - allowed:
+            raise SolverError(
+                f"{who} gives the bound {program.own(bound):.9g} and a better point, with {program.own(objective):.9g}."
+            )
+        closed = optimal and bound - objective <= AGREE * max(1.0, abs(objective))
+        outcome = replace(
+            outcome, bound=max(bound, objective), holds=Holds.optimal if closed else Holds.feasible
+        ).noting(f"{who} ended in a state that is unknown here; its point is kept." if claim.stop == "error" else "")
+    elif optimal:
+        raise SolverError(f"{who} says that it found the optimum and returns no point; its log may say why.")
     return (outcome if known is None else beside(outcome, known, program)).stated(program)
-
-
-def _holding(outcome: Outcome, program: Program, claim: Claim, point: Point) -> Outcome:
-    """The outcome with its point, or an error where the claim does not fit the point."""
-    who, bound, objective = outcome.who, outcome.bound, point.objective
-    allowed, closed = AGREE * max(1.0, point.size), AGREE * max(1.0, abs(objective))
-    if not point.violation <= ACCEPTED:
-        raise SolverError(
-            f"The point of {who} violates the program by {point.violation:.3g}, and {ACCEPTED:g} is allowed: "
-            "it solved another problem, or its tolerance is too loose."
-        )
-    if claim.objective is not None and abs(program.constant - claim.objective - objective) > allowed:
-        raise SolverError(
-            f"{who} claims the objective {program.own(program.constant - claim.objective):.9g} for a point whose "
-            f"objective is {program.own(objective):.9g}: it solved another problem than the file states."
-        )
-    if claim.says == "optimal" and claim.bound is None:
-        bound = objective
-    if bound < objective - allowed:
-        raise SolverError(
-            f"{who} gives the bound {program.own(bound):.9g} and a better point, with {program.own(objective):.9g}."
-        )
-    return replace(
-        outcome,
-        holds=Holds.optimal if claim.says == "optimal" and bound - objective <= closed else Holds.feasible,
-        x=point.x,
-        objective=objective,
-        bound=max(bound, objective),
-        violation=point.violation,
-        message=f"{who} ended in a state that is unknown here; its point is kept." if claim.stop is Stop.error else "",
-    )
 
 
 def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
@@ -391,25 +339,18 @@ def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
     """
     claimed = outcome.bound
     if outcome.objective is None or known.objective > outcome.objective:
-        outcome = replace(
-            outcome, x=known.x, objective=known.objective, violation=known.violation,
-            bound=max(claimed, known.objective),
-            holds=Holds.feasible if outcome.holds is Holds.nothing else outcome.holds,
-        )  # fmt: skip
+        holds = Holds.feasible if outcome.holds is Holds.nothing else outcome.holds
+        outcome = replace(outcome.holding(known), holds=holds, bound=max(claimed, known.objective))
     if known.objective <= claimed + AGREE * max(1.0, known.size):
         return outcome
     said, than = "says that the program has no feasible point", "less" if program.minimises else "more"
     if math.isfinite(claimed):
         said = f"says that no point of the program has {than} than {program.own(claimed):.9g}"
-    return replace(
-        outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf,
-        message=f"{outcome.who} {said}, but one with {program.own(known.objective):.9g} is known: its claim is "
-        "refused, and no bound is taken from it.",
-    )  # fmt: skip
-
-
-ENDLESS = ("unbounded", "unsure")
-"""Claims of a solver that finds no best objective."""
+    message = (
+        f"{outcome.who} {said}, but one with {program.own(known.objective):.9g} is known: its claim is refused, and no "
+        "bound is taken from it."
+    )
+    return replace(outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf, message=message)
 
 
 def described(program: Program) -> str:
@@ -426,3 +367,16 @@ def endless(who: str, program: Program, sure: bool) -> str:
         f"{who} cannot tell whether {described(program)} is infeasible or unbounded; bound its columns and solve it "
         "again to see which."
     )
+
+
+def reasons(
+    cancel: threading.Event | None, deadline: float, tick: Callable[[], bool | None] = lambda: None
+) -> Callable[[], Stop | None]:
+    """A function that says why to stop: an event, a deadline on ``time.monotonic``, or a true answer of ``tick``."""
+
+    def look() -> Stop | None:
+        if (cancel is not None and cancel.is_set()) or tick():
+            return Stop.interrupted
+        return Stop.time_limit if time.monotonic() > deadline else None
+
+    return look

@@ -6,27 +6,22 @@ import importlib.util
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import SolverError
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS
-from rerank.solvers.outcome import ACCEPTED, Answer, Claim, Options, Stop
+from rerank.solvers.outcome import ACCEPTED, ENDINGS, Options, Outcome, Stop, ending
 
 if TYPE_CHECKING:
-    from formulations.compile import Program
+    from formulations.program import Program
 
-ENDINGS = {
-    "Optimal": (Stop.finished, "optimal"),
-    "Infeasible": (Stop.finished, "infeasible"),
-    "Unbounded": (Stop.finished, "unbounded"),
-    "InfeasibleOrUnbounded": (Stop.finished, "unsure"),
-    "GapLimit": (Stop.finished, ""),
-    "TimeLimit": (Stop.time_limit, ""),
-    "NodeLimit": (Stop.node_limit, ""),
-    "Interrupted": (Stop.interrupted, ""),
-}
-"""The word of PuLP 4 -> why the solver stopped, and its claim; any other word is an error."""
+WORDS = {
+    "Optimal": "optimal", "Infeasible": "infeasible", "Unbounded": "unbounded", "InfeasibleOrUnbounded": "unsure",
+    "GapLimit": "gap", "TimeLimit": "time", "NodeLimit": "nodes", "Interrupted": "interrupt",
+}  # fmt: skip
+"""The status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error."""
 
 
 def module() -> Any:
@@ -57,8 +52,8 @@ def interface_of(name: str) -> str | None:
     return None
 
 
-def by_pulp(interface: str, program: Program, options: Options, folder: Path) -> Answer:
-    """Solve the model file in a folder with an interface of PuLP.
+def by_pulp(interface: str, title: str, program: Program, options: Options, folder: Path) -> Outcome:
+    """What an interface of PuLP claims of the model file in a folder, and its point.
 
     Raises
     ------
@@ -77,20 +72,23 @@ def by_pulp(interface: str, program: Program, options: Options, folder: Path) ->
         report = model.solve(solver)
     except pulp.PulpError as error:
         raise SolverError(f"PuLP's {interface} failed: {error}") from error
-    late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
-    of_4 = hasattr(report, "has_solution")
-    claim, held = claim_of_4(report) if of_4 else _claim_of_3(pulp, report, model, late)
+    if hasattr(report, "has_solution"):
+        claim, held = claim_of_4(report, program.constant)
+    else:
+        late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
+        claim, held = _claim_of_3(pulp, report, model, late)
     original = original_names(program)
     values = {original[key]: variable.value() for key, variable in variables.items()}
-    complete = all(value is not None for value in values.values())
-    point = {key: float(value) for key, value in values.items()} if complete else None
+    x = None if None in values.values() else program.vector(values)
     # PuLP 3 says that nothing is held where Gurobi stops at its limit with a point; its values tell.
-    if point is not None and not held:
-        held = claim.says != "infeasible" and program.violation(program.vector(point)) <= ACCEPTED
-    point = point if held else None
-    if claim.stop is Stop.error and point is None:
+    if x is not None and not held:
+        infeasible = (claim.stop, claim.holds) == ENDINGS["infeasible"]
+        held = not infeasible and program.violation(x) <= ACCEPTED
+    if claim.stop is Stop.error and not (held and x is not None):
         raise SolverError(f"PuLP's {interface} ended without an answer; solve the file with another solver.")
-    return Answer(claim, point, f"PuLP {pulp.__version__}, {interface}")
+    return replace(
+        claim, x=x if held else None, solver=title, version=f"PuLP {pulp.__version__}, {interface}", log=""
+    )
 
 
 def _constructed(kind: Any, options: Options) -> Any:
@@ -108,22 +106,27 @@ def _constructed(kind: Any, options: Options) -> Any:
             wanted.popitem()
 
 
-def claim_of_4(report: Any) -> tuple[Claim, bool]:
-    """PuLP 4 returns statistics: why it stopped, and whether there is a point."""
+def claim_of_4(report: Any, constant: float = 0.0) -> tuple[Outcome, bool]:
+    """PuLP 4 returns statistics: what it claims of a program with this constant, and whether there is a point."""
     held, bound = bool(report.has_solution), report.best_bound
-    bound = bound if bound is not None and math.isfinite(bound) else None
-    ending = ENDINGS.get(str(report.status.name), (Stop.error, ""))
-    return Claim(*ending, objective=report.objective if held else None, bound=bound), held
+    stop, holds = ending(WORDS.get(str(report.status.name), ""))
+    return Outcome(
+        stop,
+        holds,
+        objective=constant - report.objective if held and report.objective is not None else None,
+        bound=constant - bound if bound is not None and math.isfinite(bound) else math.inf,
+    ), held
 
 
-def _claim_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[Claim, bool]:
+def _claim_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[Outcome, bool]:
     """PuLP 2 and 3 return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart."""
+    if pulp.LpStatusUnbounded in (status, model.sol_status):
+        word = "unbounded"
+    elif status == pulp.LpStatusInfeasible:
+        word = "infeasible"
+    elif model.sol_status == pulp.LpSolutionOptimal:
+        word = "optimal"
+    else:
+        word = "time" if late else ""
     held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    for says, meant in (
-        ("unbounded", pulp.LpStatusUnbounded in (status, model.sol_status)),
-        ("infeasible", status == pulp.LpStatusInfeasible),
-        ("optimal", model.sol_status == pulp.LpSolutionOptimal),
-    ):
-        if meant:
-            return Claim(Stop.finished, says), held
-    return Claim(Stop.time_limit if late else Stop.error), held
+    return Outcome(*ending(word)), held
