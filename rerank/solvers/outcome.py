@@ -166,22 +166,21 @@ class Options:
     cutoff: float | None = None
 
     def __post_init__(self) -> None:
-        for name, legal, what in (
-            ("time_limit", self.time_limit is None or self.time_limit >= 0, "it must be None or seconds, 0 or more"),
-            ("threads", self.threads >= 1, "it must be 1 or more"),
-            ("seed", 0 <= self.seed < 2**31, f"solvers take 0 to {2**31 - 1}"),
-            ("mip_rel_gap", 0 <= self.mip_rel_gap < math.inf, "it must be 0 or a positive number"),
-            ("mip_abs_gap", 0 <= self.mip_abs_gap < math.inf, "it must be 0 or a positive number"),
-            ("feasibility_tolerance", 1e-10 <= self.feasibility_tolerance <= 1e-2, "give 1e-10 to 1e-2"),
-            ("node_limit", self.node_limit is None or self.node_limit >= 0, "it must be None or 0 or more"),
-            (
-                "cutoff",
-                self.cutoff is None or math.isfinite(self.cutoff),
-                "it must be None or a finite objective",
-            ),
-        ):
-            if not legal:
-                raise InputError(f"{name} is {getattr(self, name)}; {what}.")
+        if self.time_limit is not None and not self.time_limit >= 0:
+            raise InputError(f"time_limit is {self.time_limit}; it must be None or seconds, 0 or more.")
+        if self.threads < 1:
+            raise InputError(f"threads is {self.threads}; it must be 1 or more.")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"seed is {self.seed}; solvers take 0 to {2**31 - 1}.")
+        for name in ("mip_rel_gap", "mip_abs_gap"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or a positive number.")
+        if not 1e-10 <= self.feasibility_tolerance <= 1e-2:
+            raise InputError(f"feasibility_tolerance is {self.feasibility_tolerance}; give 1e-10 to 1e-2.")
+        if self.node_limit is not None and self.node_limit < 0:
+            raise InputError(f"node_limit is {self.node_limit}; it must be None or 0 or more.")
+        if self.cutoff is not None and not math.isfinite(self.cutoff):
+            raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
 
 
 @dataclass(frozen=True, eq=False)
