@@ -264,7 +264,7 @@ def test_arrows_point_down(sources, forbidden):
     [
         ("pyomo", "formulations", False),
         ("highspy", "rerank.solvers.highs", True),
-        ("pulp", "rerank.solvers.finding", True),
+        ("pulp", "rerank.solvers.pulp", True),
     ],
 )
 def test_a_package_has_one_home(package, home, lazy):

@@ -117,7 +117,7 @@ def solve(
     """
     began = time.monotonic()
     from rerank.io.paths import check_outputs
-    from rerank.solvers import finding, gateway
+    from rerank.solvers import gateway
     from rerank.solvers.outcome import Options
 
     target = solution or program.with_suffix(".sol")
@@ -125,7 +125,7 @@ def solve(
     if time_limit is not None and time_limit > 0:
         # On a busy machine the imports above take seconds.
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
-    what, live = f"{solver} solves {program.name} ...", finding.known(solver) == "highs" and stderr().isatty()
+    what, live = f"{solver} solves {program.name} ...", gateway.known(solver) == "highs" and stderr().isatty()
     if live:
         say(what)
     # HiGHS has a live line of its own, with value, bound and nodes.

@@ -57,11 +57,11 @@ def working_time() -> float:
 @contextmanager
 def uncounted() -> Iterator[None]:
     """The time of the block is compiling."""
-    _begin()
+    _count(1)
     try:
         yield
     finally:
-        _end()
+        _count(-1)
 
 
 def waited(seconds: float) -> None:
@@ -77,20 +77,15 @@ def load(*names: str) -> Any:
         return [importlib.import_module(name) for name in names][-1]
 
 
-def _begin() -> None:
+def _count(step: int) -> None:
+    """A block begins (1) or ends (-1); the clock stands still from the first that begins to the last that ends."""
     global _state
     with _lock:
-        began = time.perf_counter() if _state.depth == 0 else _state.began
-        _state = _State(_state.spent, _state.depth + 1, began)
-
-
-def _end() -> None:
-    global _state
-    with _lock:
-        if _state.depth > 1:
-            _state = _State(_state.spent, _state.depth - 1, _state.began)
+        now, depth = time.perf_counter(), _state.depth + step
+        if depth > 0:
+            _state = _State(_state.spent, depth, min(now, _state.began))
         elif _state.depth == 1:
-            _state = _State(_state.spent + time.perf_counter() - _state.began)
+            _state = _State(_state.spent + now - _state.began)
 
 
 def say(line: str, verbose: bool = False) -> None:

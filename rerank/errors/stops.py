@@ -17,29 +17,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from rerank.errors import InputError
 from rerank.errors.compiling import working_time
 
 Answer = TypeVar("Answer")
+Look: TypeAlias = Callable[[], "str | None"]
+Ends: TypeAlias = Callable[[], None]
 
-POLL = 0.1
-"""Seconds of a wait after which Ctrl-C is looked for; only Windows needs it."""
+INTERRUPTED = "interrupted"
+"""Why to stop, after Ctrl-C."""
+
+POLL = 0.05
+"""Seconds between two looks at the clock, at events and, on Windows, for Ctrl-C."""
+
+GRACE = 1.0
+"""Seconds that an :func:`attended` call may take to end once it is asked to; HiGHS may take ten."""
 
 LINGER = 5.0
-"""Seconds that the interpreter waits, when it ends, for calls that a second Ctrl-C left behind."""
+"""Seconds that the interpreter waits, when it ends, for each call that was left behind."""
 
 
 class Stop:
-    """Says whether it is time to stop.
-
-    Parameters
-    ----------
-    seconds : float or None
-        From now on, without the time in which kernels are compiled; None for no limit.
-    outer : Stop, optional
-        If that says stop, so does this one.
+    """Says whether it is time to stop: ``seconds`` from now on, or when the stop ``outer`` says so.
 
     Attributes
     ----------
@@ -69,7 +70,6 @@ class Stop:
 
 
 _current: ContextVar[Stop | None] = ContextVar("stop", default=None)
-_left_behind: list[_Call[Any]] = []
 
 
 def current() -> Stop:
@@ -93,35 +93,60 @@ def protected(call: Callable[[], Answer]) -> tuple[Answer, bool]:
     Ctrl-C sets ``current().asked`` for the call, which then has to end by itself.  A second Ctrl-C is raised at once.
     In another thread than the main one the call runs as it is, because no KeyboardInterrupt is raised there.
 
-    Returns
-    -------
-    answer : object
-        What the call returned; an exception of the call is raised here.
-    interrupted : bool
-        Whether Ctrl-C came while it ran.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C came before the call began, or a second time.
+    Returns what the call returned, and whether Ctrl-C came while it ran; before it began, that is raised.
     """
     if threading.current_thread() is not threading.main_thread():
         return call(), current().asked.is_set()
     work = _Call(call)
-    try:
-        work.start()
-        work.wait()
-    except BaseException as error:
-        work.stop.asked.set()
-        if work.claim.acquire(blocking=False):  # the thread has not begun, and now does nothing
-            raise
-        work.wait()
-        if not isinstance(error, KeyboardInterrupt):  # of a signal handler of the user's
-            raise
-    return work.answer(), work.stop.asked.is_set()
+    reason = work.attend()
+    return work.get(), reason is not None
 
 
-class _Call(Generic[Answer]):
+def unbroken(call: Callable[[], Answer]) -> Answer:
+    """What a :func:`protected` call returns; after Ctrl-C, and once it has ended, KeyboardInterrupt is raised."""
+    answer, interrupted = protected(call)
+    if interrupted:
+        raise KeyboardInterrupt
+    return answer
+
+
+def attended(call: Callable[[], Any], look: Look, on_exit: Ends) -> tuple[bool, str | None]:
+    """Run a call in a thread, and leave it behind if it goes on :data:`GRACE` seconds after it was asked to stop.
+
+    ``look`` says in this thread, every :data:`POLL` seconds, why to stop, or None. Ctrl-C is a
+    reason, too; a second one is raised. ``on_exit`` is called if the interpreter ends before a call left behind.
+
+    Returns whether the call ended, and why it was asked to; an exception of the call is raised here.
+    """
+    work = _Call(call)
+    reason = work.attend(look, GRACE, on_exit)
+    if work.done:
+        work.get()
+    return work.done, reason
+
+
+class _Result(Generic[Answer]):
+    """What a call returns or raises, for another thread."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._answers: list[Answer] = []
+        self._error: BaseException | None = None
+
+    def of(self, call: Callable[[], Answer]) -> None:
+        try:
+            self._answers.append(call())
+        except BaseException as error:
+            self._error = error
+        self.done = True
+
+    def get(self) -> Answer:
+        if self._error is not None:
+            raise self._error
+        return self._answers[0]
+
+
+class _Call(_Result[Answer]):
     """A call in a thread of its own.
 
     Flags say how far it is, and the queues only wake the thread that waits: a KeyboardInterrupt may lose what a queue
@@ -129,100 +154,83 @@ class _Call(Generic[Answer]):
     """
 
     def __init__(self, call: Callable[[], Answer]) -> None:
+        super().__init__()
         self.stop = Stop(None, _current.get())
-        self.stop.asked = threading.Event()
-        self.stop.ask = self._ask
-        self.claim = threading.Lock()
-        self._call = call
-        self._context = copy_context()
+        self.stop.asked, self.stop.ask = threading.Event(), self._ask
+        self._call, self._context, self._claim = call, copy_context(), threading.Lock()
         self._wake: SimpleQueue[None] = SimpleQueue()
-        self._done = False
-        self._left_behind = False
-        self._found: list[Answer] = []
-        self._error: BaseException | None = None
         self._request: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        """Start the thread."""
-        _thread.start_new_thread(self._work, ())
+        self._left_behind = False
 
     def _work(self) -> None:
-        if not self.claim.acquire(blocking=False):
-            return
-        sys.settrace(threading.gettrace())  # as threading.Thread does, for debuggers and coverage
-        try:
+        if self._claim.acquire(blocking=False):
+            sys.settrace(threading.gettrace())  # as threading.Thread does, for debuggers and coverage
             self._context.run(_current.set, self.stop)
-            self._found.append(self._context.run(self._call))
-        except BaseException as error:
-            self._error = error
-        self._done = True
-        self._wake.put(None)
+            self.of(lambda: self._context.run(self._call))
+            self._wake.put(None)
 
     def _ask(self, call: Callable[[], Any]) -> Any:
         """Let the thread that waits make a call, and return its answer or raise its exception."""
-        answered: SimpleQueue[None] = SimpleQueue()
-        found: list[Any] = []
-        errors: list[BaseException] = []
+        result, answered = _Result[Any](), SimpleQueue[None]()
 
         def request() -> None:
-            try:
-                found.append(call())
-            except BaseException as error:
-                errors.append(error)
+            result.of(call)
             answered.put(None)
 
         self._request = request
         self._wake.put(None)
-        while not found and not errors:
+        while not result.done:
             with suppress(Empty):
                 answered.get(timeout=POLL)
             if self._left_behind:
                 raise KeyboardInterrupt
         self._request = None
-        if errors:
-            raise errors[0]
-        return found[0]
+        return result.get()
 
-    def wait(self) -> None:
-        """Wait until the thread is done; a KeyboardInterrupt is raised, and the wait can go on after it."""
-        handled = None
+    def attend(self, look: Look = lambda: None, grace: float = math.inf, on_exit: Ends = lambda: None) -> str | None:
+        """Start the thread and wait for it; after Ctrl-C, or when ``look`` says why, ask it to stop, and return why."""
+        reason, raised = None, None
         try:
-            while not self._done:
-                request = self._request
-                if request is not None and request is not handled:
-                    request()
-                    handled = request
-                    continue
-                with suppress(Empty):
-                    self._wake.get(timeout=POLL)
-        except BaseException:
-            if self.stop.asked.is_set():  # not the first
-                self._left_behind = True
-                _leave(self)
-            raise
+            _thread.start_new_thread(self._work, ())
+            reason = self._wait(look, math.inf)
+        except BaseException as error:
+            if self._claim.acquire(blocking=False):  # the thread has not begun, and now does nothing
+                raise
+            reason, raised = INTERRUPTED, error
+        if reason is not None:
+            self.stop.asked.set()
+            try:
+                self._wait(lambda: None, grace)
+            finally:
+                if not self.done:
+                    self._left_behind = True
+                    atexit.register(self._linger, on_exit)
+        if raised is not None and not isinstance(raised, KeyboardInterrupt):  # of a signal handler or ``look``
+            raise raised
+        return reason
 
-    def answer(self) -> Answer:
-        """What the call returned; its exception is raised."""
-        if self._error is not None:
-            raise self._error
-        return self._found[0]
+    def _wait(self, look: Look, seconds: float) -> str | None:
+        """Wait until the thread is done, for some seconds, or until ``look`` says why to stop, which is returned."""
+        handled, end = None, time.monotonic() + seconds
+        while not self.done and time.monotonic() < end:
+            request = self._request
+            if request is not None and request is not handled:
+                request()
+                handled = request
+                continue
+            with suppress(Empty):
+                self._wake.get(timeout=POLL)
+            if not self.done and (reason := look()) is not None:
+                return reason
+        return None
 
-    def linger(self, seconds: float) -> None:
-        """Wait, at most so long, for a call that was left behind."""
-        end = time.monotonic() + seconds
-        while not self._done and time.monotonic() < end:
+    def _linger(self, on_exit: Ends) -> None:
+        """Wait for a call that was left behind: its thread would abort a process that is torn down."""
+        end = time.monotonic() + LINGER
+        while not self.done and time.monotonic() < end:
             time.sleep(0.01)
-
-
-def _leave(call: _Call[Any]) -> None:
-    if not _left_behind:
-        atexit.register(_linger)
-    _left_behind.append(call)
-
-
-def _linger() -> None:
-    for call in _left_behind:
-        call.linger(LINGER)
+        if not self.done:
+            on_exit()
 
 
 @contextmanager

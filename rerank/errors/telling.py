@@ -33,22 +33,19 @@ class _Steady:
     def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        """Write the text, or lose it."""
+    def _tried(self, name: str, *words: str) -> Any:
         with suppress(OSError, ValueError, AttributeError):
-            self._stream.write(text)  # type: ignore[union-attr]
+            return getattr(self._stream, name)(*words)
+
+    def write(self, text: str) -> int:
+        self._tried("write", text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or do nothing."""
-        with suppress(OSError, ValueError, AttributeError):
-            self._stream.flush()  # type: ignore[union-attr]
+        self._tried("flush")
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
-        with suppress(OSError, ValueError, AttributeError):
-            return self._stream.isatty()  # type: ignore[union-attr]
-        return False
+        return bool(self._tried("isatty"))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

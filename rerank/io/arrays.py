@@ -15,19 +15,9 @@ from rerank.errors import InputError
 
 
 def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarray:
-    """Return the features as a C-contiguous float64 array of shape (n, d), every entry finite.
+    """Return the features (an array or a data frame) as a C-contiguous float64 array (n, d), every entry finite.
 
-    Parameters
-    ----------
-    X : array-like or data frame, shape (n, d)
-        One row an item. Numbers or booleans; sparse matrices are refused.
-    feature_names : sequence of str, length d, optional
-        Used to name the column in messages. Taken from a data frame when absent.
-
-    Raises
-    ------
-    InputError
-        Not two-dimensional, without rows or columns, complex, text in a column, NaN or infinity.
+    ``feature_names`` name the column in messages; those of a data frame are taken when absent.
     """
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix, but a dense array is needed; pass X.toarray().")
@@ -82,12 +72,7 @@ def held(X: Any) -> Any:
 
 
 def check_shape(shape: Sequence[int]) -> None:
-    """Refuse a table that has not two dimensions, no rows or no columns.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a table that has not two dimensions, no rows or no columns."""
     if len(shape) != 2:
         raise InputError(
             f"X has {len(shape)} dimension(s), but a table of rows and columns is needed. Reshape your data: "
@@ -102,30 +87,12 @@ def check_shape(shape: Sequence[int]) -> None:
 
 
 def check_labels(y: Any, n: int | None = None, *, one_class: bool = False) -> np.ndarray:
-    """Return the labels as float64 of shape (n,): 0/1 or grades, at least two of them different.
+    """Return the labels as float64 of shape (n,): 0/1, booleans or grades from 0 upwards, at least two different.
 
-    Parameters
-    ----------
-    y : array-like, shape (n,)
-        0/1, booleans, or non-negative grades (0 = not relevant).
-    n : int, optional
-        The number of rows expected.
-    one_class : bool
-        Accept labels that are all equal (to score a list, not to fit one).
-
-    Raises
-    ------
-    InputError
-        Wrong shape or length, text, NaN or infinity, a negative label, one class only.
+    ``one_class`` accepts labels that are all equal: to score a list, not to fit one.
     """
-    labels = _vector(y, n, "y", "label")
-    negative = np.flatnonzero(labels < 0)
-    if negative.size:
-        row = int(negative[0])
-        raise InputError(
-            f"y holds {labels[row]:g} in row {row}, but labels are 0/1 or grades from 0 upwards; "
-            "recode them, with 0 for the irrelevant rows."
-        )
+    advice = "but labels are 0/1 or grades from 0 upwards; recode them, with 0 for the irrelevant rows"
+    labels = _vector(y, n, "y", "label", advice)
     if not one_class and labels.size and labels.min() == labels.max():
         raise InputError(
             f"y holds one class only ({labels[0]:g} in all {labels.size} rows), so there is nothing to tell "
@@ -135,35 +102,18 @@ def check_labels(y: Any, n: int | None = None, *, one_class: bool = False) -> np
 
 
 def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarray:
-    """Return weights as float64 of shape (n,): finite, none negative, not all zero, or raise `InputError`."""
-    values = _vector(weights, n, name, "weight")
-    negative = np.flatnonzero(values < 0)
-    if negative.size:
-        row = int(negative[0])
-        raise InputError(
-            f"{name} holds {values[row]:g} in row {row}, but a weight cannot be negative; "
-            "use 0 to leave a row out."
-        )
+    """Return weights as float64 of shape (n,): finite, none negative, not all zero."""
+    values = _vector(weights, n, name, "weight", "but a weight cannot be negative; use 0 to leave a row out")
     if values.size and not values.any():
-        raise InputError(
-            f"{name} is 0 in every row: with all weights zero nothing counts; raise one above 0."
-        )
+        raise InputError(f"{name} is 0 in every row: with all weights zero nothing counts; raise one above 0.")
     return values
 
 
 def check_qid(qid: Any, n: int, name: str = "qid") -> np.ndarray:
-    """Return ids of lists, or of groups, as one array of shape (n,), one a row, in any order; any hashable will do.
-
-    Raises
-    ------
-    InputError
-        Wrong length (group sizes instead of ids among the causes), a missing id.
-    """
+    """Return ids of lists, or of groups, as one array of shape (n,), one a row, in any order; any hashable will do."""
     ids = np.asarray(qid)
     if ids.ndim != 1:
-        raise InputError(
-            f"{name} has {ids.ndim} dimension(s), but one id a row is needed; pass shape ({n},)."
-        )
+        raise InputError(f"{name} has {ids.ndim} dimension(s), but one id a row is needed; pass shape ({n},).")
     if ids.shape[0] != n:
         advice = "pass one id a row"
         if ids.dtype.kind in "iu" and ids.shape[0] < n and int(ids.sum()) == n:
@@ -192,8 +142,8 @@ def plain_numbers(values: Any) -> np.ndarray:
         return array  # refused where the entry is named
 
 
-def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
-    """A finite float64 vector, or an error that names the entry."""
+def _vector(values: Any, n: int | None, name: str, what: str, least: str) -> np.ndarray:
+    """A float64 vector without negative entries, which ``least`` says, or an error that names the entry."""
     array = np.asarray(held(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -202,13 +152,13 @@ def _vector(values: Any, n: int | None, name: str, what: str) -> np.ndarray:
     if n is not None and array.shape[0] != n:
         raise InputError(f"{name} has {array.shape[0]} entries for {n} rows of X; pass one {what} a row.")
     result = as_float(array[:, None], [name])[:, 0]
-    bad = np.flatnonzero(~np.isfinite(result))
-    if bad.size:
-        row = int(bad[0])
+    if (bad := np.flatnonzero(~np.isfinite(result))).size:
         raise InputError(
-            f"Input {name} contains {_spelled(result[row])} in row {row}, "
+            f"Input {name} contains {_spelled(result[bad[0]])} in row {bad[0]}, "
             f"but every {what} must be a finite number; fill or drop that row."
         )
+    if (bad := np.flatnonzero(result < 0)).size:
+        raise InputError(f"{name} holds {result[bad[0]]:g} in row {bad[0]}, {least}.")
     return result
 
 

@@ -33,13 +33,7 @@ def beside(path: Path) -> str:
 
 
 def joined(path: Path, table: Table) -> Table:
-    """The table with the grades of the file beside it, if there is one.
-
-    Raises
-    ------
-    InputError
-        The file is no file of grades, or the table was read without lists, to which the grades belong.
-    """
+    """The table with the grades of the file beside it, if there is one; grades belong to lists, which it must have."""
     grades = read(path)
     if not grades:
         return table
@@ -54,18 +48,13 @@ def joined(path: Path, table: Table) -> Table:
 
 
 def read(path: Path) -> Grades | None:
-    """The grades beside a table, by list id; None without such a file.
-
-    Raises
-    ------
-    InputError
-        It cannot be read or is no file of grades.
-    """
+    """The grades beside a table, by list id; None without such a file, InputError for a file of something else."""
     name = beside(path)
     if not os.path.lexists(name):
         return None
+    raw = read_bytes(name, MOST_BYTES)
     try:
-        body = parsed_json(read_bytes(name, MOST_BYTES))
+        body = parsed_json(raw)
         if not isinstance(body, dict) or body.get("format") != FORMAT:
             raise ValueError(f'"format" is not {FORMAT!r}')
         if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
@@ -73,35 +62,10 @@ def read(path: Path) -> Grades | None:
         if body.keys() != {"format", "schema", "grades"} or not isinstance(body["grades"], dict):
             raise ValueError("it must have the entries format, schema and grades")
         return {list_id: _grades(list_id, each) for list_id, each in body["grades"].items()}
-    except InputError:
-        raise
     except (ValueError, MemoryError) as error:
         raise InputError(
             f"{name} holds no grades that can be used ({str(error)[:120]}); remove it, or convert the runs again."
         ) from None
-
-
-def write(path: Path, grades: Grades | None) -> None:
-    """Write the grades beside a table; without grades remove the file of an earlier table there.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written, or there is another file in its place.
-    """
-    name = beside(path)
-    old = read(path)
-    if grades:
-        body = {"format": FORMAT, "schema": SCHEMA, "grades": {str(k): _plain(g) for k, g in grades.items()}}
-        with writing(name) as file:
-            json.dump(body, file, indent=1)
-            file.write("\n")
-    elif old is not None:
-        os.unlink(name)
-
-
-def _plain(grades: tuple[float, ...]) -> list[float]:
-    return [int(grade) if float(grade).is_integer() else float(grade) for grade in grades]
 
 
 def _grades(list_id: str, values: Any) -> tuple[float, ...]:
@@ -112,3 +76,18 @@ def _grades(list_id: str, values: Any) -> tuple[float, ...]:
         if not real or not 0 < value <= 1e300 or not math.isfinite(value):
             raise ValueError(f"the list {list_id[:40]!r} has the grade {str(value)[:40]}")
     return tuple(float(value) for value in values)
+
+
+def write(path: Path, grades: Grades | None) -> None:
+    """Write the grades beside a table; without grades remove the file of an earlier table there, and no other file."""
+    name, old = beside(path), read(path)
+    if grades:
+        plain = {
+            str(list_id): [int(grade) if float(grade).is_integer() else float(grade) for grade in each]
+            for list_id, each in grades.items()
+        }
+        with writing(name) as file:
+            json.dump({"format": FORMAT, "schema": SCHEMA, "grades": plain}, file, indent=1)
+            file.write("\n")
+    elif old is not None:
+        os.unlink(name)

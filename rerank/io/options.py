@@ -1,4 +1,4 @@
-"""Checks of options: whole numbers, real numbers, words and seeds.
+"""Checks of options: whole numbers, real numbers, words and seeds; an InputError says what an option may be.
 
 Numbers may be of Python's types or of NumPy's; a boolean is not a number.
 """
@@ -20,13 +20,7 @@ P = ParamSpec("P")
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:
-    """An option as int; ``of`` says in the error where ``most`` comes from.
-
-    Raises
-    ------
-    InputError
-        It is not a whole number from ``least`` to ``most``.
-    """
+    """An option as int, from ``least`` to ``most``; ``of`` says in the error where ``most`` comes from."""
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
     if number < least or (most is not None and number > most):
         ends = f"at least {least}" if most is None else f"from {least} to {most}{of}"
@@ -35,23 +29,23 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: st
 
 
 def real(name: str, value: Any, least: float, end: float = math.inf, positive: bool = False) -> float:
-    """An option as float.
-
-    Raises
-    ------
-    InputError
-        It is not a number from ``least`` (above 0 if ``positive``) to below ``end``.
-    """
-    found = (
-        float(value)
-        if isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
-        else np.nan
-    )
-    if not least <= found < end or (positive and found <= 0):
+    """An option as float, from ``least`` (above 0 if ``positive``) to below ``end``."""
+    usable = isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
+    number = float(value) if usable else math.nan
+    if not least <= number < end or (positive and number <= 0):
         limits = "above 0" if positive else f"at least {least:g}"
         limits += f" and below {end:g}" if end < math.inf else ""
         raise InputError(f"{name} is {value!r}; it must be a number, {limits}.")
-    return found
+    return number
+
+
+def one_of(name: str, value: Any, known: Iterable[str]) -> str:
+    """An option that is one of the ``known`` words."""
+    words = list(known)
+    if not isinstance(value, str) or value not in words:
+        *others, last = map(repr, words)
+        raise InputError(f"{name} is {value!r}; it must be {', '.join(others)} or {last}.")
+    return value
 
 
 def seed(random_state: Any) -> int:
@@ -61,30 +55,10 @@ def seed(random_state: Any) -> int:
     return drawn_seed(random_state)
 
 
-def one_of(name: str, value: Any, known: Iterable[str]) -> str:
-    """An option that is one of the ``known`` words.
-
-    Raises
-    ------
-    InputError
-        It is none of them.
-    """
-    words = list(known)
-    if not isinstance(value, str) or value not in words:
-        *others, last = map(repr, words)
-        raise InputError(f"{name} is {value!r}; it must be {', '.join(others)} or {last}.")
-    return value
-
-
 def drawn_seed(random_state: Any) -> int:
     """A seed from 0 to 2^31 - 2, drawn from a ``random_state`` in the sense of scikit-learn.
 
     That is a ``RandomState``, a whole number as its seed, or None for NumPy's global one; or a ``Generator``.
-
-    Raises
-    ------
-    InputError
-        The ``random_state`` is none of these.
     """
     # What scikit-learn's check_random_state does, without an import of scikit-learn.
     if isinstance(random_state, np.random.Generator):
@@ -98,13 +72,7 @@ def drawn_seed(random_state: Any) -> int:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """The generator that ``numpy.random.default_rng`` makes, of a number that a ``RandomState`` draws, too.
-
-    Raises
-    ------
-    InputError
-        Where it makes none.
-    """
+    """The generator that ``numpy.random.default_rng`` makes, of a number that a ``RandomState`` draws, too."""
     if isinstance(random_state, np.random.RandomState):
         random_state = drawn_seed(random_state)
     try:
@@ -114,12 +82,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def legacy(random_state: Any) -> np.random.RandomState:
-    """A ``RandomState``: the one given, one of a whole number, or one of a seed drawn from a ``Generator`` or globally.
-
-    Raises
-    ------
-    InputError
-    """
+    """A ``RandomState``: the one given, that of a whole number, or of a seed drawn from a ``Generator`` or globally."""
     if isinstance(random_state, np.random.RandomState):
         return random_state
     try:
@@ -142,21 +105,14 @@ def _no_seed(given: Any) -> InputError:
 
 
 def without(gone: Mapping[str, str]) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Make an ``__init__`` refuse parameters of earlier versions with what to use; its signature stays its own.
-
-    Raises
-    ------
-    InputError
-        When the object is made, for a parameter that there is no more.
-    """
+    """Make an ``__init__`` refuse parameters of earlier versions with what to use; its signature stays its own."""
 
     def decorated(init: Callable[P, None]) -> Callable[P, None]:
         @wraps(init)
         def checked(*args: P.args, **given: P.kwargs) -> None:
             for name in given:
                 if name in gone:
-                    owner = type(args[0]).__name__
-                    raise InputError(f"{owner} has no {name!r} any more: {gone[name]}.")
+                    raise InputError(f"{type(args[0]).__name__} has no {name!r} any more: {gone[name]}.")
             init(*args, **given)
 
         return checked

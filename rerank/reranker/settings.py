@@ -17,7 +17,7 @@ from rerank.io.options import real, seed, whole
 from rerank.problem import Margin, margin_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.solve.program import chosen_formulation
-from rerank.solvers.registry import names
+from rerank.solvers.commands import names
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
 SOLVERS = (*names(), "search", "none")

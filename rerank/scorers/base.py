@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from rerank.errors import InputError
 from rerank.errors.compiling import watch
-from rerank.errors.stops import current, protected
+from rerank.errors.stops import current, unbroken
 from rerank.io.arrays import held
 from rerank.io.options import real, whole
 from rerank.ranks.present import present
@@ -202,10 +202,7 @@ class LinearRanker(BaseEstimator):
         Time limits do not count the time in which its kernels are compiled.
         """
         watch()
-        found, interrupted = protected(lambda: self._solve(data, alpha, start))
-        if interrupted:
-            raise KeyboardInterrupt
-        return found
+        return unbroken(lambda: self._solve(data, alpha, start))
 
     def _release(self) -> None:
         """Free what was prepared from the rows for one fit or path."""

@@ -43,7 +43,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors.stops import limited, protected
+from rerank.errors.stops import limited, protected, unbroken
 from rerank.problem import Problem
 from rerank.search.checkpoint import Checkpoint
 from rerank.search.loop import BranchAndBound
@@ -210,7 +210,4 @@ def line_search(
                     run.offer(run.lines.state.found)
             return run.weights(), run.tables.to_value(run.boxes.value)
 
-    found, interrupted = protected(searched)
-    if interrupted:
-        raise KeyboardInterrupt
-    return found
+    return unbroken(searched)

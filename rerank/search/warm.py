@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank.errors.compiling import say, uncounted, watch
-from rerank.errors.stops import current, protected
+from rerank.errors.stops import current, unbroken
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.cached import PARTS, cache_of, entries, is_compiled
@@ -68,10 +68,7 @@ def compile_kernels(verbose: bool = False) -> float:
     verbose : bool
         Announce compiling on standard error even if that is no terminal.
     """
-    seconds, interrupted = protected(lambda: _compiled(verbose))
-    if interrupted:
-        raise KeyboardInterrupt
-    return seconds
+    return unbroken(lambda: _compiled(verbose))
 
 
 @uncounted()
@@ -185,9 +182,7 @@ def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
     parts = _needed(problem, points, proof) - _asked
     if not parts:
         return
-    _, interrupted = protected(lambda: is_compiled(parts) or _compiled(False, parts))
-    if interrupted:
-        raise KeyboardInterrupt
+    unbroken(lambda: is_compiled(parts) or _compiled(False, parts))
     watch()
     _asked.update(parts)
 

@@ -12,25 +12,19 @@ import time
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.errors import SolverError
+from formulations.program import Program
+from rerank.errors import InputError, SolverError, nearest
 from rerank.io.atomic import writing
-from rerank.solvers import finding, highs
-from rerank.solvers.answers import Answer, by_command, verified
-from rerank.solvers.external import MODEL, START
-from rerank.solvers.finding import available
-from rerank.solvers.outcome import Holds, Options, Outcome, Point
-from rerank.solvers.registry import SOLVERS
-from rerank.solvers.through_pulp import by_pulp
+from rerank.solvers import highs, pulp
+from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS, START, by_command, installed_version, names
+from rerank.solvers.outcome import Holds, Options, Outcome, Point, verified
 
-if TYPE_CHECKING:
-    from formulations.compile import Program
-
-__all__ = ["available", "solve_file", "values"]
+__all__ = ["available", "known", "solve_file", "values"]
 
 
 def solve_file(
@@ -51,7 +45,7 @@ def solve_file(
         An ``.mps`` file, with its sidecar if it is one of ours. Solvers are given a portable rewriting of it, which
         for our own files is the file itself.
     solver : str
-        A name of :func:`rerank.solvers.registry.names`, or one of PuLP's own names such as ``COIN_CMD``.
+        A name of :func:`rerank.solvers.commands.names`, or one of PuLP's own names such as ``COIN_CMD``.
     time_limit : float, optional
         Seconds for the whole call; takes the place of ``options.time_limit``.
     options : Options, optional
@@ -84,73 +78,66 @@ def solve_file(
         For a file that cannot be read.
     """
     from formulations import mps
-    from formulations.solutions import solution_text
+    from formulations.solutions import read_solution, solution_text
 
     began = time.monotonic()
-    name = finding.known(solver)
+    name = known(solver)
     asked = Options() if options is None else options
     if time_limit is not None:
         asked = replace(asked, time_limit=time_limit)
     program = mps.read(path)
-    point = None if start is None else _point(program, start)
+    if isinstance(start, str | PathLike):
+        start = program.vector(read_solution(start, program))
+    point = None if start is None else Point.of(program, start)
     if asked.time_limit is not None:
         asked = replace(asked, time_limit=max(0.0, asked.time_limit - (time.monotonic() - began)))
-    text = ""
     if name == "highs":
-        outcome = highs.solve(program, asked, None if point is None else point.x, cancel)
+        outcome, text = highs.solve(program, asked, None if point is None else point.x, cancel), ""
     else:
         outcome, text = _outside(name, program, asked, point, cancel)
     if solution is not None and outcome.x is not None:
         status = "Optimal" if outcome.holds is Holds.optimal else "Feasible"
         # The file of another that maximises, or has a constant, was rewritten, and the solver's text is of that.
         foreign = not mps.sidecar_path(path).exists()
-        if foreign and (program.constant or not program.minimises):
-            text = ""
+        if not text or (foreign and (program.constant or not program.minimises)):
+            text = solution_text(program, outcome.x, status, outcome.objective if foreign else None)
         with writing(solution) as stream:
-            stream.write(
-                text or solution_text(program, outcome.x, status, outcome.objective if foreign else None)
-            )
+            stream.write(text)
     return outcome
-
-
-def _point(program: Program, start: ArrayLike | str | PathLike[str]) -> Point:
-    """The start of a solve, read from its file where it is a path."""
-    from formulations.solutions import read_solution
-
-    if isinstance(start, str | PathLike):
-        return Point.of(program, program.vector(read_solution(start, program)))
-    return Point.of(program, start)
 
 
 def _outside(
     name: str, program: Program, options: Options, start: Point | None, cancel: threading.Event | None
 ) -> tuple[Outcome, str]:
-    """The outcome of a solver other than HiGHS, and its own solution file; "" where the start is better."""
+    """The outcome of a solver other than HiGHS, and its own solution file; "" where there is none for the outcome."""
     from formulations import mps
     from formulations.solutions import original_names
 
     began = time.monotonic()
     used = start if start is not None and start.violation <= options.feasibility_tolerance else None
     # GLPK takes no integer column with a bound that is no whole number.
-    low, high = (
-        np.where(program.integer, whole(side), side)
-        for whole, side in ((np.ceil, program.lower), (np.floor, program.upper))
-    )
+    low = np.where(program.integer, np.ceil(program.lower), program.lower)
+    high = np.where(program.integer, np.floor(program.upper), program.upper)
     rounded = program.with_bounds(low, high) if (low <= high).all() else program
+    solver = SOLVERS.get(name)
     with tempfile.TemporaryDirectory(prefix="rerank-") as folder:
-        mps.write(rounded, Path(folder) / MODEL)
+        place = Path(folder)
+        mps.write(rounded, place / MODEL)
         if used is not None:
             lines = (f"{alias} {value!r}\n" for alias, value in zip(original_names(program), used.x.tolist()))
-            (Path(folder) / START).write_text("".join(lines), encoding="ascii")
-        answer = _answer(name, program, options, Path(folder), cancel)
-    title = SOLVERS[name].title if name in SOLVERS else name
-    outcome = verified(title, program, answer, time.monotonic() - began, used)
-    text = "" if used is not None and outcome.x is used.x else answer.text
-    if start is None or used is not None:
-        return outcome, text
-    remark = f"The start violates the program by {start.violation:.3g} and was not used."
-    message = " ".join(filter(None, (outcome.message, remark)))
-    return replace(outcome, start_accepted=False, message=message), text
+            (place / START).write_text("".join(lines), encoding="ascii")
+        if solver is not None and (command := solver.find()) is not None:
+            claim, text = by_command(name, command, program, options, place, cancel)
+        elif (interface := pulp.interface_of(name)) is not None:
+            title = name if solver is None else solver.title
+            claim, text = pulp.by_pulp(interface, title, program, options, place), ""
+        else:
+            raise SolverError(f"{name} is not installed. To install it: {how_to_install(name)}.")
+    outcome = verified(program, replace(claim, seconds=time.monotonic() - began), used)
+    if start is not None and used is None:
+        remark = f"The start violates the program by {start.violation:.3g} and was not used."
+        outcome = replace(outcome.noting(remark), start_accepted=False)
+    return outcome, "" if used is not None and outcome.x is used.x else text
 
 
 def values(program: Program, outcome: Outcome) -> dict[str, float]:
@@ -158,15 +145,56 @@ def values(program: Program, outcome: Outcome) -> dict[str, float]:
     return {} if outcome.x is None else dict(zip(program.columns, outcome.x.tolist(), strict=True))
 
 
-def _answer(
-    name: str, program: Program, options: Options, folder: Path, cancel: threading.Event | None
-) -> Answer:
-    """From the solver's own command if it is installed, else through PuLP."""
-    solver = SOLVERS.get(name)
-    command = None if solver is None else solver.find()
-    if solver is not None and command is not None:
-        return by_command(solver, command, program, options, folder, cancel)
-    interface = finding.interface_of(name)
-    if interface is None:
-        raise SolverError(f"{name} is not installed. To install it: {finding.how_to_install(name)}.")
-    return by_pulp(finding.pulp_module(), interface, program, options, folder)
+def available() -> list[dict[str, Any]]:
+    """Every solver, and PuLP: name, found, version, licence, how it is reached, how to install it.
+
+    The versions are asked of the solvers themselves, which takes a second or two.
+    """
+    report: list[dict[str, Any]] = []
+
+    def add(name: str, version: str | None, licence: str, how: str, install: str) -> None:
+        found = version is not None
+        how = how if found else ""
+        report.append(dict(name=name, found=found, version=version, licence=licence, how=how, install=install))
+
+    def add_of_pulp(name: str, licence: str) -> None:
+        interface = pulp.interface_of(name)
+        add(name, interface and "unknown", licence, f"PuLP's {interface}", how_to_install(name))
+
+    try:
+        version: str | None = highs.version()
+    except SolverError:
+        version = None
+    add("highs", version, "MIT", "highspy", "pip install highspy")
+    for name, solver in SOLVERS.items():
+        if (command := solver.find()) is None:
+            add_of_pulp(name, solver.licence)
+        else:
+            add(name, installed_version(solver, command), solver.licence, command[-1], solver.install)
+    module = pulp.module()
+    add("pulp", module and str(module.__version__), "MIT", "pulp", "pip install pulp")
+    for name in ONLY_PULP:
+        add_of_pulp(name, "see its vendor")
+    return report
+
+
+def known(solver: str) -> str:
+    """The name in our spelling, or in PuLP's; InputError for any other, with the nearest one."""
+    asked = str(solver).strip().lower()
+    if asked in names():
+        return asked
+    module = pulp.module()
+    for name in [] if module is None else module.listSolvers():
+        if name.lower() == asked:
+            return str(name)
+    raise InputError(
+        f"Unknown solver {solver!r}; did you mean {nearest(asked, names())!r}? Known: {', '.join(names())}, "
+        "and PuLP's own names."
+    )
+
+
+def how_to_install(name: str) -> str:
+    """What to do where a solver is missing."""
+    if name in SOLVERS:
+        return SOLVERS[name].install
+    return f"install {name} so that PuLP finds {' or '.join(pulp.interfaces(name))}"

@@ -1,8 +1,10 @@
-"""What is asked of a solver (:class:`Options`) and what it answers (:class:`Outcome`)."""
+"""What is asked of a solver (:class:`Options`), and how its run ended (:class:`Outcome`)."""
 
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, SolverError
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
     from formulations.program import Program
 
 Floats = NDArray[np.float64]
+
+ACCEPTED = 2e-5
+"""Violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5."""
+
+AGREE = 1e-5
+"""Difference allowed between a claimed objective and the point's, relative to what the objective sums up; CBC prints
+a point with 8 digits."""
 
 
 class Stop(StrEnum):
@@ -31,6 +40,10 @@ class Stop(StrEnum):
     error = "error"
     contradicted = "contradicted"
     """It claims something that a known point refutes. No bound is taken from it."""
+    unbounded = "unbounded"
+    """It finds no best objective. A solve that ends so is a SolverError."""
+    unsure = "unsure"
+    """It cannot tell whether the program is infeasible or unbounded; likewise."""
 
 
 class Holds(StrEnum):
@@ -39,6 +52,24 @@ class Holds(StrEnum):
     optimal = "optimal"
     feasible = "feasible"
     nothing = "nothing"
+
+
+ENDINGS: dict[str, tuple[Stop, Holds]] = {
+    "optimal": (Stop.finished, Holds.optimal),
+    "infeasible": (Stop.finished, Holds.nothing),
+    "unbounded": (Stop.unbounded, Holds.nothing),
+    "unsure": (Stop.unsure, Holds.nothing),
+    "gap": (Stop.finished, Holds.feasible),
+    "time": (Stop.time_limit, Holds.feasible),
+    "nodes": (Stop.node_limit, Holds.feasible),
+    "interrupt": (Stop.interrupted, Holds.feasible),
+}
+"""What a solver claims, by the words of the tables of solvers."""
+
+
+def ending(word: str) -> tuple[Stop, Holds]:
+    """The claim of a word of :data:`ENDINGS`; for any other an end in a state unknown here."""
+    return ENDINGS.get(word, (Stop.error, Holds.feasible))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +91,7 @@ class Point:
 
     @classmethod
     def of(cls, program: Program, x: ArrayLike) -> Point:
-        """The point ``x`` of a program.
-
-        Raises
-        ------
-        InputError
-            If it has another number of columns.
-        """
+        """The point ``x`` of a program; InputError if it has another number of columns."""
         given = np.array(x, dtype=np.float64)
         if given.shape != program.cost.shape:
             raise InputError(
@@ -160,7 +185,10 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Answer of a solver: why it stopped, what it holds, a point, and numbers recomputed from that point.
+    """How a run ended: why the solver stopped, what it holds, a point, and numbers recomputed from that point.
+
+    What a solver says by itself is an outcome too, of the program maximised, until :func:`verified` compares it with
+    the point.
 
     Attributes
     ----------
@@ -179,8 +207,8 @@ class Outcome:
         -1 if the solver does not say.
     seconds : float
     start_accepted : bool, optional
-        Whether the solver took the start as its first incumbent; None without a start, or if presolve left
-        nothing to solve.
+        Whether the solver took the start as its first incumbent; None without a start, if presolve left nothing to
+        solve, or if it does not say.
     log : str, optional
         The solver's log.
     solver, version : str
@@ -193,16 +221,16 @@ class Outcome:
     """
 
     stop: Stop
-    holds: Holds
-    x: Floats | None
-    objective: float | None
-    bound: float
-    nodes: int
-    seconds: float
-    start_accepted: bool | None
-    log: str | None
-    solver: str
-    version: str
+    holds: Holds = Holds.nothing
+    x: Floats | None = None
+    objective: float | None = None
+    bound: float = math.inf
+    nodes: int = -1
+    seconds: float = 0.0
+    start_accepted: bool | None = None
+    log: str | None = None
+    solver: str = ""
+    version: str = ""
     violation: float | None = None
     message: str = ""
     minimises: bool = False
@@ -215,6 +243,21 @@ class Outcome:
         sides = (self.objective, self.bound) if self.minimises else (self.bound, self.objective)
         return gap_between(*sides)
 
+    @property
+    def who(self) -> str:
+        """Solver and version, for a sentence: ``CBC 2.10.8``."""
+        return f"{self.solver} {self.version if self.version[:1].isdigit() else f'({self.version})'}"
+
+    def holding(self, point: Point | None) -> Outcome:
+        """The outcome with a point, its objective and its violation; without a point it holds nothing."""
+        if point is None:
+            return replace(self, holds=Holds.nothing, x=None, objective=None)
+        return replace(self, x=point.x, objective=point.objective, violation=point.violation)
+
+    def noting(self, *remarks: str) -> Outcome:
+        """The outcome with remarks behind its message."""
+        return replace(self, message=" ".join(filter(None, (self.message, *remarks))))
+
     def stated(self, program: Program) -> Outcome:
         """The outcome of a maximised program in the sense of its file or model."""
         if not program.minimises:
@@ -222,16 +265,117 @@ class Outcome:
         objective = None if self.objective is None else program.own(self.objective)
         return replace(self, objective=objective, bound=program.own(self.bound), minimises=True)
 
-    @property
-    def who(self) -> str:
-        """Solver and version, for a sentence: ``CBC 2.10.8``."""
-        return (
-            f"{self.solver} {self.version}"
-            if self.version[:1].isdigit()
-            else f"{self.solver} ({self.version})"
-        )
-
 
 def gap_between(bound: float, incumbent: float) -> float:
     """``bound - incumbent``, at least 0; infinite unless both are finite."""
     return max(0.0, bound - incumbent) if math.isfinite(bound) and math.isfinite(incumbent) else math.inf
+
+
+def verified(program: Program, claim: Outcome, known: Point | None = None) -> Outcome:
+    """The outcome that the point of a claim supports: objective and violation are recomputed from it.
+
+    Parameters
+    ----------
+    program : Program
+    claim : Outcome
+        Of the program maximised.
+    known : Point, optional
+        A point that keeps every row. It is never lost, and a claim that denies it is refused.
+
+    Raises
+    ------
+    SolverError
+        If the point violates the program, or the claim does not fit the point.
+    """
+    who, bound, point = claim.who, claim.bound, None if claim.x is None else Point.of(program, claim.x)
+    if claim.stop in (Stop.unbounded, Stop.unsure):
+        # Of an integer program solvers mean the relaxation, unless they hold a point.
+        sure = point is not None or known is not None
+        raise SolverError(endless(who, program, sure or (claim.stop == "unbounded" and not program.integer.any())))
+    finished = claim.stop is Stop.finished
+    if finished and claim.holds is Holds.nothing:
+        bound = -math.inf
+        claim = claim.noting(f"{who} says that the program has no feasible point.")
+    optimal = finished and claim.holds is Holds.optimal
+    outcome = replace(claim, bound=bound).holding(point)
+    if point is not None:
+        objective, allowed = point.objective, AGREE * max(1.0, point.size)
+        if not point.violation <= ACCEPTED:
+            raise SolverError(
+                f"The point of {who} violates the program by {point.violation:.3g}, and {ACCEPTED:g} is allowed: "
+                "it solved another problem, or its tolerance is too loose."
+            )
+        if claim.objective is not None and abs(claim.objective - objective) > allowed:
+            raise SolverError(
+                f"{who} claims the objective {program.own(claim.objective):.9g} for a point whose objective is "
+                f"{program.own(objective):.9g}: it solved another problem than the file states."
+            )
+        if optimal and bound == math.inf:
+            bound = objective
+        if bound < objective - allowed:
+            raise SolverError(
+                f"{who} gives the bound {program.own(bound):.9g} and a better point, with {program.own(objective):.9g}."
+            )
+        closed = optimal and bound - objective <= AGREE * max(1.0, abs(objective))
+        outcome = replace(
+            outcome, bound=max(bound, objective), holds=Holds.optimal if closed else Holds.feasible
+        ).noting(f"{who} ended in a state that is unknown here; its point is kept." if claim.stop == "error" else "")
+    elif optimal:
+        raise SolverError(f"{who} says that it found the optimum and returns no point; its log may say why.")
+    return (outcome if known is None else beside(outcome, known, program)).stated(program)
+
+
+def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
+    """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the program maximised.
+    known : Point
+        Of the same program, and feasible in it.
+    program : Program
+    """
+    claimed = outcome.bound
+    if outcome.objective is None or known.objective > outcome.objective:
+        holds = Holds.feasible if outcome.holds is Holds.nothing else outcome.holds
+        outcome = replace(outcome.holding(known), holds=holds, bound=max(claimed, known.objective))
+    if known.objective <= claimed + AGREE * max(1.0, known.size):
+        return outcome
+    said, than = "says that the program has no feasible point", "less" if program.minimises else "more"
+    if math.isfinite(claimed):
+        said = f"says that no point of the program has {than} than {program.own(claimed):.9g}"
+    message = (
+        f"{outcome.who} {said}, but one with {program.own(known.objective):.9g} is known: its claim is refused, and no "
+        "bound is taken from it."
+    )
+    return replace(outcome, stop=Stop.contradicted, holds=Holds.feasible, bound=math.inf, message=message)
+
+
+def described(program: Program) -> str:
+    """Name and size of a program, for a sentence."""
+    size = f"{len(program.rows)} rows, {program.cost.size} columns, {program.matrix.nnz} non-zeros"
+    return f"the program {program.name!r} ({size})"
+
+
+def endless(who: str, program: Program, sure: bool) -> str:
+    """The sentence of a solver that finds no best objective, and is ``sure`` that there are points."""
+    if sure:
+        return f"{who} calls {described(program)} unbounded; bound its columns."
+    return (
+        f"{who} cannot tell whether {described(program)} is infeasible or unbounded; bound its columns and solve it "
+        "again to see which."
+    )
+
+
+def reasons(
+    cancel: threading.Event | None, deadline: float, tick: Callable[[], bool | None] = lambda: None
+) -> Callable[[], Stop | None]:
+    """A function that says why to stop: an event, a deadline on ``time.monotonic``, or a true answer of ``tick``."""
+
+    def look() -> Stop | None:
+        if (cancel is not None and cancel.is_set()) or tick():
+            return Stop.interrupted
+        return Stop.time_limit if time.monotonic() > deadline else None
+
+    return look

@@ -22,15 +22,31 @@ QUIET = 1.0
 Report = Callable[[Progress], bool | None]
 Line = Callable[[Progress], str]
 
-# Where reports are kept within a block of `recording`.
 _record: ContextVar[list[Progress] | None] = ContextVar("record", default=None)
+
+
+def line(now: Progress) -> str:
+    """One report of a solver in words."""
+    figures = (f"{value:.6g}" if math.isfinite(value) else "-" for value in (now.incumbent, now.bound, now.gap))
+    return "{:6.1f} s  incumbent {}  bound {}  gap {}  nodes {}".format(now.seconds, *figures, max(now.nodes, 0))
+
+
+def claims(name: str) -> Line:
+    """What puts a report of a search in words: the largest value of ``name`` found, and what no weights exceed."""
+
+    def told(now: Progress) -> str:
+        ends = ((">=", now.incumbent), ("<=", now.bound))
+        sides = [f"{sign} {value:.6g}" for sign, value in ends if math.isfinite(value)]
+        return f"{name} {', '.join([*sides, f'{now.nodes:,} boxes', f'{now.seconds:.1f} s'])}"
+
+    return told
 
 
 @contextmanager
 def reporting(options: Options, label: str) -> Iterator[Report | None]:
     """A function that passes progress to the live line and to the caller; None if neither wants it."""
-    with live(label) if options.verbose == 1 else nullcontext() as line:
-        listeners = [listener for listener in (line, options.progress) if listener is not None]
+    with live(label) if options.verbose == 1 else nullcontext() as shown:
+        listeners = [listener for listener in (shown, options.progress) if listener is not None]
 
         def report(now: Progress) -> bool:
             answers = [listener(now) for listener in listeners]
@@ -40,9 +56,7 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 
 
 @contextmanager
-def live(
-    label: str, stream: IO[str] | None = None, told: Line | None = None
-) -> Iterator[Report | None]:
+def live(label: str, stream: IO[str] | None = None, told: Line = line) -> Iterator[Report | None]:
     """A line with the latest progress, which is erased at the end.
 
     Parameters
@@ -51,12 +65,12 @@ def live(
         Stands before the figures.
     stream : text file, optional
         Standard error if omitted. If it is neither a terminal nor a notebook's, None is yielded.
-    told : callable, optional
-        One report in words; :func:`line` if omitted.
+    told : callable
+        One report in words.
     """
     out = stderr() if stream is None else stream
     if type(sys.stderr if stream is None else stream).__module__.startswith("ipykernel."):
-        with _under_a_cell(label, out, told or line) as report:
+        with _under_a_cell(label, out, told) as report:
             yield report
         return
     if not out.isatty():
@@ -69,7 +83,7 @@ def live(
     with Live(console=Console(file=out), auto_refresh=False, transient=True) as display:
 
         def show(now: Progress) -> None:
-            text = Text(harmless(f"{label} {(told or line)(now)}"), no_wrap=True, overflow="ellipsis")
+            text = Text(harmless(f"{label} {told(now)}"), no_wrap=True, overflow="ellipsis")
             display.update(text, refresh=True)
 
         yield show
@@ -94,16 +108,15 @@ def _under_a_cell(label: str, out: IO[str], told: Line) -> Iterator[Report]:
         print(f"\r{'':<{width}}\r", end="", file=out, flush=True)
 
 
-def printed(label: str, stream: IO[str] | None = None, told: Line | None = None) -> Report:
+def printed(label: str, told: Line = line) -> Report:
     """A report that prints a line, on any standard error, for each better incumbent and once a second besides."""
-    out = stderr() if stream is None else stream
-    best, due = -math.inf, 0.0
+    out, best, due = stderr(), -math.inf, 0.0
 
     def show(now: Progress) -> None:
         nonlocal best, due
         if now.incumbent > best or now.seconds >= due:
             best, due = max(best, now.incumbent), now.seconds + QUIET
-            print(f"{label} {(told or line)(now)}", file=out, flush=True)
+            print(f"{label} {told(now)}", file=out, flush=True)
 
     return show
 
@@ -124,25 +137,6 @@ def recorded() -> list[Progress] | None:
     return _record.get()
 
 
-def line(now: Progress) -> str:
-    """One report of a solver in words."""
-    return (
-        f"{now.seconds:6.1f} s  incumbent {_figure(now.incumbent)}  bound {_figure(now.bound)}  "
-        f"gap {_figure(now.gap)}  nodes {max(now.nodes, 0)}"
-    )
-
-
-def claims(name: str) -> Line:
-    """What puts a report of a search in words: the largest value of ``name`` found, and what no weights exceed."""
-
-    def told(now: Progress) -> str:
-        ends = ((">=", now.incumbent), ("<=", now.bound))
-        sides = [f"{sign} {value:.6g}" for sign, value in ends if math.isfinite(value)]
-        return f"{name} {', '.join([*sides, f'{now.nodes:,} boxes', f'{now.seconds:.1f} s'])}"
-
-    return told
-
-
 def throttled(report: Report | None, latest: Callable[[], Progress | None]) -> Callable[[], bool | None]:
     """A tick that reports the latest progress, each once, at most every :data:`INTERVAL` seconds."""
     last, due = None, 0.0
@@ -156,7 +150,3 @@ def throttled(report: Report | None, latest: Callable[[], Progress | None]) -> C
         return report(now)
 
     return tick
-
-
-def _figure(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else "-"

@@ -13,8 +13,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.reranker.result import CLOSED
 from rerank.reranker.solve.program import chosen_formulation, shares_optimum
 from rerank.solvers import gateway, highs
-from rerank.solvers.external import Claim
-from rerank.solvers.outcome import Stop
+from rerank.solvers.outcome import Holds, Stop
 from tests.oracles.oracle import optimum
 from tests.reranker.test_reranker import lists, table
 
@@ -128,9 +127,10 @@ def lying(honest):
     """CBC as it was seen once in some thousand programs: a feasible point that it falsely calls optimal."""
 
     def by_command(solver, command, program, options, folder, cancel):
-        answer = honest(solver, command, program, options, folder, cancel)
-        nothing = dict.fromkeys(program.columns, 0.0)
-        return replace(answer, claim=Claim(Stop.finished, optimal=True), values=nothing)
+        claim, text = honest(solver, command, program, options, folder, cancel)
+        nothing = np.zeros(len(program.columns))
+        said = replace(claim, stop=Stop.finished, holds=Holds.optimal, objective=None, bound=np.inf)
+        return replace(said, x=nothing), text
 
     return by_command
 

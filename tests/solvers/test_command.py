@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from formulations import library, mps
 from rerank.cli import app
-from rerank.solvers import finding
+from rerank.solvers import gateway, pulp
 from tests.cases.hand_programs import auc, knapsack
 
 NEEDLESS = ("pyomo", "sklearn", "numba", "pulp", "pandas", "matplotlib", "pyscipopt", "joblib", "gurobipy")
@@ -44,8 +44,8 @@ def test_no_solver_is_asked_for_its_version(monkeypatch, tmp_path, solver):
     def asked(*args):
         raise AssertionError("nobody asked for that")
 
-    monkeypatch.setattr(finding, "_printed", asked)
-    monkeypatch.setattr(finding, "pulp_module", asked)
+    monkeypatch.setattr(gateway, "installed_version", asked)
+    monkeypatch.setattr(pulp, "module", asked)
     path, _ = mps.write(knapsack()[0], tmp_path / "sack.mps")
     done = solve(path, "--solver", solver)
     assert done.exit_code == 0 and "on its word" in done.stdout
@@ -65,7 +65,7 @@ def test_a_claim_is_checked_against_a_start(tmp_path):
 
 
 def test_the_time_limit_counts_the_reading_of_the_file(monkeypatch, tmp_path):
-    from rerank.solvers import gateway, highs
+    from rerank.solvers import highs
 
     seen, honest, read = [], highs.solve, mps.read
 

@@ -15,9 +15,9 @@ from formulations.solutions import parse_solution
 from rerank import Reranker
 from rerank.cli import app
 from rerank.errors import SolverError
-from rerank.solvers import gateway, gurobi
-from rerank.solvers.outcome import Stop
-from rerank.solvers.through_pulp import _claim_of_4
+from rerank.solvers import commands, gateway
+from rerank.solvers.outcome import ENDINGS, Stop
+from rerank.solvers.pulp import claim_of_4
 
 SOLVERS = ["highs", "cbc", "glpk", "scip", "COIN_CMD"]
 
@@ -140,21 +140,19 @@ def test_infeasible_is_never_called_unbounded(tmp_path, solver):
 
 
 @pytest.mark.parametrize(
-    "ending, infeasible, unbounded, unsure",
+    "ending, says",
     [
-        ("Infeasible model", True, False, False),
-        ("Model is infeasible", True, False, False),
-        ("Unbounded model", False, True, False),
-        ("Model is unbounded", False, True, False),
-        ("Infeasible or unbounded model", False, False, True),
-        ("Model is infeasible or unbounded", False, False, True),
+        ("Infeasible model", "infeasible"),
+        ("Model is infeasible", "infeasible"),
+        ("Unbounded model", "unbounded"),
+        ("Model is unbounded", "unbounded"),
+        ("Infeasible or unbounded model", "unsure"),
+        ("Model is infeasible or unbounded", "unsure"),
     ],
 )
-def test_the_words_of_gurobi(ending, infeasible, unbounded, unsure):
-    claim = gurobi._claim(SimpleNamespace(log=f"{ending}\n", stopped=None), "")
-    assert (claim.infeasible, claim.unbounded, claim.unsure, claim.stop) == (
-        infeasible, unbounded, unsure, Stop.finished,
-    )  # fmt: skip
+def test_the_words_of_gurobi(ending, says):
+    claim = commands.SOLVERS["gurobi"].claim(f"{ending}\n")
+    assert (claim.stop, claim.holds) == ENDINGS[says]
 
 
 @pytest.mark.parametrize("word", ["Unbounded", "InfeasibleOrUnbounded"])
@@ -162,18 +160,14 @@ def test_the_words_of_pulp_4(word):
     report = SimpleNamespace(
         status=SimpleNamespace(name=word), best_bound=math.inf, has_solution=False, objective=None
     )
-    claim, _ = _claim_of_4(report)
-    assert (claim.unbounded, claim.unsure) == (word == "Unbounded", word != "Unbounded")
+    assert claim_of_4(report)[0].stop is (Stop.unbounded if word == "Unbounded" else Stop.unsure)
 
 
 def test_a_solver_that_was_killed_is_said_to_be(tmp_path, monkeypatch):
-    from rerank.solvers import answers
-    from rerank.solvers.running import Ran
-
     path = Path(tmp_path / "m.mps")
     path.write_text(BASE.format(sense="", constant=""))
     for code, words in ((-9, "killed by signal 9"), (0, "ended without an answer"), (3, "exit code 3")):
-        monkeypatch.setattr(answers, "run_command", lambda *_, code=code: Ran(None, code, "some words\n"))
+        monkeypatch.setattr(commands, "run_command", lambda *_, code=code: (None, code, "some words\n"))
         with pytest.raises(SolverError, match=f"{words}; its last words: some words"):
             gateway.solve_file(path, "cbc")
 

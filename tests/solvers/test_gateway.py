@@ -17,12 +17,9 @@ import pytest
 from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
-from rerank.solvers import finding, gateway
-from rerank.solvers.answers import Answer, verified
-from rerank.solvers.external import MODEL, Claim
-from rerank.solvers.outcome import Holds, Options, Point, Stop
-from rerank.solvers.registry import SOLVERS
-from rerank.solvers.running import run_command
+from rerank.solvers import gateway, pulp
+from rerank.solvers.commands import MODEL, SOLVERS, run_command
+from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop, verified
 from tests.cases.hand_programs import auc, infeasible, knapsack
 
 OUTSIDE = ["cbc", "glpk", "scip"]
@@ -222,7 +219,7 @@ def test_the_statistics_of_pulp_4(sack, monkeypatch, status, held, bound, stop, 
     path, made, _ = sack
     point = dict(zip(made.columns, gateway.solve_file(path).x.tolist(), strict=True))
     fake = FakePulp(status, held, point if held else dict.fromkeys(point), bound)
-    monkeypatch.setattr(finding, "pulp_module", lambda: fake)
+    monkeypatch.setattr(pulp, "module", lambda: fake)
     outcome = gateway.solve_file(path, "cplex", time_limit=3)
     assert (outcome.stop, outcome.holds) == (stop, holds) and outcome.version == "PuLP 4.2.0, CPLEX_PY"
     if bound is not None:
@@ -236,64 +233,70 @@ def point(made, chosen):
     return dict(zip(made.columns, np.isin(np.arange(10), chosen).astype(float).tolist(), strict=True))
 
 
+def said(made, claim, values):
+    """A claim of a solver with a name and with the point of these values."""
+    x = None if values is None else made.vector(values)
+    return replace(claim, x=x, solver="Some Solver", version="1.2")
+
+
 @pytest.mark.parametrize(
     ("claim", "values", "words"),
     [
-        (Claim(Stop.finished, optimal=True), lambda made: point(made, range(10)), "violates the program by"),
+        (Outcome(Stop.finished, Holds.optimal), lambda made: point(made, range(10)), "violates the program by"),
         (
-            Claim(Stop.finished, optimal=True),
+            Outcome(Stop.finished, Holds.optimal),
             lambda made: {**point(made, [0]), "x0": 0.5},
             "violates the program by 0.5",
         ),
         (
-            Claim(Stop.finished, optimal=True, objective=3.0),
+            Outcome(Stop.finished, Holds.optimal, objective=-10.0),
             lambda made: point(made, [0]),
             "claims the objective -10",
         ),
-        (Claim(Stop.time_limit, bound=0.0), lambda made: point(made, [0]), "gives the bound -7"),
-        (Claim(Stop.finished, optimal=True), lambda made: None, "returns no point"),
+        (Outcome(Stop.time_limit, bound=-7.0), lambda made: point(made, [0]), "gives the bound -7"),
+        (Outcome(Stop.finished, Holds.optimal), lambda made: None, "returns no point"),
     ],
 )
 def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
     made, _ = knapsack()
     with pytest.raises(SolverError, match=words):
-        verified("some solver", made, Answer(claim, values(made), "1"), 0.0)
+        verified(made, said(made, claim, values(made)))
 
 
 @pytest.mark.parametrize(
-    ("claim", "values", "said"),
+    ("claim", "values", "words"),
     [
         (
-            Claim(Stop.finished, optimal=True),
+            Outcome(Stop.finished, Holds.optimal),
             lambda made: point(made, [0]),
             "has more than",
         ),
         (
-            Claim(Stop.time_limit, bound=-60.0),
+            Outcome(Stop.time_limit, bound=53.0),
             lambda made: point(made, [0]),
             "has more than 53",
         ),
         (
-            Claim(Stop.time_limit, bound=-60.0),
+            Outcome(Stop.time_limit, bound=53.0),
             lambda made: None,
             "has more than 53",
         ),
         (
-            Claim(Stop.finished, infeasible=True),
+            Outcome(Stop.finished),
             lambda made: None,
             "has no feasible point",
         ),
     ],
 )
-def test_a_claim_that_denies_a_known_point_is_refused(sack, claim, values, said):
+def test_a_claim_that_denies_a_known_point_is_refused(sack, claim, values, words):
     path, made, optimum = sack
     known = Point.of(made, gateway.solve_file(path).x)
-    outcome = verified("Some Solver", made, Answer(claim, values(made), "1.2"), 0.0, known)
+    outcome = verified(made, said(made, claim, values(made)), known)
     assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.contradicted, Holds.feasible, np.inf)
     assert outcome.objective == pytest.approx(optimum) and np.array_equal(outcome.x, known.x)
     assert (
         outcome.message.startswith("Some Solver 1.2 says that")
-        and said in outcome.message
+        and words in outcome.message
         and "no bound is taken" in outcome.message
     )
 
@@ -319,13 +322,13 @@ def test_a_false_optimum_of_cbc():
 def test_a_known_point_is_never_lost_and_an_honest_claim_stands(sack):
     path, made, optimum = sack
     best = Point.of(made, gateway.solve_file(path).x)
-    nothing = verified("S", made, Answer(Claim(Stop.time_limit, bound=-290.0), None, "1"), 0.0, best)
+    nothing = verified(made, Outcome(Stop.time_limit, bound=283.0), best)
     assert (nothing.stop, nothing.holds, nothing.bound) == (Stop.time_limit, Holds.feasible, 283.0)
     assert np.array_equal(nothing.x, best.x)
     worse = Point.of(made, made.vector(point(made, [0])))
-    honest = Answer(Claim(Stop.finished, optimal=True), dict(zip(made.columns, best.x.tolist())), "1")
+    honest = Outcome(Stop.finished, Holds.optimal, best.x)
     for known in (best, worse):
-        outcome = verified("S", made, honest, 0.0, known)
+        outcome = verified(made, honest, known)
         assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.finished, Holds.optimal, best.objective)
 
 
@@ -353,7 +356,7 @@ def test_a_relaxed_answer_is_caught(tmp_path, monkeypatch):
 
     relaxed = highs.solve(type(made)(**{**vars(made), "integer": np.zeros(10, bool)})).x
     fake = FakePulp("Optimal", True, dict(zip(made.columns, relaxed.tolist(), strict=True)))
-    monkeypatch.setattr(finding, "pulp_module", lambda: fake)
+    monkeypatch.setattr(pulp, "module", lambda: fake)
     with pytest.raises(SolverError, match="it solved another problem"):
         gateway.solve_file(path, "cplex")
 
@@ -409,8 +412,10 @@ Best objective -3.250000000000e+02, best bound {bound}, gap 4.0000%
 )
 def test_the_log_of_gurobi(ending, bound, stop, optimal):
     log = GUROBI.format(ending=ending, bound=bound)
-    claim = SOLVERS["gurobi"].claim(SimpleNamespace(log=log, stopped=None), "")
-    assert claim == Claim(stop, optimal=optimal, objective=-325.0, bound=float(bound), nodes=1234)
+    claim = SOLVERS["gurobi"].claim(log)
+    holds = Holds.optimal if optimal else Holds.feasible
+    assert (claim.stop, claim.holds, claim.nodes) == (stop, holds, 1234)
+    assert (claim.objective, claim.bound) == (325.0, -float(bound))
     assert SOLVERS["gurobi"].version_in(log) == "13.0.3"
     arguments = SOLVERS["gurobi"].arguments(Options(time_limit=5))
     assert arguments[-1] == MODEL and "MIPGap=0.0" in arguments and "TimeLimit=5" in arguments

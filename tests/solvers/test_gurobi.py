@@ -14,9 +14,11 @@ import pytest
 
 from formulations import library, mps
 from formulations.solutions import read_solution
-from rerank.solvers import gateway, gurobi
+from rerank.solvers import commands, gateway
 from rerank.solvers.outcome import Holds, Options, Stop
 from tests.cases.hand_programs import auc, infeasible, knapsack
+
+GUROBI = commands.SOLVERS["gurobi"]
 
 STAND_IN = """
 class GurobiError(Exception):
@@ -63,7 +65,7 @@ def read(path, environment):
 
 def run(folder, *words, fails=""):
     (folder / "gurobipy.py").write_text(STAND_IN.replace("{fails}", fails))
-    script = Path(gurobi.__file__).with_name("gurobi_process.py")
+    script = Path(commands.__file__).with_name("gurobi_process.py")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(
         [sys.executable, "-P", str(script), *words],
@@ -76,7 +78,7 @@ def run(folder, *words, fails=""):
 
 def test_the_script_takes_the_arguments_of_gurobi_cl(tmp_path):
     (tmp_path / "start.mst").write_text("x0 1.0\n")
-    words = [*gurobi.SOLVER.starting, *gurobi.SOLVER.arguments(Options(time_limit=5, seed=3))]
+    words = [*GUROBI.starting, *GUROBI.arguments(Options(time_limit=5, seed=3))]
     done = run(tmp_path, *words)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0] == "Gurobi Optimizer version 99.1.2"
@@ -88,20 +90,20 @@ def test_the_script_takes_the_arguments_of_gurobi_cl(tmp_path):
 
 
 def test_an_error_of_gurobi_is_one_sentence(tmp_path):
-    done = run(tmp_path, *gurobi.SOLVER.arguments(Options()), fails="yes")
+    done = run(tmp_path, *GUROBI.arguments(Options()), fails="yes")
     assert done.returncode == 1 and done.stderr == "Model too large\n" and "Traceback" not in done.stdout
     asked = run(tmp_path, "--version")
-    assert gurobi.SOLVER.version_in(asked.stdout) == "99.1.2"
+    assert GUROBI.version_in(asked.stdout) == "99.1.2"
 
 
 def test_gurobipy_goes_first_and_gurobi_cl_is_next(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert gurobi.SOLVER.find()[-1].endswith("gurobi_process.py")
+    assert GUROBI.find()[-1].endswith("gurobi_process.py")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert gurobi.SOLVER.find() is None
+    assert GUROBI.find() is None
     (tmp_path / "gurobi_cl").touch(mode=0o755)
-    assert gurobi.SOLVER.find() == [str(tmp_path / "gurobi_cl")]
+    assert GUROBI.find() == [str(tmp_path / "gurobi_cl")]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_gurobipy_goes_first_and_gurobi_cl_is_next(monkeypatch, tmp_path):
 )
 def test_whether_a_start_was_used_stands_in_the_log(words, accepted):
     log = f"{words}\nTime limit reached\nBest objective -3.0, best bound -4.0, gap 33%\n"
-    claim = gurobi.SOLVER.claim(type("Ran", (), {"log": log, "stopped": None}), "")
+    claim = GUROBI.claim(log)
     assert claim.start_accepted is accepted and claim.stop is Stop.time_limit
 
 

@@ -7,18 +7,16 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rerank.errors import InputError, SolverError
+from rerank.errors.stops import attended, current
 from rerank.solvers import highs
-from rerank.solvers.highs_listener import Point
-from rerank.solvers.outcome import Holds, Options, Outcome, Progress, Stop
+from rerank.solvers.outcome import Holds, Options, Outcome, Point, Progress, Stop, reasons
 from rerank.solvers.progress import claims, line, live, throttled
-from rerank.solvers.running import Stopper, run_call
 from tests.cases.hand_programs import (
     auc,
     every_bound,
@@ -164,12 +162,12 @@ def test_a_cutoff_never_turns_into_a_false_optimum(small, above, with_start):
 def test_the_trap_that_cutoffs_guard_against(small):
     """Up to 1.15 HiGHS calls a point below its objective bound optimal, and repeats its value as the bound."""
     made, _, optimum = small
-    session = highs._Session(made, Options(cutoff=optimum + 3), True, None, time.monotonic())
-    ended = session.work(None)
-    info = session.highs.getInfo()
+    run = highs._Run(made, Options(cutoff=optimum + 3), True, None, time.monotonic())
+    run.work(None)
+    info = run.highs.getInfo()
     claimed, bound = (made.constant - x for x in (info.objective_function_value, info.mip_dual_bound))
     trapped = tuple(map(int, highs.version().split(".")[:2])) < (1, 16)
-    assert ended.status == "kOptimal" and (bound < optimum - 1e-6) == trapped
+    assert run.status == "kOptimal" and (bound < optimum - 1e-6) == trapped
     assert trapped or claimed == pytest.approx(optimum)
 
 
@@ -258,12 +256,13 @@ def test_an_error_in_a_progress_callback_is_the_callers(hard):
 LEFT_BEHIND = """
 import sys, threading, time
 import numpy as np
-from rerank.solvers import highs, running
+from rerank.errors import stops
+from rerank.solvers import highs
 from tests.cases.hand_programs import auc
 
 made, _ = auc(240, 8)
 cancel = threading.Event()
-running.CALL_GRACE, running.LINGER = 0.3, 0.5
+stops.GRACE, stops.LINGER = 0.3, 0.5
 threading.Timer(1.0, cancel.set).start()
 began = time.monotonic()
 outcome = highs.solve(made, start=np.zeros(made.cost.size), cancel=cancel)
@@ -284,23 +283,33 @@ def test_a_solve_that_does_not_check_its_limit_is_left_behind():
     assert message == [] or "left behind" in message[0]
 
 
+def nothing():
+    pass
+
+
 def test_a_call_that_never_ends_is_left_behind_on_time():
-    stopper, over = Stopper(), threading.Event()
-    began = time.monotonic()
-    assert run_call(over.wait, stopper, deadline=began + 0.1) is False
-    assert stopper.reason is Stop.time_limit and time.monotonic() - began < SOON
+    over, began = threading.Event(), time.monotonic()
+    asked = []
+
+    def work():
+        asked.append(current().asked)
+        over.wait()
+
+    assert attended(work, reasons(None, began + 0.1), nothing) == (False, Stop.time_limit)
+    assert asked[0].is_set() and time.monotonic() - began < SOON
     over.set()
-    assert run_call(lambda: None, Stopper()) is True
+    assert attended(nothing, reasons(None, math.inf), nothing) == (True, None)
+    assert attended(lambda: current().asked.wait(), reasons(over, math.inf), nothing) == (True, Stop.interrupted)
     with pytest.raises(KeyError):
-        run_call(lambda: {}["missing"], Stopper())
+        attended(lambda: {}["missing"], reasons(None, math.inf), nothing)
 
 
 def test_ctrl_c_twice_is_raised():
-    stopper, over = Stopper(), threading.Event()
+    over = threading.Event()
     for delay in (0.1, 0.4):
         threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        run_call(over.wait, stopper)
+        attended(over.wait, reasons(None, math.inf), nothing)
     over.set()
 
 
@@ -320,18 +329,24 @@ def test_every_status_of_the_installed_highs_is_known():
     assert names - set(highs.STATUSES) == {"kNotset", "kLoadError", "kModelError", "kObjectiveTarget"}
 
 
+def denying(monkeypatch, times=10):
+    """HiGHS calls its first programs infeasible; returns the presolve of each."""
+    work, presolves = highs._Run.work, []
+
+    def denied(run, cancel):
+        work(run, cancel)
+        presolves.append(run.highs.getOptionValue("presolve")[1])
+        run.status = "kInfeasible" if len(presolves) <= times else run.status
+
+    monkeypatch.setattr(highs._Run, "work", denied)
+    return presolves
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
     """A false "infeasible" is tried again without presolve, and refused if it stays."""
     made, D, optimum = small
-    real, calls = highs._Session.work, []
-
-    def work(session, cancel):
-        ended = real(session, cancel)
-        calls.append(session.highs.getOptionValue("presolve")[1])
-        return replace(ended, status="kInfeasible") if len(calls) <= times else ended
-
-    monkeypatch.setattr(highs._Session, "work", work)
+    calls = denying(monkeypatch, times)
     start = point(made, D, np.array([1.0, 0.3]))
     if times == 1:
         outcome = highs.solve(made, start=start)
@@ -350,8 +365,8 @@ def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
 def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch, cutoff):
     made, D, _ = small
     false = np.ones(made.cost.size)
-    monkeypatch.setattr(highs._Session, "_final", lambda session: Point.of(made, false))
-    monkeypatch.setattr(highs.Listener, "_improved", lambda listener, event: None)
+    monkeypatch.setattr(highs._Run, "_final", lambda run: Point.of(made, false))
+    monkeypatch.setattr(highs._Run, "_improved", lambda run, event: None)
     start = point(made, D, np.array([1.0, 0.3]))
     if cutoff is None:
         outcome = highs.solve(made, start=start)
@@ -369,12 +384,7 @@ def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch, cu
 
 def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):
     made, D, optimum = small
-    real = highs._Session.work
-
-    def work(session, cancel):
-        return replace(real(session, cancel), status="kInfeasible")
-
-    monkeypatch.setattr(highs._Session, "work", work)
+    denying(monkeypatch)
     start = point(made, D, np.array([1.0, 0.3]))
     outcome = highs.solve(made, Options(cutoff=optimum + 1), start=start)
     assert outcome.stop is Stop.finished and outcome.bound == optimum + 1 and outcome.holds is Holds.feasible
@@ -383,10 +393,7 @@ def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):
 def test_a_cutoff_does_not_hide_a_point_above_it(small, monkeypatch):
     """With a cut-off HiGHS may only deny points above it; a start that is above it contradicts that."""
     made, D, _ = small
-    real = highs._Session.work
-    monkeypatch.setattr(
-        highs._Session, "work", lambda session, cancel: replace(real(session, cancel), status="kInfeasible")
-    )
+    denying(monkeypatch)
     start = point(made, D, np.array([1.0, 0.3]))
     outcome = highs.solve(made, Options(cutoff=made.objective(start) - 1), start=start)
     assert (outcome.stop, outcome.bound) == (

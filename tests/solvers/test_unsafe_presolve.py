@@ -19,8 +19,8 @@ def test_a_release_with_an_unsafe_presolve_is_used_without_it(monkeypatch):
     assert "without presolve" not in highs.solve(linear()).message
     monkeypatch.setattr(highs, "UNSAFE_PRESOLVE", (highs.version(),))
     asked = []
-    session = highs._Session
-    monkeypatch.setattr(highs, "_Session", lambda *given: asked.append(given[2]) or session(*given))
+    run = highs._Run
+    monkeypatch.setattr(highs, "_Run", lambda *given: asked.append(given[2]) or run(*given))
     outcome = highs.solve(made)
     assert outcome.objective == pytest.approx(optimum) and asked == [False]
     assert outcome.message.startswith(f"Solved without presolve: that of HiGHS {highs.version()} loses optima.")

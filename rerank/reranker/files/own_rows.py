@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.solvers.answers import ACCEPTED, AGREE
+from rerank.solvers.outcome import ACCEPTED, AGREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

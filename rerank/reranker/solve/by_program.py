@@ -28,8 +28,7 @@ from rerank.reranker.solve.program import (
     unstated,
 )
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
-from rerank.solvers.answers import AGREE, beside
-from rerank.solvers.outcome import Options, Outcome, Point, Stop
+from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Stop, beside
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult

@@ -1,0 +1,132 @@
+"""Solvers through PuLP 2.8 to 4: the only module that imports it."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rerank.errors import SolverError
+from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS
+from rerank.solvers.outcome import ACCEPTED, ENDINGS, Options, Outcome, Stop, ending
+
+if TYPE_CHECKING:
+    from formulations.program import Program
+
+WORDS = {
+    "Optimal": "optimal", "Infeasible": "infeasible", "Unbounded": "unbounded", "InfeasibleOrUnbounded": "unsure",
+    "GapLimit": "gap", "TimeLimit": "time", "NodeLimit": "nodes", "Interrupted": "interrupt",
+}  # fmt: skip
+"""The status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error."""
+
+
+def module() -> Any:
+    """PuLP, or None where it is not installed."""
+    if importlib.util.find_spec("pulp") is None:
+        return None
+    import pulp
+
+    return pulp
+
+
+def interfaces(name: str) -> Sequence[str]:
+    """PuLP's interfaces to a solver; a name that is not in our lists is PuLP's own."""
+    return SOLVERS[name].pulp if name in SOLVERS else ONLY_PULP.get(name, (name,))
+
+
+def interface_of(name: str) -> str | None:
+    """The first of PuLP's interfaces to a solver that says it can run."""
+    pulp = module()
+    for candidate in interfaces(name):
+        kind = getattr(pulp, candidate, None)
+        try:
+            if kind is not None and kind(msg=False).available():
+                return candidate
+        # A missing licence raises whatever its vendor chose; it only means that this interface cannot run.
+        except Exception:
+            continue
+    return None
+
+
+def by_pulp(interface: str, title: str, program: Program, options: Options, folder: Path) -> Outcome:
+    """What an interface of PuLP claims of the model file in a folder, and its point.
+
+    Raises
+    ------
+    SolverError
+        For an error of PuLP's, or no answer.
+    """
+    from formulations.solutions import original_names
+
+    pulp = module()
+    try:
+        variables, model = pulp.LpProblem.fromMPS(str(folder / MODEL))
+        solver = _constructed(getattr(pulp, interface), options)
+        # Where interfaces to command-line solvers write their files.
+        solver.tmpDir = str(folder)
+        began = time.monotonic()
+        report = model.solve(solver)
+    except pulp.PulpError as error:
+        raise SolverError(f"PuLP's {interface} failed: {error}") from error
+    if hasattr(report, "has_solution"):
+        claim, held = claim_of_4(report, program.constant)
+    else:
+        late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
+        claim, held = _claim_of_3(pulp, report, model, late)
+    original = original_names(program)
+    values = {original[key]: variable.value() for key, variable in variables.items()}
+    x = None if None in values.values() else program.vector(values)
+    # PuLP 3 says that nothing is held where Gurobi stops at its limit with a point; its values tell.
+    if x is not None and not held:
+        infeasible = (claim.stop, claim.holds) == ENDINGS["infeasible"]
+        held = not infeasible and program.violation(x) <= ACCEPTED
+    if claim.stop is Stop.error and not (held and x is not None):
+        raise SolverError(f"PuLP's {interface} ended without an answer; solve the file with another solver.")
+    return replace(
+        claim, x=x if held else None, solver=title, version=f"PuLP {pulp.__version__}, {interface}", log=""
+    )
+
+
+def _constructed(kind: Any, options: Options) -> Any:
+    """An interface with as many of the options as its constructor takes."""
+    wanted: dict[str, Any] = {"gapRel": options.mip_rel_gap, "threads": options.threads}
+    if options.time_limit is not None:
+        # PuLP hands a fraction on, and glpsol takes whole seconds only.
+        wanted = {"timeLimit": math.ceil(options.time_limit), **wanted}
+    while True:
+        try:
+            return kind(msg=False, **wanted)
+        except TypeError:
+            if not wanted:
+                raise
+            wanted.popitem()
+
+
+def claim_of_4(report: Any, constant: float = 0.0) -> tuple[Outcome, bool]:
+    """PuLP 4 returns statistics: what it claims of a program with this constant, and whether there is a point."""
+    held, bound = bool(report.has_solution), report.best_bound
+    stop, holds = ending(WORDS.get(str(report.status.name), ""))
+    return Outcome(
+        stop,
+        holds,
+        objective=constant - report.objective if held and report.objective is not None else None,
+        bound=constant - bound if bound is not None and math.isfinite(bound) else math.inf,
+    ), held
+
+
+def _claim_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[Outcome, bool]:
+    """PuLP 2 and 3 return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart."""
+    if pulp.LpStatusUnbounded in (status, model.sol_status):
+        word = "unbounded"
+    elif status == pulp.LpStatusInfeasible:
+        word = "infeasible"
+    elif model.sol_status == pulp.LpSolutionOptimal:
+        word = "optimal"
+    else:
+        word = "time" if late else ""
+    held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+    return Outcome(*ending(word)), held
