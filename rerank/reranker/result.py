@@ -269,7 +269,7 @@ class Result(Solution):
             return f"{kept}no weights that were found order the training list better in {name}. {self._proof}"
         if found.guarded:
             return f"{kept}no option that was tried on held-out rows leads it by what safeguard asks."
-        return f"{kept}no option had the time to be tried on held-out rows; raise time_limit."
+        return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
 
     @property
     def _proof(self) -> str:
