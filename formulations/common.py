@@ -73,8 +73,6 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
 
     Parameters
     ----------
-    kind, name : str
-    layout : Layout
     rows : dict of str to str
         Prefixes of the short names of the program's own families.
 

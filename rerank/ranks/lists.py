@@ -87,7 +87,6 @@ def split(
         Labels or grades.
     qid : array (n,), optional
         List of each row.
-    gain : {"exponential", "linear"}
     sample_weight : array (n,), optional
         Multiplies the gain of a row.
     query_weight : mapping of list name to weight, or array (n,), optional
@@ -130,8 +129,6 @@ def mean_over_lists(
 
     Parameters
     ----------
-    lists : sequence of OneList
-    values : iterable of float or None
     empty : {"skip", 0, 1, "error"}
         Leave lists without a value out of the mean, count them as 0 or 1, or refuse them.
 

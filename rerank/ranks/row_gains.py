@@ -104,7 +104,6 @@ def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> l
         Lists that have no rows here are left out.
     names : sequence
         Names of the lists.
-    gain : {"exponential", "linear"}
 
     Raises
     ------

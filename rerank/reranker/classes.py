@@ -66,7 +66,6 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
     ----------
     y : float64 array (n,)
         Grades; the least is 0.
-    labels : TwoLabels or None
     scores : float64 array (n,) or None
         None for no cuts.
     """

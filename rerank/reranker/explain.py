@@ -39,15 +39,10 @@ class ExplainMixin(RankingMixin):
 
         Parameters
         ----------
-        X : table (m, d)
         n : int
             Places, at least 1; a list with fewer rows gives all of them.
         qid : array-like (m,) or str, optional
             List of each row: the first ``n`` of each list, one list after the other.
-
-        Raises
-        ------
-        InputError
         """
         X = held(X)
         wanted, places = whole("n", n), self.rank(X, qid)
@@ -63,18 +58,10 @@ class ExplainMixin(RankingMixin):
         score is that of the head: rows below ``threshold_`` are ordered by the first stage alone. The two are called
         "first stage" and "constant", with underscores behind where a column of the fit is called so.
 
-        Parameters
-        ----------
-        X : table (n, d)
-
         Returns
         -------
         table (n, k)
             A data frame like X, with names; or an array, if X is one.
-
-        Raises
-        ------
-        InputError
         """
         X = held(X)
         added = self._added(X)
@@ -100,10 +87,6 @@ class ExplainMixin(RankingMixin):
         """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
 
         Returns the axes (:func:`rerank.plots.cumulative_gain`).
-
-        Raises
-        ------
-        InputError
         """
         from rerank.plots import cumulative_gain
 
@@ -122,15 +105,8 @@ class ExplainMixin(RankingMixin):
 
         Parameters
         ----------
-        X : table (m, d)
-        n : int
         names : sequence of str, optional
             Of all rows of X; their numbers without it.
-        ax : matplotlib axes, optional
-
-        Raises
-        ------
-        InputError
         """
         from rerank.plots import contributions
 
@@ -169,7 +145,6 @@ class ExplainMixin(RankingMixin):
         ----------
         every : bool
             Draw every face of the cube of free weights, not only the one on which the fit lies.
-        ax : matplotlib axes, optional
 
         Raises
         ------

@@ -166,10 +166,8 @@ def fit_first_stage(
     first_stage : str, estimator, callable, array or None
         ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
         scikit-learn estimator, a function from a table to scores, or one score for each row. None gives None.
-    rows : Rows
     y : float64 array (n,)
         0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
-    qid, sample_weight : arrays (n,), optional
 
     Raises
     ------

@@ -38,7 +38,6 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
 
     Parameters
     ----------
-    table : table (n, d)
     names : sequence of str
         Of all its columns.
     which : sequence of int

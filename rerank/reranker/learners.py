@@ -51,7 +51,6 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
 
     Parameters
     ----------
-    estimator : object
     X : table
         As the user gave it, or the numeric columns.
     y : float64 array (n,)

@@ -199,12 +199,7 @@ def _verbosity(value: Any) -> int:
 
 
 def check_solver(name: Any) -> None:
-    """Refuse a name that is not the name of a solver.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a name that is not the name of a solver."""
     if name not in SOLVERS:
         raise InputError(
             f"Unknown solver {name!r}; did you mean {nearest(str(name), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."

@@ -108,7 +108,6 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     ----------
     first, head : float64 arrays (n,)
         First-stage score and reranking score of every row.
-    is_head : bool array (n,)
     threshold : float
         All tail scores are below it.
     size : int

@@ -59,11 +59,8 @@ def prepare(
 
     Parameters
     ----------
-    data : Data
-    statistic : RankStatistic
     scores : float64 array (n,) or None
         First-stage scores; None makes every row a candidate.
-    n_candidates : int or None
     anchor : Anchor, optional
         States the problem of correcting the scores, if these are not all equal; else the free problem.
     **options

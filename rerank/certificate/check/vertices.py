@@ -74,7 +74,6 @@ def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> 
 
     Parameters
     ----------
-    box : RationalBox
     lost : int64 (S,)
         Lost counts that hold in the whole box.
     open_ : intp array
