@@ -43,8 +43,7 @@ def _line(name: str, version: str | None, licence: str, how: str, install: str) 
 
 def _line_of_pulp(name: str, licence: str) -> dict[str, Any]:
     interface = interface_of(name)
-    version = None if interface is None else "unknown"
-    return _line(name, version, licence, f"PuLP's {interface}", how_to_install(name))
+    return _line(name, interface and "unknown", licence, f"PuLP's {interface}", how_to_install(name))
 
 
 def _printed(command: Sequence[str]) -> str:
@@ -82,7 +81,8 @@ def how_to_install(name: str) -> str:
     """What to do where a solver is missing."""
     if name in SOLVERS:
         return SOLVERS[name].install
-    return f"install {name} so that PuLP finds {' or '.join(_interfaces(name))}"
+    lacking = "" if pulp_module() is not None else ", and pip install pulp"
+    return f"install {name} so that PuLP finds {' or '.join(_interfaces(name))}{lacking}"
 
 
 def pulp_module() -> Any:
