@@ -11,7 +11,6 @@ REASONS = {
     "NAME {} FREE": "no advice",
     "Ray did not start {} workers of {} cores within {} seconds; see in `ray status` what uses the cores, free some, or choose a smaller n_shards.": "needs a cluster",
     "The files contradict each other; do not use this model.": "says that nothing helps",
-    "The solver claims {}, but its weights are worth {} when recomputed exactly, and polishing does not restore the claim; fit with solver='search', which has no tolerance.": "needs a solver that lies",
     "a list has a negative gain, weight or scale, or coefficients that fall": "no advice",
     "check the memory of the machines": "needs a cluster that loses its workers",
     "check the memory of the machines and call fit again, which goes on from {}": "needs a cluster that loses its workers",

@@ -585,6 +585,21 @@ def by_solver(share=1.0):
     return check_claim(certificate, value=found.result_.value * share, tolerance=1e-9)
 
 
+def within_tolerance(solver):
+    """A fit of rows whose differences miss the margin by less than a solver's tolerance."""
+    rng = np.random.default_rng(11)
+    rows, y = rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14)
+    return est(stat="dcg@5", C=0.01, positive=True, epsilon=0.05 + 1e-9, solver=solver).fit(rows, y)
+
+
+def claimed():
+    """The weights of a solver that claims more than they are worth."""
+    other = within_tolerance("none")
+    other.export_mps("p.mps")
+    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    return other.load_solution("p.sol")
+
+
 LIMITS = [
     row(
         "cannot be read ({}); mend it, or pass the table in memory",
@@ -615,6 +630,11 @@ LIMITS = [
         "do not use this result, and take solver='search' if a solver reported it",
         lambda: by_solver(1.01),
         lambda: by_solver() is None,
+    ),
+    row(
+        "and polishing does not restore the claim; fit with solver='search', which has no tolerance",
+        lambda: claimed(),
+        lambda: proved(within_tolerance("search")),
     ),
 ]
 
