@@ -17,9 +17,6 @@ REASONS = {
     "NAME {} FREE": "no advice",
     "Ray did not start {} workers of {} cores within {} seconds; see in `ray status` what uses the cores, free some, or choose a smaller n_shards.": "needs a cluster",
     "The files contradict each other; do not use this model.": "says that nothing helps",
-    "The solver claims {}, but its weights are worth {} when recomputed exactly, and polishing does not restore the claim; fit with solver='search', which has no tolerance.": "needs a solver that lies",
-    "The weights of {} are worth {} when recomputed exactly, above the bound {} of the model: one of the two is wrong, so neither is used; fit the model again.": "says that nothing helps",
-    "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features.": "needs a machine without memory or room",
     "a list has a negative gain, weight or scale, or coefficients that fall": "no advice",
     "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc": "needs a machine without that package",
     "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk": "needs a machine without that package",
@@ -41,15 +38,11 @@ REASONS = {
     "pip install pulp": "needs a machine without that package",
     "pip install pyscipopt": "needs a machine without that package",
     "put more than {} of the {} relevant rows into the first {} places by the margin of the fit.": "no advice",
-    "rerank: There is not enough memory for this; pass a smaller table or fewer candidates.": "needs a machine without memory or room",
     "run in prior": "no advice",
     "run {}": "no advice",
     "save() wrote": "no advice",
     "scale is positive": "no advice",
-    "see its vendor": "needs a machine without that package",
-    "{} is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV.": "needs a machine without that package",
-    "{} needs more memory than there is; pass a smaller file.": "needs a machine without memory or room",
-    "{}; run Python without that option; only solver='search' needs no program.": "needs Python under -OO",
+    "see its vendor": "no advice",
 }
 
 # Advice that nobody has followed yet. It only shrinks: what gets a row goes from here.

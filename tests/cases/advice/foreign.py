@@ -7,6 +7,8 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+
 from rerank import load
 from rerank.certificate import load_proof, save_proof
 from tests.cases.advice import command, data, est, fitted, model_file, row, succeeds, table_file, write
@@ -230,4 +232,47 @@ PROGRAMS = [
         lambda: imports(program_file()),
     ),
 ]
-ROWS = MODELS + ARCHIVES + PROGRAMS
+
+
+GRID = {"stat": "dcg@5", "C": 0.01, "positive": True, "epsilon": 0.05 + 1e-9}
+
+
+def on_a_grid(solver):
+    """A fit of rows whose differences miss the margin by less than a solver's tolerance."""
+    rng = np.random.default_rng(11)
+    return est(solver=solver, **GRID).fit(rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14))
+
+
+def solved_on_a_grid():
+    made = on_a_grid("none")
+    made.export_mps("g.mps")
+    command("solve", "g.mps")
+    return made.load_solution("g.sol")
+
+
+def with_bound(bound):
+    """The program of a fit that kept the weights 0, whose model claims that bound."""
+    made = est(stat="dcg@5", solver="none").fit(X[:10], Y[:10])
+    made.export_mps("b.mps")
+    body = json.loads(Path("b.json").read_text())
+    model = body["data"]["model"]
+    if bound is not None:
+        model["result"]["bound"] = {"hex": float(bound).hex()}
+    body["data"]["model"] = signed(model)
+    write("b.json", json.dumps(body))
+    return "b.mps"
+
+
+CLAIMS = [
+    row(
+        "polishing does not restore the claim; fit with solver='search', which has no tolerance",
+        solved_on_a_grid,
+        lambda: on_a_grid("search").result_.proved,
+    ),
+    row(
+        "above the bound {} of the model: one of the two is wrong, so neither is used; fit the model again",
+        lambda: import_solution(with_bound(0.5)),
+        lambda: imports(with_bound(None)),
+    ),
+]
+ROWS = MODELS + ARCHIVES + PROGRAMS + CLAIMS
