@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,18 @@ def cut_short(path):
     return path
 
 
+def without_seconds(path):
+    """The checkpoint of a search without the time that it took."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(content["header.json"])
+    del header["seconds"]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, body in content.items():
+            archive.writestr(name, json.dumps(header) if name == "header.json" else body)
+    return path
+
+
 def resumes(path) -> bool:
     """Whether a fit with that checkpoint ends as one without."""
     return fitted(checkpoint=path).result_.value == fitted().result_.value
@@ -155,7 +168,7 @@ ARCHIVES = [
     ),
     row(
         "delete it to begin anew, or choose another path",
-        lambda: (resumes("c"), resumes(cut_short("c"))),
+        lambda: (resumes("c"), resumes(without_seconds("c"))),
         lambda: (os.remove("c"), resumes("c"), resumes("d"))[1:] == (True, True),
     ),
 ]
@@ -209,6 +222,11 @@ PROGRAMS = [
     row(
         "holds no constant; export it again",
         lambda: import_solution(program_file(constant="x")),
+        lambda: imports(program_file()),
+    ),
+    row(
+        "holds no constant; export it again",
+        lambda: import_solution(program_file(constant="nan")),
         lambda: imports(program_file()),
     ),
     row(
@@ -275,4 +293,11 @@ CLAIMS = [
         lambda: imports(with_bound(None)),
     ),
 ]
+PROGRAMS.append(
+    row(
+        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: import_solution(program_file(choices={"box": "x"})),
+        lambda: imports(program_file()),
+    )
+)
 ROWS = MODELS + ARCHIVES + PROGRAMS + CLAIMS

@@ -257,7 +257,18 @@ def squared(first_stage=None, **options):
     return made.fit(table, (table[:, 0] ** 2 > 2.2).astype(int))
 
 
+def by_score(largest):
+    """A fit of a shortlist by scores that go up to a number."""
+    table = FRAME.assign(s=np.linspace(0.7, 1.0, 40) * largest)
+    return fit(table, first_stage="s", n_candidates=12, features=["a", "b"])
+
+
 MODELS = [
+    row(
+        "and scores above them would overflow; divide them by a constant",
+        lambda: by_score(1.7e308),
+        lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value,
+    ),
     row(
         "is larger than {} bytes; pass another file",
         lambda: load(oversized()),
