@@ -61,7 +61,6 @@ OPEN = {
     "Raise max_iter, raise alpha, or standardise the features.",
     "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol.",
     "Rows {} and {} are among the ties, and no weights were found near these that break all ties and keep every order of scores rounded to 2^-40; scale the features to [0, 1], or merge rows that differ by rounding only.",
-    "Support and signs have shapes {} and {}; give {} entries each.",
     "The best weights have shape {}; give {}, one for each column.",
     "The best weights lie on no face: the largest of them has to be 1 or -1; divide them by their largest size, or draw every face.",
     "The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one.",
