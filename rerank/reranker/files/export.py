@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -127,7 +128,9 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     try:
         constant = float.fromhex(data["constant"])
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where} holds no constant; export it again.") from None
+        constant = math.nan
+    if not math.isfinite(constant):
+        raise InputError(f"{where} holds no constant; export it again.")
     check_formulation(data["formulation"], state.settings.statistic)
     if not isinstance(data["choices"], dict):
         raise InputError(f"{where} does not say how its program was stated; export it again.")

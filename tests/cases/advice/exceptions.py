@@ -27,8 +27,5 @@ REASONS = {
     "run {}": "no advice",
     "save() wrote": "no advice",
     "scale is positive": "no advice",
-    "see its vendor": "needs a machine without that package",
-    "{} is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV.": "needs a machine without that package",
-    "{} needs more memory than there is; pass a smaller file.": "needs a machine without memory or room",
-    "{}; run Python without that option; only solver='search' needs no program.": "needs Python under -OO",
+    "see its vendor": "no advice",
 }
