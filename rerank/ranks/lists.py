@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import check_size
 from rerank.io.table import numbered
 from rerank.ranks.positions import Indices, comparable
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, missed_gains, weighted_gains
@@ -198,4 +199,5 @@ def weights_of_lists(query_weight: Any, names: Sequence[Any], codes: Indices) ->
         raise InputError(
             "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
         )
+    check_size(weights, "query_weight")
     return weights

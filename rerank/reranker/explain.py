@@ -13,6 +13,7 @@ from rerank.io.arrays import held
 from rerank.io.frames import frame_like, is_frame
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
+from rerank.problem.scaling import per_unit
 from rerank.reranker.ranking import RankingMixin, numbered_lists
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState
@@ -165,5 +166,5 @@ def _constant(state: FittedState) -> float:
     """What the score of the head is where all columns, and a first stage that is a column of its own, are 0."""
     stage = state.first_stage
     if state.reranks and not state.anchored:
-        return -float(state.weights @ (state.low / (state.high - state.low)))
+        return -float(state.weights @ per_unit(state.low, state.low, state.high))
     return 0.0 if stage is None or state.prior_weight else stage.intercept

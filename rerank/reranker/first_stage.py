@@ -208,7 +208,8 @@ def fit_first_stage(
             raise InputError(
                 f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it."
             )
-        estimator = fitted(estimator, seen, y, qid, sample_weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused below
+            estimator = fitted(estimator, seen, y, qid, sample_weight)
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):
         raise InputError(

@@ -26,8 +26,8 @@ SMALLEST = 1e-15
 
 @contextmanager
 def names_optional() -> Iterator[None]:
-    """scikit-learn does not remark that a table has names and that of the fit had none, or the reverse."""
-    with warnings.catch_warnings():
+    """No remark that a table has names and that of the fit had none, or the reverse, and none on huge numbers."""
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
         yield
 
