@@ -32,9 +32,7 @@ def distinct(path: Path, names: Sequence[str]) -> None:
     for place, name in enumerate(names):
         if first.setdefault(name, place) != place:
             places = f"columns {first[name] + 1} and {place + 1}"
-            raise InputError(
-                f"{path}: the name {named(name)} stands over {places}; give every column its own name."
-            )
+            raise InputError(f"{path}: the name {named(name)} stands over {places}; give every column its own name.")
 
 
 def _found(path: Path, places: dict[str, int], wanted: str) -> int:

@@ -212,9 +212,7 @@ def expect_columns(X: Any, wanted: Sequence[str]) -> None:
     if more:
         raise InputError(f"X has {_listed(more)} that the fit did not have; drop what was added.")
     if found != tuple(wanted):
-        raise InputError(
-            f"X has the columns of the fit in another order; bring them into theirs: {_first(wanted)}."
-        )
+        raise InputError(f"X has the columns of the fit in another order; bring them into theirs: {_first(wanted)}.")
 
 
 def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:

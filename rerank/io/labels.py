@@ -36,9 +36,7 @@ class TwoLabels:
         other = ~relevant & ~np.asarray(values == self.negative, dtype=bool)
         if relevant.shape != values.shape or other.any():
             found = values[other][0] if other.any() else y
-            raise InputError(
-                f"y holds {found!r}; the labels of this fit are {self.negative!r} and {self.positive!r}."
-            )
+            raise InputError(f"y holds {found!r}; the labels of this fit are {self.negative!r} and {self.positive!r}.")
         return relevant.astype(np.float64)
 
     def by_grades(self, values: NDArray[Any]) -> bool:
@@ -100,9 +98,7 @@ def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
     known = list(dict.fromkeys(values.ravel().tolist()))
     shown = ", ".join(map(repr, known[:5])) + (", ..." if len(known) > 5 else "")
     if len(known) != 2:
-        raise InputError(
-            f"y holds {len(known)} labels ({shown}); pos_label takes two, so pass grades from 0."
-        )
+        raise InputError(f"y holds {len(known)} labels ({shown}); pos_label takes two, so pass grades from 0.")
     if pos_label is not None and pos_label not in known:
         raise InputError(
             f"pos_label is {pos_label!r}, and y holds the labels {shown}; name one of these, or give y as 0 and 1 "

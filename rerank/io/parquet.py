@@ -70,64 +70,57 @@ def read_parquet(
 
 def _table(opened: Any, columns: Columns) -> Table:
     """The table of an open file, read in batches, every entry checked."""
+    path, row, known = columns.path, 0, dict[str, str]()
     blocks: list[Floats] = []
     texts: dict[str, list[str]] = {role: [] for role in columns.worded}
     amounts: dict[str, list[Floats]] = {role: [] for role in columns.roles if role not in texts}
-    known: dict[str, str] = {}
-    row = 0
+
+    def complete(column: int) -> Any:
+        """The values of a column of the batch, none of them missing."""
+        values = batch.column(columns.names[column])
+        if values.null_count:
+            missing = row + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(
+                f"{path}: column {columns.name(column)} has no value in row {missing}; fill it in or drop the row."
+            )
+        return values
+
+    def finite(column: int) -> Floats:
+        values = complete(column)
+        found = numbers(values)
+        if found is None:
+            advice = "name another one"
+            if column == columns.roles.get("label"):
+                words = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
+                advice = f"if labels are words, name the one to find: {words}"
+            raise InputError(f"{path}: column {columns.name(column)} holds no numbers; {advice}.")
+        if (bad := np.flatnonzero(~np.isfinite(found))).size:
+            raise InputError(
+                f"{path}: column {columns.name(column)} holds {found[bad[0]]} in row {row + int(bad[0])}, which is "
+                "not finite; fill it in or drop the row."
+            )
+        return found
+
     wanted = [columns.names[column] for column in (*columns.features, *columns.roles.values())]
     for batch in opened.iter_batches(BATCH, columns=wanted, use_threads=False):
         block = np.empty((batch.num_rows, len(columns.features)))
         for j, column in enumerate(columns.features):
-            block[:, j] = _numbers(batch, columns, column, row)
+            block[:, j] = finite(column)
         blocks.append(block)
-        for role, words in texts.items():
+        for role, taken in texts.items():
+            words = [str(value).strip() for value in complete(columns.roles[role]).to_pylist()]
+            if "" in words:
+                empty = f"is empty in row {row + words.index('')}"
+                raise InputError(f"{path}: column {columns.name(role)} {empty}; fill it in.")
             # Equal words share one object: a list id stands in many rows.
-            words += [known.setdefault(word, word) for word in _words(batch, columns, columns.roles[role], row)]
+            taken += [known.setdefault(word, word) for word in words]
         for role, parts in amounts.items():
-            parts.append(_numbers(batch, columns, columns.roles[role], row))
+            parts.append(finite(columns.roles[role]))
         row += batch.num_rows
     if not row:
-        raise InputError(f"{columns.path} has columns but no rows; pass a file with data.")
+        raise InputError(f"{path} has columns but no rows; pass a file with data.")
     joined = {role: np.concatenate(parts) for role, parts in amounts.items()}
-    return columns.table(np.concatenate(blocks), texts, joined, lambda bad: (f"{columns.path}: ", f" in row {bad}"))
-
-
-def _numbers(batch: Any, columns: Columns, column: int, row: int) -> Floats:
-    """One column of a batch that begins at this row, every number finite."""
-    values = _complete(batch, columns, column, row)
-    found = numbers(values)
-    if found is None:
-        advice = "name another one"
-        if column == columns.roles.get("label"):
-            words = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
-            advice = f"if labels are words, name the one to find: {words}"
-        raise InputError(f"{columns.path}: column {columns.name(column)} holds no numbers; {advice}.")
-    if (bad := np.flatnonzero(~np.isfinite(found))).size:
-        raise InputError(
-            f"{columns.path}: column {columns.name(column)} holds {found[bad[0]]} in row {row + int(bad[0])}, which is "
-            "not finite; fill it in or drop the row."
-        )
-    return found
-
-
-def _words(batch: Any, columns: Columns, column: int, row: int) -> list[str]:
-    texts = [str(value).strip() for value in _complete(batch, columns, column, row).to_pylist()]
-    if "" in texts:
-        where = f"is empty in row {row + texts.index('')}"
-        raise InputError(f"{columns.path}: column {columns.name(column)} {where}; fill it in.")
-    return texts
-
-
-def _complete(batch: Any, columns: Columns, column: int, row: int) -> Any:
-    """The values of a column, none of them missing."""
-    values = batch.column(columns.names[column])
-    if values.null_count:
-        missing = row + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(
-            f"{columns.path}: column {columns.name(column)} has no value in row {missing}; fill it in or drop the row."
-        )
-    return values
+    return columns.table(np.concatenate(blocks), texts, joined, lambda bad: (f"{path}: ", f" in row {bad}"))
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -154,6 +147,4 @@ def _opened(path: Path) -> Iterator[Any]:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             reason = (str(error).splitlines() or ["damaged"])[0][:120]
-            raise InputError(
-                f"{path} is no Parquet file that can be read ({reason}); write it again."
-            ) from None
+            raise InputError(f"{path} is no Parquet file that can be read ({reason}); write it again.") from None

@@ -138,9 +138,7 @@ class _Run:
     ten tolerances so far, a start included, and ``latest``, the latest figures.
     """
 
-    def __init__(
-        self, program: Program, options: Options, presolve: bool, start: Point | None, began: float
-    ) -> None:
+    def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
         self.program, self.options, self.began = program, options, began
         self.best: Point | None = None
         self.latest: Progress | None = None
@@ -300,13 +298,7 @@ class _Run:
         return None
 
     def refuse(self, why: str) -> Outcome:
-        """The best point at hand, and nothing of what HiGHS claims.
-
-        Raises
-        ------
-        SolverError
-            If no point is at hand, or the program has no finite optimum.
-        """
+        """The best point at hand, and nothing of what HiGHS claims; SolverError without a point or a finite optimum."""
         if self.best is None or STATUSES[self.status] in ("unbounded", "unsure"):
             raise SolverError(why)
         honest = self.outcome(f"{why} No bound is taken from it.")

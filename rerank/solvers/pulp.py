@@ -53,13 +53,7 @@ def interface_of(name: str) -> str | None:
 
 
 def by_pulp(interface: str, title: str, program: Program, options: Options, folder: Path) -> Outcome:
-    """What an interface of PuLP claims of the model file in a folder, and its point.
-
-    Raises
-    ------
-    SolverError
-        For an error of PuLP's, or no answer.
-    """
+    """What an interface of PuLP claims of the model file in a folder, and its point."""
     from formulations.solutions import original_names
 
     pulp = module()
@@ -86,9 +80,7 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
         held = not infeasible and program.violation(x) <= ACCEPTED
     if claim.stop is Stop.error and not (held and x is not None):
         raise SolverError(f"PuLP's {interface} ended without an answer; solve the file with another solver.")
-    return replace(
-        claim, x=x if held else None, solver=title, version=f"PuLP {pulp.__version__}, {interface}", log=""
-    )
+    return replace(claim, x=x if held else None, solver=title, version=f"PuLP {pulp.__version__}, {interface}", log="")
 
 
 def _constructed(kind: Any, options: Options) -> Any:
