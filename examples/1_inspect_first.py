@@ -17,11 +17,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import rich
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from rerank import Reranker, RerankerCV, datasets, plots
-from rerank.cli.report import four_numbers, print_checks
 from rerank.io.machines import SENSORS
 from rerank.ranks import evaluate
 from rerank.reranker.files.model_file import read
@@ -147,8 +145,7 @@ options = dict(n_candidates=30, max_features=3, solver="search", proof=True)
 est = Reranker(stat=f"dcg@{OPENED}", first_stage="logistic", **options)
 est.fit(X[past], y[past], qid=batch[past])
 result = est.result_
-print(result.message)
-rich.print(four_numbers(result))
+print(result)
 
 # %% [markdown]
 # These numbers answer different questions.
@@ -246,4 +243,4 @@ model = Path(tempfile.mkdtemp()) / "inspect_first.json"
 est.save(model)
 columns = est.state_.feature_names
 history = replace(table, X=X[past], y=y[past], qid=batch[past].astype(str), feature_names=columns)
-print_checks(verify(read(model), history, model.name, result.proof))
+print(verify(read(model), history, model.name, result.proof))

@@ -15,11 +15,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import rich
 
 from formulations.compile import compile_model
 from rerank import Reranker, datasets, plots
-from rerank.cli.report import four_numbers
 from rerank.errors import SolverError
 from rerank.solvers import highs
 from rerank.solvers.gateway import solve_file
@@ -126,7 +124,7 @@ for (name, solver), _ in answers.items():
     result = stated[name].load_solution(folder / f"{name}.{solver}.sol").result_
     print(f"{name:<13} {solver:<6} {result.statistic_name} {result.statistic:.6f}, value {result.value:.6f}")
 
-rich.print(four_numbers(stated["subrank"].result_))
+print(stated["subrank"].result_)
 
 # %% [markdown]
 # The bound is that of the ideal list, with all who died on top: a solution file proves no bound. The search proves

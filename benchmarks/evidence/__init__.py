@@ -1,1 +1,4 @@
-"""Does reranking help on rows to come? Fifteen tables, two first stages, three statistics, fixed beforehand."""
+"""Does reranking help on rows to come? Fifteen tables, two first stages, three statistics, fixed beforehand.
+
+Printed by ``python -m benchmarks.evidence``.
+"""

@@ -1,4 +1,7 @@
-"""One cell: a table, a first stage, a statistic and a split; what each method makes of the rows to come."""
+"""One cell: a table, a first stage, a statistic and a split; what each method makes of the rows to come.
+
+A part of ``python -m benchmarks.evidence``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From measured cells to a page: leads in per cent, intervals, wins, what was aimed at, and what is reached."""
+"""From measured cells to a page: leads in per cent, intervals, wins, what was aimed at, and what is reached.
+
+A part of ``python -m benchmarks.evidence``.
+"""
 
 from __future__ import annotations
 
@@ -259,7 +262,7 @@ were picked by what logistic regression and LightGBM alone find on rows and spli
 - **LightGBM** has 100 rounds of 15 leaves. **LightGBM tuned** has leaves, rate and rounds chosen by AUC in five folds.
 
 What the defaults of `RerankerCV` were chosen on is in
-[decision 0062](decisions/0062-all-options-at-once-and-a-lead-beyond-two-errors.md).
+[decision 0026](decisions/0026-choice-by-held-out-rows.md).
 
 A number is the mean lead over the first stage in per cent of its mean, with the 95 % interval for splits that share
 rows (Nadeau and Bengio 2003; drawn tables share none), and wins/losses. One split gives no interval and no test. A

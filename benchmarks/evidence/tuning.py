@@ -1,4 +1,7 @@
-"""What tuning LightGBM brings on the same splits."""
+"""What tuning LightGBM brings on the same splits.
+
+A part of ``python -m benchmarks.evidence``.
+"""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 ``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
-``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--literal``, ``--incumbents``, ``--nested``,
-``--scaling``, ``--whole-lists``, ``--compile`` are tables of their own.
-Lists, given scores and ``spambase`` need a folder of data (``--data``).
+``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--incumbents``, ``--nested``, ``--large``,
+``--scaling``, ``--whole-lists``, ``--compile`` are tables of their own.  Lists, given scores and ``spambase`` need a
+folder of data (``--data``).
 """
 
 from __future__ import annotations
@@ -72,10 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.exact.compile import report
 
         return report()
-    if asked.literal:
-        from benchmarks.exact.literal import report as literal
-
-        return literal(asked.sizes, asked.statistics, asked.literal_limit)
     if asked.whole_lists:
         from benchmarks.exact.whole_list import report as whole_lists
 
@@ -101,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
-    chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "literal", "incumbents", "nested", "large")
+    chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "incumbents", "nested", "large")
     for part in (*chosen, "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument(
@@ -116,13 +112,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal"
     )
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
-    parser.add_argument(
-        "--sizes", default="20x3,30x3,20x5", help="--literal: rows x features, between commas"
-    )
-    parser.add_argument(
-        "--statistics", default="auc,dcg@10,mrr", help="--literal: statistics, between commas"
-    )
-    parser.add_argument("--literal-limit", type=float, default=600.0, help="--literal: seconds of a solve")
     parser.add_argument(
         "--seconds", type=float, nargs="+", default=[2.0, 10.0],
         help="--incumbents: CPU seconds of each method",

@@ -1,4 +1,7 @@
-"""What compiling the search costs: with an empty cache, and with a full one, in fresh processes."""
+"""What compiling the search costs: with an empty cache, and with a full one, in fresh processes.
+
+Printed by ``python -m benchmarks.exact --compile``.
+"""
 
 from __future__ import annotations
 

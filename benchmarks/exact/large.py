@@ -1,4 +1,7 @@
-"""Large lists: CPU seconds of a line of weights, and of fit, rank and score on many lists, with the peak of memory."""
+"""Large lists: CPU seconds of a line of weights, and of fit, rank and score on many lists, with the peak of memory.
+
+Printed by ``python -m benchmarks.exact --large``.
+"""
 
 from __future__ import annotations
 

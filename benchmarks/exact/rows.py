@@ -1,4 +1,7 @@
-"""Rows of the table of the exact search, with the seconds that each must not exceed in the worst of five seeds."""
+"""Rows of the table of the exact search, with the seconds that each must not exceed in the worst of five seeds.
+
+A part of ``python -m benchmarks.exact``.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ The first table has threads alone.  A busy machine may give two threads no more 
 what idle cores would bring: calculated from the CPU seconds of every job and of all between the rounds.  The second
 table has all ways to share the work, on searches that take some seconds.  A job ships its boxes; the tables, which all
 jobs read, go to each process once.
+
+Printed by ``python -m benchmarks.exact --scaling``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """What reranking a whole list costs against its head: seconds, memory and what is left open, by the rows of the list.
 
 The number of rows up to which ``n_candidates="auto"`` takes whole lists is read off this table.
+
+Printed by ``python -m benchmarks.exact --whole-lists``.
 """
 
 from __future__ import annotations

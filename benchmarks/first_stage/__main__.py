@@ -1,9 +1,9 @@
 """All first stages measured: ``python -m benchmarks.first_stage [--peers] [--plot FILE]``.
 
-CPU seconds on one thread, objective values beside times.  The parts are programs of their own with more options:
-``benchmarks.toppush``, ``benchmarks.ranksvm`` and ``benchmarks.robirank``.  ``--peers`` adds what pip offers and is
-installed (scikit-survival, dlib, LightGBM, XGBoost, CatBoost); ``--liblinear`` and ``--svm-rank`` name programs that
-the user built from their own source.  Sets of real data need a folder (``--data``).
+Prints CPU seconds on one thread, objective values beside times.  The parts are commands of their own with more options:
+``python -m benchmarks.first_stage.toppush``, ``.ranksvm`` and ``.robirank``.  ``--peers`` adds what is installed of
+scikit-survival, LightGBM, XGBoost and CatBoost; ``--liblinear`` names a program that the user built from its source.
+Sets of real data need a folder (``--data``).
 """
 
 from __future__ import annotations
@@ -23,16 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--plot", help="picture of TopPush's objective against CPU seconds")
     parser.add_argument("--liblinear", help="path of the program train of LIBLINEAR-rankSVM")
-    parser.add_argument("--svm-rank", help="path of the program svm_rank_learn")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     asked = parser.parse_args(arguments)
     data = ["--data", asked.data] if asked.data else []
-    programs = [
-        word
-        for option in ("liblinear", "svm_rank")
-        if getattr(asked, option)
-        for word in (f"--{option.replace('_', '-')}", getattr(asked, option))
-    ]
+    programs = ["--liblinear", asked.liblinear] if asked.liblinear else []
     missed = toppush.main(["--speed", "--zero", *(["--plot", asked.plot] if asked.plot else []), *data])
     ranksvm.main([*(["--peers"] if asked.peers else []), *programs, *data])
     missed += robirank.main(["--kernels", *(["--quality"] if asked.peers else []), *data])

@@ -1,10 +1,9 @@
-"""RankSVM beside other programs: ``python -m benchmarks.ranksvm [--peers] [--sizes 1000,100000]``.
+"""RankSVM beside other programs: ``python -m benchmarks.first_stage.ranksvm [--peers] [--sizes 1000,100000]``.
 
-CPU seconds on one thread, medians of runs taken in turn, and every objective, computed outside the clock, beside its
-time.  Peers run where they can be imported (scikit-survival, dlib); ``--liblinear`` and ``--svm-rank`` name programs
-built elsewhere.  The reading of text by the first is measured by a run that stops at once; the second tells its own
-seconds without it.  Sparse rows: 50 draws from 50,000 Zipf words, tf-idf, norm 1; utilities linear in them plus half
-as much noise; all different.
+Prints CPU seconds on one thread, medians of runs taken in turn, and every objective, computed outside the clock, beside
+its time.  ``--peers`` adds scikit-survival where it can be imported; ``--liblinear`` names the program ``train`` of
+LIBLINEAR-rankSVM, whose reading of text is measured by a run that stops at once.  Sparse rows: 50 draws from 50,000
+Zipf words, tf-idf, norm 1; utilities linear in them plus half as much noise; all different.
 """
 
 from __future__ import annotations
@@ -22,18 +21,7 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import arrays, folder
-from benchmarks.first_stage.hinge import HingeRankSVM
-from benchmarks.first_stage.ranksvm_peers import (
-    LIBLINEAR,
-    Done,
-    Floats,
-    Run,
-    dlib_planes,
-    liblinear,
-    logistic,
-    survival,
-    svm_rank,
-)
+from benchmarks.first_stage.ranksvm_peers import LIBLINEAR, Done, Floats, Run, liblinear, logistic, survival
 from rerank.scorers import RankSVM
 
 ALPHA = 1e-5
@@ -69,7 +57,7 @@ def table(title: str, runs: dict[str, Run], repeats: int) -> dict[str, float]:
             done = run()
             spent = cpu() - before
             if turn:
-                taken[name].append(done.seconds if done.seconds is not None else spent)
+                taken[name].append(spent)
             else:
                 says[name] = done.say()
     print(f"\n{title}")
@@ -79,11 +67,11 @@ def table(title: str, runs: dict[str, Run], repeats: int) -> dict[str, float]:
     return medians
 
 
-def fit(X: Any, y: Floats, scorer: type[RankSVM] = RankSVM, **options: Any) -> Run:
+def fit(X: Any, y: Floats, **options: Any) -> Run:
     """A fit of RankSVM; says its objective and gap."""
 
     def run() -> Done:
-        ranker = scorer(**options).fit(X, y)
+        ranker = RankSVM(**options).fit(X, y)
         text = f"objective {ranker.objective_:.9f}, gap {ranker.gap_:.1e}, {ranker.n_iter_} iterations"
         return Done(lambda: text)
 
@@ -119,20 +107,6 @@ def sparse_tables(chosen: argparse.Namespace) -> None:
         if last is not None:
             print(f"  times the fit at m = {last[0]:,}: {first / last[1]:.1f}")
         last = m, first
-
-
-def hinge_tables(chosen: argparse.Namespace) -> None:
-    """The hinge at growing m, beside SVM-rank, both to an absolute gap of 1e-3."""
-    for m in sizes(chosen.hinge):
-        X, y = text_like(m)
-        near = HingeRankSVM(ALPHA, tol=1e-2).fit(X, y).objective_
-        runs = {"hinge": fit(X, y, HingeRankSVM, alpha=ALPHA, tol=1e-3 / near)}
-        with tempfile.TemporaryDirectory() as where:
-            if chosen.svm_rank:
-                runs |= svm_rank(chosen.svm_rank, written(X, y, where), X, y, ALPHA)
-            took = table(f"sparse, hinge, m = {m:,}", runs, chosen.repeats)
-        if chosen.svm_rank:
-            print(f"  SVM-rank, times ours: {took['SVM-rank, eps 1e-3'] / took['hinge']:.1f}")
 
 
 def path_table(X: Any, y: Floats, title: str, lowest: float, repeats: int) -> None:
@@ -178,37 +152,20 @@ def standard(data: dict[str, Any]) -> tuple[Floats, Floats]:
     return X, data["y"].astype(np.float64)
 
 
-def bipartite_table(X: Floats, y: Floats, title: str, alpha: float, peers: bool, repeats: int) -> None:
-    """The hinge on two grades, beside dlib, both to an absolute gap of 1e-3."""
-    near = HingeRankSVM(alpha, tol=1e-2).fit(X, y).objective_
-    runs = {"hinge": fit(X, y, HingeRankSVM, alpha=alpha, tol=1e-3 / near), "squared": fit(X, y, alpha=alpha)}
-    if peers and importlib.util.find_spec("dlib"):
-        runs |= dlib_planes(X, y, alpha)
-    took = table(f"{title}, {X.shape}, alpha {alpha:g}", runs, repeats)
-    if "dlib" in took:
-        print(f"  dlib, times our hinge: {took['dlib'] / took['hinge']:.2f}")
-
-
-BIPARTITE = (("spambase", 0.1), ("spambase", 1e-3), ("spambase", 1e-4), ("coil2000", 1e-2))
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
-    options = argparse.ArgumentParser(prog="python -m benchmarks.ranksvm", description=__doc__)
-    options.add_argument("--peers", action="store_true", help="scikit-survival and dlib, where installed")
+    options = argparse.ArgumentParser(prog="python -m benchmarks.first_stage.ranksvm", description=__doc__)
+    options.add_argument("--peers", action="store_true", help="scikit-survival, where installed")
     options.add_argument(
         "--sizes", default="1000,10000,100000", help="rows of the sparse tables, between commas"
     )
-    options.add_argument("--hinge", default="1000,2000,4000,8000", help="rows of the hinge's tables")
     options.add_argument("--dense", default="1000,16000", help="rows of the dense tables")
     options.add_argument("--repeats", type=int, default=7)
     options.add_argument("--liblinear", help="path of the program train of LIBLINEAR-rankSVM")
-    options.add_argument("--svm-rank", help="path of the program svm_rank_learn")
     options.add_argument("--data", help="folder of data sets; none with an empty name")
     chosen = options.parse_args(arguments)
     with threadpool_limits(1):
         sparse_tables(chosen)
-        hinge_tables(chosen)
         for m in sizes(chosen.dense):
             dense_table(m, chosen.peers, chosen.repeats)
         where = folder(chosen.data) if chosen.data != "" else None
@@ -216,5 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             path_table(*text_like(1000), "sparse, m = 1,000", 1e-6, chosen.repeats)
             path_table(*text_like(8000), "sparse, m = 8,000", 1e-6, chosen.repeats)
             path_table(*standard(arrays(where, "spambase")), "spambase", 1e-5, chosen.repeats)
-            for name, alpha in BIPARTITE:
-                bipartite_table(*standard(arrays(where, name)), name, alpha, chosen.peers, chosen.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""RoBiRank measured: ``python -m benchmarks.robirank --kernels``, ``--quality`` and ``--starts``.
+"""RoBiRank measured: ``python -m benchmarks.first_stage.robirank --kernels``, ``--quality`` and ``--starts``.
 
 ``--kernels`` times the sums over pairs of five shapes of list, in CPU seconds of one thread, against a plain compiled
 loop, with the largest error of the gradient.  ``--quality`` tunes every method on validation queries and compares them
@@ -9,6 +9,7 @@ on test queries, peers where they are installed.  ``--starts`` looks for other m
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from threadpoolctl import threadpool_limits
@@ -18,7 +19,7 @@ from benchmarks.data import folder
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables asked for; the exit code is 1 where a goal of the kernels was missed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.robirank", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_stage.robirank", description=__doc__)
     parser.add_argument("--kernels", action="store_true", help="speed and error of the sums over pairs")
     parser.add_argument("--quality", action="store_true", help="nDCG of all methods")
     parser.add_argument("--starts", action="store_true", help="where ten starts end")
@@ -56,3 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with threadpool_limits(1):
             starts(where, asked.sets.split(","))
     return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

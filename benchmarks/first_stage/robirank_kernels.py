@@ -2,6 +2,8 @@
 
 A pair is a relevant row and any row of its list; interpolation does not visit every pair, so its rate is one of pairs
 accounted for.
+
+Printed by ``python -m benchmarks.first_stage.robirank --kernels``.
 """
 
 from __future__ import annotations

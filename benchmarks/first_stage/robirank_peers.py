@@ -2,6 +2,8 @@
 
 Trees are tuned over two sizes and, by staged prediction, the number of rounds, all at the same learning rate; linear
 rankers over ``alpha``, along a warm-started path.  A package that is not installed is left out.
+
+A part of ``python -m benchmarks.first_stage.robirank --quality``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 On the training rows of the first split of each data set: the objective where the zero start ends, and how much higher
 or lower, relative to it, nine random starts end.
+
+Printed by ``python -m benchmarks.first_stage.robirank --starts``.
 """
 
 from __future__ import annotations

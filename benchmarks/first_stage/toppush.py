@@ -1,4 +1,4 @@
-"""TopPush measured: ``python -m benchmarks.toppush``, CPU seconds on one thread.
+"""TopPush measured: ``python -m benchmarks.first_stage.toppush`` prints CPU seconds on one thread.
 
 ``--speed`` (medians of five fits; beside one fit, a path of ten alphas and means as thresholds, goal 3 times) and
 ``--zero`` (tables on which zero weights are optimal) need a folder of data sets (``--data``); ``--rows`` fits a sparse
@@ -10,6 +10,7 @@ objective against time.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ OUTSIDE = ("spambase", "ionosphere", "sonar", "australian")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables asked for; the exit code is 1 where a goal was missed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.toppush", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_stage.toppush", description=__doc__)
     for part in ("speed", "zero", "rows", "table"):
         parser.add_argument(f"--{part}", action="store_true")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
@@ -179,3 +180,7 @@ def picture(where: Path, path: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

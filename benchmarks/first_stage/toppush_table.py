@@ -1,4 +1,7 @@
-"""The paper's table 2 on the sets that are there: its protocol, and its own figures beside ours."""
+"""The paper's table 2 on the sets that are there: its protocol, and its own figures beside ours.
+
+Printed by ``python -m benchmarks.first_stage.toppush --table``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The collections: one of runs, and three whose score columns stand for runs."""
+"""The collections: one of runs, and three whose score columns stand for runs.
+
+A part of ``python -m benchmarks.fusion``.
+"""
 
 from __future__ import annotations
 

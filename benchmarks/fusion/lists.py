@@ -1,4 +1,7 @@
-"""Judged runs of one collection: training queries drawn from four folds, and the queries of the fifth."""
+"""Judged runs of one collection: training queries drawn from four folds, and the queries of the fifth.
+
+A part of ``python -m benchmarks.fusion``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is compared: from training queries to scores of the test documents, with CPU seconds and what a fit says."""
+"""What is compared: from training queries to scores of the test documents, with CPU seconds and what a fit says.
+
+A part of ``python -m benchmarks.fusion``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From measured cells to the page: leads over RRF by number of runs and of training queries, tests, and the curves."""
+"""From measured cells to the page: leads over RRF by number of runs and of training queries, tests, and the curves.
+
+A part of ``python -m benchmarks.fusion``.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
         "tests below compare with them where both are.",
         "Guarded and free fits of 1,000 queries were measured again when reading runs had become faster.",
         "The rule of the guard was changed after the first draw of MQ2007-agg had been seen, by draws with other seeds",
-        "([decision 0063](decisions/0063-nulls-of-score-fusion.md)); any other draw was measured after that.", "",
+        "([decision 0028](decisions/0028-the-null-of-score-fusion.md)); any other draw was measured after that.", "",
         "![Lead over RRF by number of training queries](images/fusion_curves.png)", "",
         FINDINGS, "",
     ]  # fmt: skip

@@ -1,1 +1,4 @@
-"""Latent retrieval measured: quality, speed, memory and what many machines would bring."""
+"""Latent retrieval measured: quality, speed, memory and what many machines would bring.
+
+Printed by ``python -m benchmarks.latent``.
+"""

@@ -15,6 +15,8 @@ latency  p x hop: a sub-epoch begins when the driver has heard of the block
 driver   p^2 x (2 pieces - 1) x call, at the same time as all the others
 
     epoch = max(compute + copies + deal + max(wire / pieces, wire - compute) + latency, driver).
+
+A part of ``python -m benchmarks.latent --scaling``.
 """
 
 from __future__ import annotations

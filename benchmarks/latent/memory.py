@@ -1,4 +1,7 @@
-"""What a machine's memory has to do with it."""
+"""What a machine's memory has to do with it.
+
+A part of ``python -m benchmarks.latent --rates``.
+"""
 
 from __future__ import annotations
 

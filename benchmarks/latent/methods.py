@@ -2,6 +2,8 @@
 
 Every method yields its scores after each step of some epochs, and is judged by precision@10 on the validation part at
 each of these looks.  Seconds are CPU seconds of one thread, without the looks.
+
+A part of ``python -m benchmarks.latent --quality``.
 """
 
 from __future__ import annotations

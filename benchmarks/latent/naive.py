@@ -4,6 +4,8 @@ It is written to be as fast as such a loop can be.  Records are laid out in thei
 reading them costs nothing.  ``U_x`` and ``V_y`` are read once for all m items y' of a record and moved once, which was
 never slower than moving them m times.  All sums are taken while a row is in hand, squares of gradients come from two
 numbers a row, and every loop over a row is vectorised.  What is left is the time that memory takes to find rows.
+
+A part of ``python -m benchmarks.latent --rates``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ epoch with pauses of no length shows how long all messages of one take.
 
 Work is a pause first, which leaves the cores to Ray as a machine with cores to spare would, then real work on all
 cores, which Ray's transfer needs as well.
+
+Printed by ``python -m benchmarks.latent --ring``.
 """
 
 from __future__ import annotations

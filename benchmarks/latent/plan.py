@@ -1,4 +1,7 @@
-"""What the law says of many machines and longer logs: calculated tables, and a picture beside what was measured."""
+"""What the law says of many machines and longer logs: calculated tables, and a picture beside what was measured.
+
+Printed by ``python -m benchmarks.latent --scaling``.
+"""
 
 from __future__ import annotations
 

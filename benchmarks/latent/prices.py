@@ -4,6 +4,8 @@ Steps are timed on one sub-block of the Million Song log's shape, with vectors o
 All records that a shard has in a sub-block are a list that 200 competitors a visit are drawn from, so it matters how
 long that is; the users' vectors are read in order, and matter little.  The xi-step is timed on a share of the users in
 a world of p blocks: its arithmetic is the same wherever the others are.
+
+A part of ``python -m benchmarks.latent --scaling``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The log of MovieLens-1M comes with its split; the others are split per user, 70 % for training, 10 % for validation and
 20 % for the test, anew for each seed; :mod:`benchmarks.latent.trials` says how methods are tuned and tested.
+
+Printed by ``python -m benchmarks.latent --quality``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The log is drawn, see :mod:`benchmarks.latent.log`; d = 100.  Seconds are CPU seconds of one thread.  Random order is
 that of :mod:`benchmarks.latent.naive`, timed anew before each row of the table; the best of its times is what the
 others are compared with.
+
+Printed by ``python -m benchmarks.latent --rates``.
 """
 
 from __future__ import annotations

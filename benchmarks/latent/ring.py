@@ -4,6 +4,8 @@ A rotation hands a block of 64 MB from each to the other, and ends where both ca
 ``recv_into`` for TCP, after the copy out of the object store and the one back into it for Ray.  Ray is measured on one
 node, where blocks go through shared memory, and between two nodes of this machine, where they go through Ray's own
 TCP transfer.  All ways take turns within one run; medians.
+
+Printed by ``python -m benchmarks.latent --ring``.
 """
 
 from __future__ import annotations

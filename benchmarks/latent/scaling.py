@@ -2,6 +2,8 @@
 
 The log is a share (``--scale``) of the users of the Million Song log's shape, with all its items, so that blocks are as
 large as those of the whole; :mod:`benchmarks.latent.prices` has the prices that do not come from it.
+
+Printed by ``python -m benchmarks.latent --scaling``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the law has to know of transport: a call, a hop, a copy and the wire, between two nodes of Ray."""
+"""What the law has to know of transport: a call, a hop, a copy and the wire, between two nodes of Ray.
+
+A part of ``python -m benchmarks.latent --scaling``.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ Trials see split 0 alone, and the first of them takes the recommended options.  
 [JamiesonTalwalkar2016] all train for two looks, the best 8 for four, and the best 4 on until three looks have brought
 nothing, or to the method's last look.  The options of the best look then train with every split, stopped by its
 validation part, and that look's scores meet the test part.
+
+A part of ``python -m benchmarks.latent --quality``.
 """
 
 from __future__ import annotations

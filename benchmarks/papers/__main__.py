@@ -2,7 +2,7 @@
 
 ``--treersvm`` is figure 1 of the TreeRSVM paper: cost of a subgradient, cost of a fit and test error at growing m.
 ``--reranking`` is the reranking paper's protocol: four base rankers, each plain and with its head fitted exactly.
-RoBiRank's nDCG curves are printed by ``python -m benchmarks.robirank --quality --data FOLDER``.
+RoBiRank's nDCG curves are printed by ``python -m benchmarks.first_stage.robirank --quality --data FOLDER``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Each base ranker is judged plain and reranked on the same held-out rows. The protocol is the paper's: in-sample scores
 of the base ranker cut a shortlist of ``max(3 N, 50)`` rows, weights are free, and there is no margin beyond the
 program's. The paper's own tables are not at hand, so the base rankers are run here.
+
+Printed by ``python -m benchmarks.papers --reranking --data FOLDER``.
 """
 
 from __future__ import annotations

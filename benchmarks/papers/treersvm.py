@@ -1,6 +1,7 @@
-"""Figure 1 of the TreeRSVM paper: a subgradient by trees and by pairs, a fit, and the test error, at growing m.
+"""Figure 1 of the TreeRSVM paper: ``python -m benchmarks.papers --treersvm``.
 
-The rows are the sparse, text-like ones of ``benchmarks.ranksvm``, whose utilities all differ; the paper's are tf-idf
+Prints the seconds of a subgradient by trees and by pairs and of a fit, and the test error, at growing m. The rows are
+the sparse, text-like ones of :mod:`benchmarks.first_stage.ranksvm`, whose utilities all differ; the paper's are tf-idf
 rows of RCV1. As there, alpha is 1e-5, the loss is the hinge, and the test list has 20,000 rows.
 """
 
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from benchmarks.first_stage.hinge import HingeRankSVM
 from benchmarks.first_stage.ranksvm import ALPHA, text_like
 from benchmarks.first_stage.robirank_kernels import clock
+from benchmarks.papers.hinge import HingeRankSVM
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.ranksvm.pairs import Pairs
 

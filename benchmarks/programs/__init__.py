@@ -1,1 +1,4 @@
-"""The mathematical programs measured side by side."""
+"""The mathematical programs measured side by side.
+
+Printed by ``python -m benchmarks.programs``.
+"""

@@ -4,8 +4,7 @@
 [0, 1], a linear signal with as much noise, the top 35 % positive), states every program with several options, and
 gives each to HiGHS with one thread, no start and a time limit.  The root bound is that of the linear relaxation.
 The value is recomputed from the weights the solver returns, polished off the margin; the optimum and its proof
-come from the search in weight space.  ``--handover`` measures instead what building and handing over cost at 200
-items.
+come from the search in weight space.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.programs.handover import handover
 from benchmarks.programs.models import ENTRIES, Data, Entry, drawn, stated
 from formulations.compile import compile_model
 from rerank import search
@@ -80,13 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for one solve")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", help="names of the lines to measure, such as subrank mixed auc")
-    parser.add_argument(
-        "--handover", action="store_true", help="measure building and handing over at n = 200"
-    )
     asked = parser.parse_args(arguments)
-    if asked.handover:
-        handover()
-        return 0
     for n in asked.sizes[:2] if asked.quick else asked.sizes:
         for statistic in asked.statistics:
             table(n, asked.features, parse(statistic), asked.time_limit, asked.seed, asked.only)

@@ -1,4 +1,7 @@
-"""The programs of the table, each with its options, and the data set that they are stated for."""
+"""The programs of the table, each with its options, and the data set that they are stated for.
+
+A part of ``python -m benchmarks.programs``.
+"""
 
 from __future__ import annotations
 

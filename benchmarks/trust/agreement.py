@@ -4,6 +4,8 @@ Of ``N`` instances a fifth are grids with decimal margins, a third of the others
 many others are searched by rows, a tenth as many go through every program and HiGHS, a tenth as many have two features
 and up to 120 items, a tenth as many are whole fits with a shortlist, and three in a hundred become files that CBC, GLPK
 and SCIP solve.
+
+Printed by ``python -m benchmarks.trust --agreement``.
 """
 
 from __future__ import annotations

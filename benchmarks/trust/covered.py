@@ -4,6 +4,8 @@ The rooms of ``tests/`` run one after the other, each for at most :data:`SECONDS
 counts. The rooms of :data:`KERNELS` run twice: as they are, and with ``NUMBA_DISABLE_JIT=1``, since no tool sees into
 compiled code. ``rerank/latent`` is left out. Tests may fail here by their own time limits: their verdict is that of
 ``python -m pytest``.
+
+Printed by ``python -m benchmarks.trust --coverage``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Random problems beyond those of ``tests/cases/instances.py``: extreme scales and weights, thin optima, shortlists."""
+"""Random problems beyond those of ``tests/cases/instances.py``: extreme scales and weights, thin optima, shortlists.
+
+A part of ``python -m benchmarks.trust --agreement``.
+"""
 
 from __future__ import annotations
 

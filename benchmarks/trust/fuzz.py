@@ -1,4 +1,7 @@
-"""Readers of files under damaged input; inputs that fail are kept as files for the tests."""
+"""Readers of files under damaged input; inputs that fail are kept as files for the tests.
+
+Printed by ``python -m benchmarks.trust --fuzz``.
+"""
 
 from __future__ import annotations
 

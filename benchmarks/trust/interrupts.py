@@ -3,6 +3,8 @@
 A child process says ``begins``, fits, and says how that ended. A signal is sent after a random time. What counts as
 wrong is the death of the process by a signal, another exception than KeyboardInterrupt, and a process that does not
 end.
+
+Printed by ``python -m benchmarks.trust --interrupts``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Scaling and shifting by powers of two is exact, so that every bit of the answer has to stay; other factors round, so
 that value and bound stay up to rounding. Rows in another order are summed in another order: the value stays.
+
+Printed by ``python -m benchmarks.trust --invariance``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 What counts as wrong is a file that cannot be read, work lost for longer than allowed, another answer than that of a
 search that was never killed, and a file left beside the checkpoint.
+
+Printed by ``python -m benchmarks.trust --kills``.
 """
 
 from __future__ import annotations

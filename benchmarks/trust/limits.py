@@ -4,6 +4,8 @@ A fit may take a second, or 5 % of its limit, more than its limit. The time in w
 counted; with an empty folder as ``NUMBA_CACHE_DIR`` they are compiled inside these fits. Clocks that a fit reads are
 replaced by that of the process's own work, so other programs on the machine do not lengthen a fit or make it look late.
 On a machine that does nothing else both clocks agree, as the fits have one worker.
+
+Printed by ``python -m benchmarks.trust --limits``.
 """
 
 from __future__ import annotations

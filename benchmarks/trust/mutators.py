@@ -1,4 +1,7 @@
-"""Small changes of a Python file, one at a time: what tests have to notice."""
+"""Small changes of a Python file, one at a time: what tests have to notice.
+
+A part of ``python -m benchmarks.trust --mutation``.
+"""
 
 from __future__ import annotations
 

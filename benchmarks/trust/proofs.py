@@ -3,6 +3,8 @@
 Each mutant states something false, or no longer fits the problem, so that accepting it is an error of the checker: a
 bound below the exact optimum (by enumeration) with the tree changed in any way, weights that are not worth the value
 stated, a tree that is not complete, a problem that is not the proof's.
+
+Printed by ``python -m benchmarks.trust --proofs`` and ``--mutants``.
 """
 
 from __future__ import annotations

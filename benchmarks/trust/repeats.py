@@ -1,4 +1,7 @@
-"""The same fit again and again in one process: every bit of the answer stays."""
+"""The same fit again and again in one process: every bit of the answer stays.
+
+Printed by ``python -m benchmarks.trust --repeats``.
+"""
 
 from __future__ import annotations
 

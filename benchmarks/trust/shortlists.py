@@ -1,4 +1,7 @@
-"""A whole fit with a first stage and a shortlist, against enumeration on a head that is cut here by the definition."""
+"""A whole fit with a first stage and a shortlist, against enumeration on a head that is cut here by the definition.
+
+A part of ``python -m benchmarks.trust --agreement``.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ check fails if memory grows by more than :data:`MOST_GROWTH` megabytes an hour b
 if there are more files, threads or temporary files at the end than after warming up. Linux only, since the figures come
 from ``/proc``. Memory is what the process holds after the allocator has given free pages back (``malloc_trim`` of
 glibc): free pages that it keeps for the next job come and go by megabytes and are no growth.
+
+Printed by ``python -m benchmarks.trust --soak``.
 """
 
 from __future__ import annotations

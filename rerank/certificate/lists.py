@@ -64,18 +64,25 @@ def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     used = np.unique(np.concatenate([item.rows for item in problem.lists]))
     if not np.isfinite(problem.X[np.ix_(used, support)]).all():
         raise InputError("The data hold a missing or infinite value; the certificate needs finite numbers.")
-    unit = 1
-    for j in support:  # one column at a time: its integers take ten times the memory of the doubles
-        numerators, denominator = as_integers(problem.X[used, j])
-        factor = Fraction(weights[j]) / (Fraction(problem.high[j]) - Fraction(problem.low[j])) / denominator
-        common = math.lcm(unit, factor.denominator)
-        # Shifting by low moves all scores alike and is left out: only differences count.
-        numerators *= factor.numerator * (common // factor.denominator)
-        if common != unit:
-            scores *= common // unit
-        scores[used] += numerators
-        unit = common
-    return scores, unit
+    if support.size:
+        scores[used], unit = _summed(problem, weights, used, support)
+        return scores, unit
+    return scores, 1
+
+
+def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) -> tuple[NDArray[Any], int]:
+    """Scores by some columns, over their least unit: halves are added, so that most numbers stay short."""
+    if columns.size > 1:
+        middle = columns.size // 2
+        first, unit = _summed(problem, weights, rows, columns[:middle])
+        second, other = _summed(problem, weights, rows, columns[middle:])
+        common = math.lcm(unit, other)
+        return first * (common // unit) + second * (common // other), common
+    (j,) = columns
+    numerators, denominator = as_integers(problem.X[rows, j])
+    # Shifting by low moves all scores alike and is left out: only differences count.
+    factor = Fraction(weights[j]) / (Fraction(problem.high[j]) - Fraction(problem.low[j])) / denominator
+    return numerators * factor.numerator, factor.denominator
 
 
 def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list[CertifiedList]:

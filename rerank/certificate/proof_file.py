@@ -59,7 +59,7 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         _check_supports(lengths_of(FORM, arrays))
     except ValueError as error:
         raise ProofTooLargeError(
-            f"The proof cannot be written to {path}: {error}; use a shorter search."
+            f"The proof cannot be written to {path}: {error}; set a node_limit, or lower max_features."
         ) from None
     write_archive(path, FORM, header, arrays)
 
@@ -95,4 +95,4 @@ def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
 
 def _check_supports(lengths: dict[str, int]) -> None:
     if lengths["support_sizes"] > MOST_SUPPORTS or lengths["line_counts"] > MOST_SUPPORTS:
-        raise ValueError(f"it is said to list more than {MOST_SUPPORTS} supports")
+        raise ValueError(f"it lists more than {MOST_SUPPORTS} supports")

@@ -21,6 +21,7 @@ from rerank.cli.common import (
     answer,
     read_for,
     refuse_idle,
+    tell,
     with_ideal,
     working,
 )
@@ -106,9 +107,7 @@ def verify(
             }
         )
     else:
-        from rerank.cli.report import print_checks
-
-        print_checks(report)
+        tell(str(report))
     if plot is not None and table is not None and record is not None:
         with working("Drawing ..."):
             write_picture(plot, lambda: _drawn(doc, table, str(model), record))
@@ -127,6 +126,7 @@ def doctor(as_json: AsJson = False) -> None:
     """List the solvers and libraries that this installation finds."""
     import platform
 
+    from rerank.io.page import Cells
     from rerank.reranker.files.document import OPTIONAL, versions
     from rerank.solvers import gateway
 
@@ -137,6 +137,10 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         answer({"versions": found, "solvers": solvers})
         return
-    from rerank.cli.report import print_doctor
-
-    print_doctor(found, solvers)
+    fields = ("name", "version", "licence", "how")
+    cells = [[str(one[field]) for field in fields] for one in solvers if one["found"]]
+    tell("  ".join(f"{name} {version}" for name, version in found.items()))
+    tell(Cells([("solver", "version", "licence", "reached by"), *cells], ("left",) * 4).as_text())
+    for one in solvers:
+        if not one["found"]:
+            tell(f"{one['name']} was not found: {one['install']}")

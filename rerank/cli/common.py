@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from formulations.errors import FormulationError
-from rerank.errors import CertificateError, InputError, NoSolutionError, OutputError, RerankError, SolverError
+from rerank.errors import CertificateError, InputError, OutputError, RerankError, SolverError
 from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rerank.io import Table
+    from rerank.io.columns import Kinds
+    from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.result import Result
 
@@ -60,7 +62,8 @@ Positive = Annotated[
 Features = Annotated[
     str | None,
     typer.Option(
-        help="CSV: columns to use, with commas between; all numeric ones by default.", show_default=False
+        help="CSV: columns to use, with commas between; all by default, those with text for logistic alone.",
+        show_default=False,
     ),
 ]
 Delimiter = Annotated[
@@ -71,7 +74,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (CertificateError, FAILED),
-    (NoSolutionError, NO_SOLUTION),
     (SolverError, NO_SOLUTION),
 )
 
@@ -206,9 +208,11 @@ def working(what: str) -> Iterator[None]:
 def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
     positive: str | None = None, features: str | None = None, delimiter: str | None = None, need_label: bool = False,
-    groups: str | None = None,
+    groups: str | None = None, kinds: Kinds | None = None,
 ) -> Table:  # fmt: skip
     """The table of a file, without rows of weight 0; notes of its reader go to standard error.
+
+    With ``kinds`` it may have texts and gaps (:func:`rerank.io.read_csv`).
 
     Raises
     ------
@@ -217,10 +221,9 @@ def read_data(
     """
     from rerank.io import read_table
 
-    columns = None if features is None else [name.strip() for name in features.split(",") if name.strip()]
     table = read_table(
-        path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=columns,
-        delimiter=separator(delimiter), groups=groups,
+        path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=split_names(features),
+        delimiter=separator(delimiter), groups=groups, kinds=kinds,
     )  # fmt: skip
     for note in table.notes:
         say(note)
@@ -228,6 +231,11 @@ def read_data(
     if need_label and table.y is None:
         raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
     return table
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names of columns with commas between."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def there(table: Table) -> Table:
@@ -265,16 +273,13 @@ def read_for(
     out where labels are needed.
     """
     from rerank.io import read_table
+    from rerank.io.frames import with_columns
     from rerank.io.reader import column_names
     from rerank.reranker.files import model_file
+    from rerank.reranker.files.document import kinds_of
 
     doc = model_file.read(model)
-    if any(key.startswith("table.columns.") and key.endswith(".levels.0") for key in doc.settings):
-        raise InputError(
-            f"The first stage of {model} learned from columns of texts, and commands read columns of numbers only; "
-            "rank and score the rows from Python, as a data frame, with rerank.load."
-        )
-    options: dict[str, Any]
+    kinds, options = kinds_of(doc), dict[str, Any]()
     if header := column_names(data, separator(delimiter)):
         given = {"label": label, "qid": qid, "id": id, "weight": weight}
         for role, name in given.items():
@@ -291,17 +296,28 @@ def read_for(
             word = doc.settings.get("label_positive")
             positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
         options = {
-            **given, "positive": positive, "features": list(doc.feature_names), "delimiter": separator(delimiter)
+            **given, "positive": positive, "features": list(kinds), "delimiter": separator(delimiter), "kinds": kinds
         }  # fmt: skip
     else:
         named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
         options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
     table = read_table(data, **options)
+    if len(table.feature_names) < len(doc.feature_names):
+        X = with_columns(table.X, table.feature_names, doc.feature_names)
+        table = replace(table, X=X, feature_names=doc.feature_names)
     for note in table.notes:
         say(note)
     if need_label and table.y is None:
         raise InputError(f"{data} was read without labels; name the column that holds them with --label.")
     return doc, there(table) if need_label else table
+
+
+def ranker(doc: ModelDocument, model: Path) -> Reranker:
+    """The estimator of a model, for rows whose columns were found by name and have no names themselves."""
+    from rerank.reranker.estimator import restored
+    from rerank.reranker.files.document import state_of
+
+    return restored(state_of(replace(doc, settings={**doc.settings, "named_features": False}), where=str(model)))
 
 
 def refuse_idle(given: Mapping[str, object], why: str) -> None:

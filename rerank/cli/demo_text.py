@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from rerank.cli.demo import LISTS, ROWS, SEED, SHOWN, STAT, TOP, Case
-from rerank.cli.report import four_numbers
 from rerank.io.machines import SENSORS
+from rerank.io.page import Cells, Part, Words
 
 OPENING = (
     f"You can open {TOP} of {ROWS:,} machines and want those that will fail. The machines are made up by "
@@ -24,37 +20,24 @@ ONE_DRAW = (
 )
 
 
-def print_opening(out: Console) -> None:
-    """Print what the machines are, before anything is fitted."""
-    _say(out, OPENING, "")
+def pays(case: Case) -> list[Part]:
+    """What held-out rows say, the numbers, the lists to come and two lists side by side."""
+    blank, first, last = Words(""), map(Words, fitted(case)), map(Words, to_come(case))
+    return [*first, blank, case.result.numbers(), blank, *last, blank, *side_by_side(case), blank]
 
 
-def print_pays(pays: Case, out: Console) -> None:
-    """Print what held-out rows say, the numbers, the lists to come and two lists side by side."""
-    _say(out, *fitted(pays), "")
-    out.print(four_numbers(pays.result))
-    _say(out, "", *to_come(pays), "")
-    out.print(side_by_side(pays))
-    _say(out, "")
-
-
-def print_kept(kept: Case, out: Console) -> None:
-    """Print the case where the guard keeps the first stage."""
-    _say(
-        out,
+def kept(case: Case) -> list[Part]:
+    """The case where the guard keeps the first stage."""
+    lines = (
         "Where the first stage is right there is nothing to gain. The same sensors, but one way to fail, with log-odds "
         "as logistic regression takes them to be:",
         "",
-        *fitted(kept),
-        *to_come(kept),
+        *fitted(case),
+        *to_come(case),
         "",
         ONE_DRAW,
     )
-
-
-def _say(out: Console, *lines: str) -> None:
-    for line in lines:
-        out.print(line, highlight=False, markup=False)
+    return [Words(line) for line in lines]
 
 
 def fitted(case: Case) -> list[str]:
@@ -86,20 +69,15 @@ def to_come(case: Case) -> list[str]:
     ]
 
 
-def side_by_side(case: Case) -> Table:
+def side_by_side(case: Case) -> list[Part]:
     """The tops of two lists side by side: row, label and place in the other list."""
-    columns = ", ".join(SHOWN)
-    table = Table(padding=(0, 1), title=f"The first {len(case.before)} places of a list to come ({columns})")
-    names = ("place", "first stage", "failed", "corrected", "failed", "was at")
-    for name, side in zip(names, ("right", "left", "center", "left", "center", "right"), strict=True):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    rows = [("place", "first stage", "failed", "corrected", "failed", "was at")]
     for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
-        table.add_row(
-            str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant),
-            "" if right.other == place else str(right.other),
-        )  # fmt: skip
-    return table
+        was = "" if right.other == place else str(right.other)
+        rows.append((str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant), was))
+    title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
+    return [Words(title), Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)]
 
 
-def _mark(relevant: bool) -> Text:
-    return Text("yes", style="bold green") if relevant else Text(".", style="dim")
+def _mark(relevant: bool) -> str:
+    return "yes" if relevant else "."

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import AsJson, answer, working
+from rerank.cli.common import AsJson, answer, tell, working
 
 WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
 AGAIN = "The same on machines that fail in one way ..."
@@ -28,17 +28,14 @@ def demo(
             both = Demo(*cases(time_limit, jobs))
         answer(both.to_dict())
         return
+    from rerank.cli import demo_text
     from rerank.cli.demo import cases
-    from rerank.cli.demo_text import print_kept, print_opening, print_pays
-    from rerank.cli.report import Printed
+    from rerank.io.page import as_text
 
     # Each part is printed when it is known: the first fit on a machine compiles the search.
-    out = Printed()
-    print_opening(out)
+    tell(f"{demo_text.OPENING}\n")
     found = cases(time_limit, jobs)
-    with working(WORK):
-        pays = next(found)
-    print_pays(pays, out)
-    with working(AGAIN):
-        kept = next(found)
-    print_kept(kept, out)
+    for work, told in ((WORK, demo_text.pays), (AGAIN, demo_text.kept)):
+        with working(work):
+            case = next(found)
+        tell(as_text(told(case)))

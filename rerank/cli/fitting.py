@@ -24,13 +24,16 @@ from rerank.cli.common import (
     answer,
     exit_code,
     read_data,
+    refuse_idle,
     say,
+    split_names,
     tell,
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
 
 if TYPE_CHECKING:
+    from rerank.io.columns import Kinds
     from rerank.problem import Margin
 
 
@@ -44,6 +47,12 @@ def fit(
     groups: Groups = None,
     positive_label: Positive = None,
     features: Features = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            help="CSV: columns whose numbers are names, such as postal codes, with commas between.", show_default=False
+        ),
+    ] = None,
     delimiter: Delimiter = None,
     stat: Annotated[
         str,
@@ -139,8 +148,9 @@ def fit(
     from rerank.certificate.proof_file import ProofTooLargeError, save_proof
     from rerank.cli.choosing import check_holdout, check_meant, fitted
     from rerank.cli.pictures import check_picture, write_picture
-    from rerank.cli.report import print_result
+    from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
+    from rerank.reranker.describe import described
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
     from rerank.reranker.settings import check
@@ -161,6 +171,7 @@ def fit(
         features=features,
         delimiter=delimiter,
         need_label=True,
+        kinds=_kinds(texts, first_stage),
     )
     est = Reranker(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
@@ -203,9 +214,7 @@ def fit(
         if as_json:
             answer({**written, **est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why})
         else:
-            print_result(est.state_)
-            for sentence in why:
-                tell(sentence)
+            tell("\n".join([as_text(described(est.state_)), *why]))
     if written and not as_json:
         say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
     with outputs.one():
@@ -213,6 +222,18 @@ def fit(
             write_picture(plot, draw)
     outputs.check()
     raise typer.Exit(exit_code(est.result_))
+
+
+def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
+    """What columns hold, for a first stage that learns from texts and gaps; None for another."""
+    from rerank.io.columns import Kind
+    from rerank.reranker.first_stage import is_logistic
+
+    if not is_logistic(first_stage):
+        why = f"--first-stage {first_stage} learns from numbers alone; leave it out, or use --first-stage logistic"
+        refuse_idle({"--texts": texts}, why)
+        return None
+    return dict.fromkeys(split_names(texts) or (), Kind(texts=True))
 
 
 def _candidates(text: str) -> int | str | None:

@@ -1,82 +1,235 @@
-"""The report of a model as one HTML page: no script, nothing from the network, and nothing of the data read as HTML."""
+"""The sections of ``rerank report``: the list, what changed, how good it is, what was proved and checked."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from html import escape
-from importlib.util import find_spec
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
-p,li,h1{overflow-wrap:anywhere}h1{font-size:1.5rem;line-height:1.25}
-h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid #ccc}
-table{border-collapse:collapse;font-size:.9rem;display:block;overflow-x:auto}
-th,td{padding:.15rem .7rem .15rem 0;text-align:left;vertical-align:top;overflow-wrap:anywhere}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tr.cut td{border-bottom:2px solid #222}
-svg{max-width:100%;height:auto}.small{font-size:.85rem;color:#555}
-@media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}tr,svg{break-inside:avoid}}
-"""
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+from rerank.io.page import Cells, Part, Picture, Words
 
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.evidence import Evidence
+    from rerank.reranker.files.model_file import ModelDocument
+    from rerank.reranker.files.verify import Report
 
-@dataclass(frozen=True)
-class Section:
-    """A heading, and what stands below it: escaped text or pieces of HTML that were made here."""
+Section = tuple[str, list[Part]]
+"""A heading and what stands below it."""
 
-    title: str
-    parts: Sequence[str] = field(default_factory=list)
+GIVEN = "Taken as given from the model file"
+"""What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
 
+MOST_OPTIONS, MOST_DRAWN, LARGEST = 200, 30, 1e100
+"""Options in the table and in the picture; no picture has larger numbers."""
 
-def text(*sentences: str, small: bool = False) -> str:
+def text(*sentences: str, small: bool = False) -> Words:
     """A paragraph."""
-    return f"<p{' class=small' if small else ''}>{escape(' '.join(sentences))}</p>"
+    return Words(" ".join(sentences), small=small)
 
 
-def rows(
-    head: Sequence[str], body: Iterable[Sequence[Any]], numbers: Sequence[int] = (), cut: int | None = None
-) -> str:
-    """A table; columns ``numbers`` stand to the right, and a line is drawn below row ``cut``."""
+def picture(draw: Callable[[], Any]) -> Picture:
+    """The axes that a function draws."""
+    from rerank.plots.style import svg
 
-    def cells(values: Sequence[Any], tag: str) -> str:
-        return "".join(
-            f"<{tag}{' class=n' if place in numbers else ''}>{escape(str(value))}</{tag}>"
-            for place, value in enumerate(values)
+    return Picture(lambda: svg(draw))
+
+
+SHOWN = 20
+"""Cells of the list, where the statistic has no number of places."""
+MOST_ROWS = 200
+DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A table ranked by a model: scores and places, those of the first stage (or None), places that count (or None)."""
+
+    est: Reranker
+    table: Table
+    scores: Any
+    places: Any
+    first: Any
+    before: Any
+    depth: int | None
+
+
+def ranked(est: Reranker, table: Table) -> Ranked:
+    """The table ranked by the model."""
+    from rerank.ranks.lists import places_by_list
+    from rerank.statistics import parse
+
+    scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
+    before = None if first is None else places_by_list(first, table.qid)
+    depth = parse(est.stat).depth
+    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth)
+
+
+def question(found: Ranked) -> Section:
+    """What the list is for, and by what it is judged."""
+    table, depth = found.table, found.depth
+    n_lists = 1 if table.qid is None else len(set(table.qid.tolist()))
+    lists = "" if n_lists == 1 else f" in {n_lists} lists"
+    first = "" if depth is None else f" The first {depth} places{' of each list' if lists else ''} count."
+    asked = f"Which of {len(table)} rows{lists} should be looked at first?{first}"
+    return ("The question", [text(asked, f"A list is judged by {found.est.result_.statistic_name}.")])
+
+
+def the_list(found: Ranked) -> Section:
+    """The first rows, with the cut."""
+    from rerank.ranks.lists import rows_by_list
+
+    table, places, before, depth = found.table, found.places, found.before, found.depth
+    n_shown = min(SHOWN if depth is None else depth + 5, MOST_ROWS)
+    order: list[int] = []
+    for _, rows_of_list in rows_by_list(table.qid, len(table)):
+        order += rows_of_list[places[rows_of_list].argsort()][:n_shown].tolist()
+    order = order[:MOST_ROWS]
+    head = ["place", "row", "score"] + (["place before"] if before is not None else [])
+    head += ["relevant"] if table.y is not None else []
+    if table.qid is not None:
+        head.insert(0, "list")
+    body = []
+    for row in order:
+        own: list[Any] = [] if table.qid is None else [table.qid[row]]
+        name = row if table.ids is None else table.ids[row]
+        own += [int(places[row]), name, f"{found.scores[row]:#.4g}".rstrip(".")]
+        own += [int(before[row])] if before is not None else []
+        if table.y is not None:
+            own.append("" if table.y[row] <= 0 else "yes" if table.y[row] == 1 else f"grade {table.y[row]:g}")
+        body.append(own)
+    start = 1 if table.qid is not None else 0
+    numbers = [start, start + 2] + ([start + 3] if before is not None else [])
+    below = "" if depth is None or table.qid is not None else " The line is where the list is cut."
+    which = "best" if table.qid is None else f"best {n_shown} of each list, in the order of their names:"
+    shown = text(f"The {which} {len(body)} of {len(table)} rows.{below}", small=True)
+    sides = ["right" if place in numbers else "left" for place in range(len(head))]
+    return ("The list", [Cells([head, *body], sides, True, depth if table.qid is None else None), shown])
+
+
+def change(found: Ranked) -> Section:
+    """What differs from the first stage's list, and the weights."""
+    from rerank.reranker.describe import CORRECTIONS
+
+    est, places, before, depth = found.est, found.places, found.before, found.depth
+    if not est.reranks_:
+        return ("What changed, and why", [text(est.result_.message)])
+    parts: list[Part] = []
+    if before is not None and depth is not None:
+        count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
+        parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
+    words = [note for note in est.result_.notes if note.startswith(CORRECTIONS)]
+    parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
+    weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]
+    parts.append(Cells([("column", "weight of one unit, in all"), *weights], ("left", "right"), named=True))
+    return ("What changed, and why", parts)
+
+
+def evidence(given: Ranked, own: bool) -> Section:
+    """The statistic of labelled rows, beside the first stage and chance; ``own`` if they are those of the fit."""
+    est, table = given.est, given.table
+    title, name = "How good it is on these rows", est.result_.statistic_name
+    if table.y is None or not (table.y > 0).any():
+        lacking = "no labels" if table.y is None else "no relevant row"
+        return (title, [text(f"The table has {lacking}, so the list cannot be judged by it.")])
+    from rerank.cli.bootstrap import lead_of
+
+    found = lead_of(est, table, given.scores, given.first, DRAWS)
+    if not isfinite(found.value):
+        return (title, [text(f"No {name} is defined on these rows: they hold nothing to order.")])
+    lines = [f"{name} of this list is {found.value:.4g}."]
+    if found.first is not None:
+        lines.append(f"The first stage's list has {found.first:.4g}.")
+    lines.append(f"A random order has {found.chance:.4g} on average.")
+    if own:
+        if est.result_.folds:
+            lines.append("The numbers of the fit below differ, because they use out-of-fold scores of the first stage.")
+        lines.append("These are the rows that the model was fitted on, which says little about rows to come.")
+    elif found.first is not None and isfinite(found.low):
+        lines.append(
+            f"The lead is {found.value - found.first:+.4g}; its 95 % interval goes from {found.low:+.4g} to "
+            f"{found.high:+.4g} (the {'rows' if table.qid is None else 'lists'} drawn anew {DRAWS} times). "
+            "That is evidence only if the fit has not seen these rows."
         )
+    parts: list[Part] = [text(*lines)]
+    if table.qid is None:
+        from rerank.plots import cumulative_gain
 
-    marks = {cut: " class=cut"}
-    lines = [f"<tr{marks.get(number, '')}>{cells(values, 'td')}</tr>" for number, values in enumerate(body, 1)]
-    return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-
-
-def picture(draw: Callable[[], Any]) -> str:
-    """The picture of the axes that ``draw`` returns, drawn into the page; nothing without matplotlib."""
-    if find_spec("matplotlib") is None:
-        return ""
-    from io import StringIO
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot, rc_context
-
-    axes, out = draw(), StringIO()
-    with rc_context({"svg.hashsalt": "rerank"}):
-        axes.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    pyplot.close(axes.figure)
-    drawn = out.getvalue()
-    return re.sub("<metadata>.*?</metadata>", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
+        relevant = table.y > 0
+        curves = {"fitted": given.scores} | ({} if given.first is None else {"first stage": given.first})
+        parts.append(picture(lambda: cumulative_gain(relevant, curves, top=given.depth)))
+    return (title, parts)
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
-    """The whole document."""
-    body = "".join(f"<h2>{escape(one.title)}</h2>{''.join(one.parts)}" for one in sections)
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
-        f"<body><h1>{escape(title)}</h1>{body}</body></html>\n"
-    )
+def held_out(est: Reranker) -> Section:
+    """What the model file keeps of a cross-validation."""
+    title, found = "What held-out rows say", est.result_.evidence
+    if found is None:
+        lacking = (
+            "The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python), or make this page of "
+            "labelled rows that the fit has not seen."
+        )
+        return (title, [text(lacking)])
+    n = len(found.options)
+    first, table, last = found.told()
+    tried = f"{n} {'option was' if n == 1 else 'options were'} tried by fits that had not seen these rows."
+    shown = table[: MOST_OPTIONS + 2]
+    table_shown = Cells(shown, ("left", "right", "right", "right"), named=True)
+    parts: list[Part] = [text(tried, *first), table_shown]
+    parts.append(text(*(one.replace(" (*)", "") for one in last)))
+    if n > MOST_OPTIONS:
+        parts.append(text(f"The first {MOST_OPTIONS} of {n} options are shown.", small=True))
+    known = [one for one in (*found.leads, *found.errors) if one is not None]
+    if known and n <= MOST_DRAWN and max((abs(one) for one in known if isfinite(one)), default=LARGEST) < LARGEST:
+        parts.append(picture(found.plot))
+    if known:
+        parts.append(text(_caution(found), small=True))
+    parts.append(text(f"{GIVEN}; the fits on folds are not repeated here.", small=True))
+    return (title, parts)
+
+
+def _caution(found: Evidence) -> str:
+    """What a lead and its interval do not say."""
+    lines = [
+        "An interval has 1.96 standard errors on each side, of paired differences of relevant rows or of lists."
+    ]
+    if found.chosen is not None:
+        ends = found.interval(found.chosen)
+        if ends is not None and ends[0] <= 0 <= ends[1]:
+            lines.append("That of the chosen option holds 0, so its lead may be chance.")
+        lines.append("The lead of a chosen option tends to be too large, because the same rows chose it.")
+    return " ".join(lines)
+
+
+def proof(est: Reranker, unweighted: bool) -> Section:
+    """What was proved, in sentences, and the numbers."""
+    from rerank.reranker.describe import CORRECTIONS, proved_in_words
+
+    notes = tuple(note for note in est.result_.notes if not note.startswith(CORRECTIONS))
+    _, *numbers = replace(est.result_, notes=notes).parts()
+    parts: list[Part] = [text(*proved_in_words(est.state_, unweighted)), *numbers]
+    if notes:
+        parts.append(text(f"{GIVEN}: the notes.", small=True))
+    return ("What was proved about the fit", parts)
+
+
+def certificate(doc: ModelDocument, checked: Report, recomputed: bool) -> Section:
+    """Which claims were recomputed, which are open or taken as given, and the versions of the fit."""
+    failed = [check.name for check in checked.checks if not check.holds]
+    told = f" These do not hold: {', '.join(failed)}." if failed else ""
+    first = f"{len(checked.checks)} claims were recomputed from these rows."
+    if not recomputed:
+        first = (
+            "The numbers of the fit were not recomputed here: that takes the labelled rows of the fit. "
+            f"{len(checked.checks)} claims of the file were compared with each other."
+        )
+    parts: list[Part] = [text(f"{first} {checked.outcome}{told}")]
+    for why, names in checked.reasons().items():
+        parts.append(text(f"{why[0].upper()}{why[1:]}: {', '.join(names)}.", small=True))
+    if doc.data_sha256:
+        parts.append(text(f"Digest of the fitted problem: {doc.data_sha256}.", small=True))
+    versions = ", ".join(f"{name} {version}" for name, version in doc.versions.items())
+    parts.append(text(f"Made with {versions}.", small=True))
+    return ("Certificate and versions", parts)

@@ -200,8 +200,9 @@ def take(
     if as_json:
         answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})
     else:
-        from rerank.cli.report import print_result
+        from rerank.io.page import as_text
+        from rerank.reranker.describe import described
 
-        print_result(state)
+        tell(as_text(described(state)))
         say(f"Written to {model}.")
     raise typer.Exit(exit_code(state.result))

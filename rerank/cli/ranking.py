@@ -18,6 +18,7 @@ from rerank.cli.common import (
     Qid,
     Weight,
     answer,
+    ranker,
     read_for,
     say,
     tell,
@@ -37,7 +38,7 @@ def rank(
         Path | None,
         typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
     ] = None,
-    top: Annotated[int, typer.Option(min=0, help="Rows of each list to print; 0 for all.")] = 10,
+    top: Annotated[int, typer.Option(min=0, help="Cells of each list to print; 0 for all.")] = 10,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -53,8 +54,6 @@ def rank(
 
     from rerank.io.paths import check_outputs
     from rerank.ranks.lists import rows_by_list
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
 
     if output is not None and output.suffix not in (".run", ".trec", ".csv"):
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
@@ -69,7 +68,7 @@ def rank(
         doc, table = read_for(model, data, **columns)  # it was about the labels, which rows to come may lack
         say(f"The picture is drawn without labels: {error}")
     check_one_list(plot, table)
-    est = restored(state_of(doc, where=str(model)))
+    est = ranker(doc, model)
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
     names = (
         table.ids
@@ -95,9 +94,14 @@ def rank(
     if as_json:
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
-        from rerank.cli.report import print_rows
+        from rerank.io.page import Cells
 
-        print_rows(shown, len(table))
+        names_shown = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
+        cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names_shown] for row in shown]
+        sides = ["left" if name in ("list", "id") else "right" for name in names_shown]
+        tell(Cells([["row" if name == "id" else name for name in names_shown], *cells], sides).as_text())
+        if len(shown) < len(table):
+            tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
 
@@ -141,8 +145,6 @@ def score(
     """Evaluate a ranking of labelled rows, and the first stage's."""
     from rerank.io.paths import check_outputs
     from rerank.ranks import count_empty, evaluate
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
     from rerank.statistics import parse
 
     check_picture(plot)
@@ -152,7 +154,7 @@ def score(
         need_label=True,
     )  # fmt: skip
     check_one_list(plot, table)
-    est = restored(state_of(doc, where=str(model)))
+    est = ranker(doc, model)
     assert table.y is not None
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))

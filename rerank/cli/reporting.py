@@ -20,15 +20,13 @@ from rerank.cli.common import (
     Qid,
     Weight,
     answer,
+    ranker,
     read_for,
     say,
     there,
     with_ideal,
     working,
 )
-from rerank.cli.page import page
-from rerank.cli.page_fit import certificate, held_out, proof
-from rerank.cli.page_rows import change, evidence, question, ranked, the_list
 from rerank.errors import InputError, RerankError
 
 DIGESTS = ("data_sha256", "result.certificate.data_sha256")
@@ -58,10 +56,10 @@ def report(
     and runs no code. With labels it says how the list does on these rows; if they are those of the fit, the model's
     numbers are recomputed from them. Ends with 5 if the file contradicts itself or these rows.
     """
+    from rerank.cli.page import certificate, change, evidence, held_out, proof, question, ranked, the_list
     from rerank.io.atomic import writing
+    from rerank.io.page import page
     from rerank.io.paths import check_outputs
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
 
     if output.suffix not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
@@ -71,7 +69,7 @@ def report(
         take_label=True,
     )  # fmt: skip
     table = there(table)
-    est = restored(state_of(doc, where=str(model)))
+    est = ranker(doc, model)
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
         found, (checked, recomputed) = ranked(est, table), _checked(doc, table, str(model))
         sections = [
@@ -82,7 +80,7 @@ def report(
     with writing(output) as file:
         file.write(page(title, sections))
     if as_json:
-        answer({"page": str(output), "sections": [one.title for one in sections]})
+        answer({"page": str(output), "sections": [title for title, _ in sections]})
     else:
         say(f"Written to {output}.")
     if not checked.holds:

@@ -21,10 +21,6 @@ class NotSupportedError(InputError):
     """A combination of options that is well formed but not offered."""
 
 
-class NoSolutionError(RerankError):
-    """A solver stopped without holding any solution."""
-
-
 class SolverError(RerankError, RuntimeError):
     """A solver failed, is missing, or answered something that cannot be read."""
 

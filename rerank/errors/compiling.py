@@ -64,6 +64,13 @@ def uncounted() -> Iterator[None]:
         _count(-1)
 
 
+def waited(seconds: float) -> None:
+    """Take seconds off the clock for which this process waited while others made kernels ready."""
+    global _state
+    with _lock:
+        _state = _state._replace(spent=_state.spent + seconds)
+
+
 def load(*names: str) -> Any:
     """Import modules that a fit needs, while the clock stands still; returns the last of them."""
     with uncounted():

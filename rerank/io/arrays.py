@@ -26,8 +26,6 @@ def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarr
         names = [str(column) for column in X.columns]
     array = np.asarray(X)
     check_shape(array.shape)
-    if names is not None and len(names) != array.shape[1]:
-        raise InputError(f"There are {len(names)} feature names for {array.shape[1]} columns of X; pass one a column.")
     result = as_float(array, names)
     refuse_gaps(result, range(array.shape[1]), names, "fill or drop them before fitting")
     return result

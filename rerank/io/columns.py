@@ -23,6 +23,29 @@ _INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)*|")
 """Names that pandas gives an index without one in files, and a column without one when it reads a file."""
 
 _MOST_COMPARED = 5_000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the entries of a column of features are.
+
+    Attributes
+    ----------
+    texts : bool
+        Texts, digits among them; else numbers.
+    gaps : bool
+        Whether an entry may be missing.
+    known : frozenset of str
+        Texts that stand as they are, also where others like them are missing values or lose blanks at an end.
+    """
+
+    texts: bool
+    gaps: bool = True
+    known: frozenset[str] = frozenset()
+
+
+COMPLETE = Kind(texts=False, gaps=False)
+Kinds = Mapping[str, Kind]
 _MARKS = str.maketrans("", "", "_-. ")
 
 
@@ -85,15 +108,16 @@ class Columns:
 
     def table(
         self,
-        X: Floats,
+        X: Any,
         texts: Mapping[str, list[str]],
         numbers: Mapping[str, Floats],
         where: Callable[[int], tuple[str, str]],
     ) -> Table:
         """The table of all rows, labels and weights not negative, and one row at least with the label to find.
 
-        ``texts`` and ``numbers`` are the values of the roles that are :attr:`worded` and of the others; ``where`` says
-        for a row what stands before and behind the name of a column in a sentence about that row.
+        ``X`` is an array (n, features) or a Frame; ``texts`` and ``numbers`` are the values of the roles that are
+        :attr:`worded` and of the others; ``where`` says for a row what stands before and behind the name of a column in
+        a sentence about that row.
         """
         amounts = dict(numbers)
         if "label" in amounts and (grades := grades_of_signs(amounts["label"])) is not None:

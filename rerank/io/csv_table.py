@@ -1,19 +1,22 @@
 """CSV with a header row: label, list, name and weight by column name, the other numbers as features."""
 
 import csv
+import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.columns import Columns, choose_columns, distinct, some
+from rerank.io.columns import COMPLETE, Columns, Kind, Kinds, choose_columns, distinct, some
+from rerank.io.frames import joined
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import (
     MISSING,
@@ -27,10 +30,13 @@ from rerank.io.lines import (
     writing_lines,
     wrong,
 )
-from rerank.io.table import Table, check_written
+from rerank.io.table import Floats, Table, check_written, words
 
 # Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
+_MIXED = "correct the column, or have all of it read as texts (--texts)"
+_WORD = frozenset({"none"})
+"""What is no number, and a word like others in a column of texts."""
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
@@ -46,6 +52,7 @@ def read_csv(
     features: Sequence[str] | None = None,
     positive: str | None = None,
     delimiter: str = ",",
+    kinds: Kinds | None = None,
 ) -> Table:
     """Read a table from a CSV file whose first line names the columns.
 
@@ -64,6 +71,9 @@ def read_csv(
         The label of the rows to find, when labels are words; all other labels become 0.
     delimiter : str
         One character.
+    kinds : mapping of column to Kind, optional
+        With it, also an empty one, columns that hold text or miss values are features, too, and `Table.X` is a data
+        frame if there are any. What a column holds that it does not name is told by the column's first entry.
 
     Raises
     ------
@@ -80,6 +90,8 @@ def read_csv(
     _check_length(path, names, *first)
 
     def numeric(column: int) -> bool:
+        if kinds is not None:
+            return True  # every column is a feature
         # Whether the column is a number or a text cannot be told from a missing first cell, and guessing
         # would drop a feature without a word.
         cell = first[1][column].strip()
@@ -88,43 +100,90 @@ def read_csv(
         return cell in _TRUTH or is_number(cell)
 
     roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
-    collected = _Rows(choose_columns(path, names, roles, features, positive, numeric), delimiter)
+    columns = choose_columns(path, names, roles, features, positive, numeric)
+    collected = _Rows(columns, delimiter, kinds)
     for line, cells in chain([first], rows):
         collected.add(line, cells)
     return ideal.joined(path, collected.table())
 
 
 class _Rows:
-    """Collects the rows in flat arrays of doubles: about as many bytes as the file has."""
+    """Collects the columns in flat arrays of doubles: about as many bytes as the file has."""
 
-    def __init__(self, columns: Columns, delimiter: str) -> None:
+    def __init__(self, columns: Columns, delimiter: str, kinds: Kinds | None) -> None:
         self.columns, self.delimiter, self.path = columns, delimiter, columns.path
         self.texts: dict[str, list[str]] = {role: [] for role in columns.worded}
         self.amounts = [role for role in columns.roles if role not in self.texts]
-        self.numeric = columns.features + [columns.roles[role] for role in self.amounts]
+        own = [COMPLETE if kinds is None else kinds.get(columns.names[column]) for column in columns.features]
+        told = dict(zip(columns.features, own)) | {columns.roles[role]: COMPLETE for role in self.amounts}
+        self.kinds: dict[int, Kind] = {column: kind for column, kind in told.items() if kind is not None}
+        self.numbers = {column: array("d") for column, kind in self.kinds.items() if not kind.texts}
+        self.words: dict[int, list[str | None]] = {
+            column: [] for column, kind in self.kinds.items() if kind.texts
+        }
+        # Cells up to the first entry, which tells what a column holds.
+        self.waiting: dict[int, list[str]] = {column: [] for column, kind in told.items() if kind is None}
+        self.guessed = set(self.waiting)
         self.known: dict[str, str] = {}
-        self.values, self.lines = array("d"), array("q")
+        self.lines = array("q")
 
     def add(self, line: int, cells: list[str]) -> None:
         """Take one row; its length and its numbers are checked."""
         columns = self.columns
         _check_length(self.path, columns.names, line, cells)
-        for column in self.numeric:
+        for column, values in self.numbers.items():
             try:
-                self.values.append(_value(cells[column]))
+                values.append(_value(cells[column]))
             except ValueError:
-                raise self._no_number(line, column, cells[column]) from None
+                values.append(self._gap(line, column, cells[column]))
+        for column, taken in self.words.items():
+            taken.append(self._text(line, column, cells[column]))
+        for column in list(self.waiting):
+            self.waiting[column].append(cells[column])
+            if cells[column].strip().lower() not in MISSING:
+                self._decide(line, column)
         for column in columns.left_out:
             if is_number(cells[column]):
                 found = f"column {columns.name(column)} holds the number {cells[column].strip()[:40]} after text"
                 raise wrong(self.path, line, found, "correct the column, or name the columns to use as features")
-        for role, taken in self.texts.items():
+        for role, named_so in self.texts.items():
             word = name_in(cells[columns.roles[role]])
             if not word:
                 raise wrong(self.path, line, f"column {columns.name(role)} is empty", "fill it in")
             # Equal words share one object: a list id stands in many rows.
-            taken.append(self.known.setdefault(word, word))
+            named_so.append(self.known.setdefault(word, word))
         self.lines.append(line)
+
+    def _decide(self, line: int, column: int) -> None:
+        """Take the cells up to the first entry of a column as what this one is."""
+        cells = self.waiting.pop(column)
+        first = cells[-1].strip()
+        self.kinds[column] = kind = Kind(texts=not (first in _TRUTH or is_number(first)))
+        if kind.texts:
+            self.words[column] = [self._text(line, column, cell) for cell in cells]
+        else:
+            self.numbers[column] = array("d", [math.nan] * (len(cells) - 1) + [_value(first)])
+
+    def _gap(self, line: int, column: int, cell: str) -> float:
+        """NaN for a missing number."""
+        if self.kinds[column].gaps and cell.strip().lower() in MISSING:
+            return math.nan
+        if column in self.guessed:
+            found = f"column {self.columns.name(column)} holds {cell.strip()[:40]!r} after numbers"
+            raise wrong(self.path, line, found, _MIXED)
+        raise self._no_number(line, column, cell)
+
+    def _text(self, line: int, column: int, cell: str) -> str | None:
+        """The text in a cell, None where it is missing."""
+        known = self.kinds[column].known
+        word = cell if cell in known else cell.strip()
+        if word not in known:
+            if word.lower() in MISSING - _WORD:
+                return None
+            if column in self.guessed and is_number(word):
+                found = f"column {self.columns.name(column)} holds the number {word[:40]} among texts"
+                raise wrong(self.path, line, found, _MIXED)
+        return self.known.setdefault(word, word)
 
     def _no_number(self, line: int, column: int, cell: str) -> InputError:
         word, name = cell.strip(), self.columns.name(column)
@@ -140,20 +199,30 @@ class _Rows:
     def table(self) -> Table:
         """The table of all rows, every number finite, labels and weights not negative."""
         columns, lines = self.columns, np.frombuffer(self.lines, dtype=np.int64)
-        block = np.frombuffer(self.values, dtype=np.float64).reshape(len(lines), len(self.numeric))
-        if not (finite := np.isfinite(block)).all():
-            row, j = (int(k) for k in np.argwhere(~finite)[0])
-            raise no_number(self.path, int(lines[row]), columns.name(self.numeric[j]), str(block[row, j]))
         if columns.left_out:
             texts = some([columns.names[column] for column in columns.left_out])
             columns.notes.append(f"Left out because they hold text: {texts}.")
-        d = len(columns.features)
+        numbers = {column: np.frombuffer(values) for column, values in self.numbers.items()}
+        self._check_finite(numbers, lines)
+        found: dict[int, Any] = {column: np.full(len(lines), math.nan) for column in self.waiting}
+        found |= numbers | {column: words(taken) for column, taken in self.words.items()}
         return columns.table(
-            np.ascontiguousarray(block[:, :d]),
+            joined({columns.names[column]: found[column] for column in columns.features}),
             self.texts,
-            dict(zip(self.amounts, block.T[d:])),
+            {role: found[columns.roles[role]] for role in self.amounts},
             lambda row: (f"{self.path}, line {lines[row]}: ", ""),
         )
+
+    def _check_finite(self, numbers: Mapping[int, Floats], lines: NDArray[np.int64]) -> None:
+        """Refuse the first number that is infinite, or NaN where none may be missing."""
+        first: tuple[int, int] | None = None
+        for column, values in numbers.items():
+            bad = np.isinf(values) if self.kinds[column].gaps else ~np.isfinite(values)
+            if bad.any() and (first is None or int(bad.argmax()) < first[0]):
+                first = int(bad.argmax()), column
+        if first is not None:
+            row, column = first
+            raise no_number(self.path, int(lines[row]), self.columns.name(column), str(numbers[column][row]))
 
 
 def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str = ",") -> None:

@@ -7,7 +7,8 @@ but the columns that are asked for. None of these packages is imported here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,44 @@ from rerank.io.arrays import check_matrix, check_shape, held, refuse_gaps
 from rerank.io.columns import saved_index
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table of a file that holds texts or gaps, where no package of data frames is needed.
+
+    Attributes
+    ----------
+    columns : dict of str to array (n,)
+        Numbers, NaN where one is missing; or objects, None where one is missing.
+    """
+
+    columns: dict[str, NDArray[Any]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return len(next(iter(self.columns.values()), ())), len(self.columns)
+
+    def to_series(self, j: int) -> NDArray[Any]:
+        """One column, as polars calls it."""
+        return list(self.columns.values())[j]
+
+    def __getitem__(self, rows: Any) -> Self:
+        return type(self)({name: values[rows] for name, values in self.columns.items()})
+
+
+def joined(columns: Mapping[str, NDArray[Any]]) -> Floats | Frame:
+    """One array of float64 if all columns are complete numbers, else a data frame."""
+    if all(values.dtype.kind == "f" and not np.isnan(values).any() for values in columns.values()):
+        return np.column_stack(list(columns.values()))
+    return Frame(dict(columns))
+
+
+def with_columns(X: Floats | Frame, names: Sequence[str], wanted: Sequence[str]) -> Floats | Frame:
+    """The table with the columns that are ``wanted``; those that are not among its ``names`` hold nothing."""
+    there, nothing = Frame(dict(zip(names, X.T))) if isinstance(X, np.ndarray) else X, np.full(X.shape[0], None)
+    return Frame({name: there.columns.get(name, nothing) for name in wanted})
 
 
 def is_frame(X: Any) -> bool:
@@ -174,7 +213,7 @@ def frame_like(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
 
 def index_of(X: Any) -> list[str]:
     """Names of the columns that are a saved index (:func:`rerank.io.columns.saved_index`)."""
-    if not is_frame(X):
+    if not is_frame(X) or isinstance(X, Frame):  # a reader has left them out, unless they were named
         return []
     names = names_of(X)
     return [names[place] for place in saved_index(names, getattr(X, "schema", None))]

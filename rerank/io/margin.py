@@ -23,7 +23,7 @@ class Margin(float):
 
     A float or an integer stands for the shortest decimal that reads back as it: .05 is 1/20, and not the double, which
     is a little more.  A ``Fraction``, or a text such as ``"0.05"`` or ``"1/6"``, is taken as it is.
-    ``docs/decisions/0024-the-margin-is-what-was-written.md`` says why.
+    ``docs/decisions/0010-the-margin-is-what-was-written.md`` says why.
 
     Attributes
     ----------

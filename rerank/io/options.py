@@ -82,7 +82,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def legacy(random_state: Any) -> np.random.RandomState:
-    """A ``RandomState``: itself, that of a whole number, or that of a seed drawn from a ``Generator`` or globally."""
+    """A ``RandomState``: the one given, that of a whole number, or of a seed drawn from a ``Generator`` or globally."""
     if isinstance(random_state, np.random.RandomState):
         return random_state
     try:

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
-from rerank.io.columns import Columns, choose_columns, distinct, some
-from rerank.io.frames import arrow_numeric, numbers
+from rerank.io.columns import COMPLETE, Columns, Kinds, choose_columns, distinct, some
+from rerank.io.frames import arrow_numeric, entries, joined, numbers
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import Path
 from rerank.io.svmlight import MAX_CELLS
@@ -30,6 +31,7 @@ def read_parquet(
     groups: str | None = None,
     features: Sequence[str] | None = None,
     positive: str | None = None,
+    kinds: Kinds | None = None,
 ) -> Table:
     """Read a table from a Parquet file; the options are those of :func:`rerank.io.read_csv`.
 
@@ -50,28 +52,35 @@ def read_parquet(
         distinct(path, names)
         roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
         numeric = [arrow_numeric(field.type) for field in schema]
-        columns = choose_columns(path, names, roles, features, positive, numeric.__getitem__, schema)
+        useful = [kinds is not None or own for own in numeric]
+        columns = choose_columns(path, names, roles, features, positive, useful.__getitem__, schema)
         for column in columns.features:
-            if not numeric[column]:
+            if not numeric[column] and _complete_numbers(kinds, names[column]):
                 name = columns.name(column)
                 raise InputError(f"{path}: column {name} holds no numbers; convert it, or leave it out.")
         if columns.left_out:
             others = some([names[column] for column in columns.left_out])
             columns.notes.append(f"Left out because they hold no numbers: {others}.")
         rows = opened.metadata.num_rows
+        texts = len(columns.roles) + sum(not numeric[column] for column in columns.features)
         # A text takes about as much memory as eight numbers.
-        if rows * (len(columns.features) + 8 * len(columns.roles)) > MAX_CELLS:
+        if rows * (len(columns.features) + 8 * texts) > MAX_CELLS:
             raise InputError(
                 f"{path} has {rows} rows of {len(columns.features)} features, over {MAX_CELLS} cells; "
                 "choose fewer columns with features, or write the rows that count, or a sample, to a file of their own."
             )
-        return ideal.joined(path, _table(opened, columns))
+        return ideal.joined(path, _table(opened, columns, kinds))
 
 
-def _table(opened: Any, columns: Columns) -> Table:
+def _complete_numbers(kinds: Kinds | None, name: str) -> bool:
+    """Whether a column of features has to hold numbers, and all of them."""
+    return kinds is None or kinds.get(name) == COMPLETE
+
+
+def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
     """The table of an open file, read in batches, every entry checked."""
     path, row, known = columns.path, 0, dict[str, str]()
-    blocks: list[Floats] = []
+    features: dict[int, list[Any]] = {column: [] for column in columns.features}
     texts: dict[str, list[str]] = {role: [] for role in columns.worded}
     amounts: dict[str, list[Floats]] = {role: [] for role in columns.roles if role not in texts}
 
@@ -85,28 +94,45 @@ def _table(opened: Any, columns: Columns) -> Table:
             )
         return values
 
-    def finite(column: int) -> Floats:
-        values = complete(column)
-        found = numbers(values)
-        if found is None:
-            advice = "name another one"
-            if column == columns.roles.get("label"):
-                words = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
-                advice = f"if labels are words, name the one to find: {words}"
-            raise InputError(f"{path}: column {columns.name(column)} holds no numbers; {advice}.")
-        if (bad := np.flatnonzero(~np.isfinite(found))).size:
+    def finite(column: int, found: Floats, gaps: bool = False) -> Floats:
+        """Numbers of a column, none of them infinite, and none NaN without gaps."""
+        infinite, missing = np.isinf(found), np.isnan(found)
+        if infinite.any() or (missing.any() and not gaps):
+            bad = int((infinite if infinite.any() else missing).argmax())
             raise InputError(
-                f"{path}: column {columns.name(column)} holds {found[bad[0]]} in row {row + int(bad[0])}, which is "
-                "not finite; fill it in or drop the row."
+                f"{path}: column {columns.name(column)} holds {found[bad]} in row {row + bad}, which is not finite; "
+                "fill it in or drop the row."
             )
         return found
 
+    def numbers_of(column: int) -> Floats:
+        """A column of the batch that has to hold numbers."""
+        values = complete(column)
+        if (found := numbers(values)) is not None:
+            return finite(column, found)
+        advice = "name another one"
+        if column == columns.roles.get("label"):
+            words = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
+            advice = f"if labels are words, name the one to find: {words}"
+        raise InputError(f"{path}: column {columns.name(column)} holds no numbers; {advice}.")
+
+    def entries_of(column: int) -> NDArray[Any]:
+        """A column of the batch that may hold texts or miss values: NaN or None where one is missing."""
+        name = columns.names[column]
+        kind, values = (kinds or {}).get(name), batch.column(name)
+        worded = kind is not None and kind.texts
+        if not worded and (found := numbers(values)) is not None:
+            return finite(column, found, gaps=True)
+        each = np.empty(len(values), dtype=np.object_)
+        for place, entry in enumerate(entries(values)):
+            each[place] = str(entry) if worded and entry is not None else entry
+        return each
+
     wanted = [columns.names[column] for column in (*columns.features, *columns.roles.values())]
     for batch in opened.iter_batches(BATCH, columns=wanted, use_threads=False):
-        block = np.empty((batch.num_rows, len(columns.features)))
-        for j, column in enumerate(columns.features):
-            block[:, j] = finite(column)
-        blocks.append(block)
+        for column, own in features.items():
+            complete_numbers = _complete_numbers(kinds, columns.names[column])
+            own.append(numbers_of(column) if complete_numbers else entries_of(column))
         for role, taken in texts.items():
             words = [str(value).strip() for value in complete(columns.roles[role]).to_pylist()]
             if "" in words:
@@ -115,12 +141,13 @@ def _table(opened: Any, columns: Columns) -> Table:
             # Equal words share one object: a list id stands in many rows.
             taken += [known.setdefault(word, word) for word in words]
         for role, parts in amounts.items():
-            parts.append(finite(columns.roles[role]))
+            parts.append(numbers_of(columns.roles[role]))
         row += batch.num_rows
     if not row:
         raise InputError(f"{path} has columns but no rows; pass a file with data.")
-    joined = {role: np.concatenate(parts) for role, parts in amounts.items()}
-    return columns.table(np.concatenate(blocks), texts, joined, lambda bad: (f"{path}: ", f" in row {bad}"))
+    X = joined({columns.names[column]: np.concatenate(own) for column, own in features.items()})
+    each_amount = {role: np.concatenate(own) for role, own in amounts.items()}
+    return columns.table(X, texts, each_amount, lambda bad: (f"{path}: ", f" in row {bad}"))
 
 
 def parquet_columns(path: Path) -> list[str]:

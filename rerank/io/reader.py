@@ -34,6 +34,8 @@ def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
             raise InputError(f"{path} is a Parquet file, which has no delimiter; leave that option out.")
         return read_parquet(path, **given)
     if suffix in SVMLIGHT:
+        if not given.get("kinds"):
+            given.pop("kinds", None)  # all of it is complete numbers
         for key in given.keys() - {"n_features", "zero_based"}:
             raise InputError(f"{path} is svmlight, which has no {_meaning(key)}; leave that option out.")
         return read_svmlight(path, **given)
@@ -62,4 +64,4 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 
 def _meaning(key: str) -> str:
-    return "delimiter" if key == "delimiter" else f"{key} column by name"
+    return {"delimiter": key, "kinds": "column of texts"}.get(key, f"{key} column by name")

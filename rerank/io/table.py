@@ -1,6 +1,6 @@
 """The table that every reader returns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ class Table:
 
     Attributes
     ----------
-    X : float64 (n, d)
-        Features, every entry finite.
+    X : float64 (n, d), or Frame
+        Features, every entry finite; a data frame if there are texts or gaps, which a reader takes with ``kinds``.
     y : float64 (n,) or None
         0/1 or grades from 0 upwards; None when the file has no label.
     qid : object array of str (n,) or None
@@ -41,7 +41,7 @@ class Table:
         The words that the file has for 0 and 1.
     """
 
-    X: Floats
+    X: Any
     y: Floats | None
     qid: Words | None
     ids: Words | None
@@ -56,7 +56,7 @@ class Table:
         return int(self.X.shape[0])
 
 
-def words(texts: list[str]) -> Words:
+def words(texts: Sequence[str | None]) -> Words:
     """The texts as an array of objects."""
     return np.array(texts, dtype=np.object_)
 

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
-from rerank.io.shown import ShownMixin
+from rerank.io.page import Part, ShownMixin
 from rerank.latent.engines.interface import Factors
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log
 from rerank.latent.storage import files
 from rerank.latent.storage.lock import locked
-from rerank.latent.told import shown
+from rerank.latent.told import parts
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -40,8 +40,8 @@ class Recommender(ShownMixin):
     history_: list[dict[str, Any]]
     stopped_: str
 
-    def _shown(self) -> tuple[str, str] | None:
-        return shown(self) if hasattr(self, "_factors") else None
+    def _parts(self) -> list[Part] | None:
+        return parts(self) if hasattr(self, "_factors") else None
 
     def recommend(self, users: ArrayLike, k: int = 10, exclude_seen: bool = True) -> tuple[Ints, Floats]:
         """The best items of some users.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
-from rerank.io.shown import html_table, text_table
+from rerank.io.page import Cells, Part, Words
 
 if TYPE_CHECKING:
     from rerank.latent.recommender import Recommender
@@ -21,8 +20,8 @@ ENDS = {
 }
 
 
-def shown(model: Recommender) -> tuple[str, str]:
-    """Text and HTML of a trained model."""
+def parts(model: Recommender) -> list[Part]:
+    """What is said of a trained model."""
     (users, factors), items = model.user_factors_.shape, len(model.item_factors_)
     size = f"{users:,} users, {items:,} items, {factors} factors; penalty {model.alpha_:.3g}."
     end = ENDS.get(model.stopped_, "")
@@ -35,4 +34,4 @@ def shown(model: Recommender) -> tuple[str, str]:
         rows.append([number, f"{entry['loss']:.4f}", *([precision] if validated else []), f"{entry['seconds']:.1f}"])
     sides = ["left", *["right"] * (len(rows[0]) - 1)]
     told = " ".join(part for part in (size, end, "The factors are those of the epoch with a star.") if part)
-    return f"{told}\n{text_table(rows, sides)}", f"<p>{escape(told)}</p>{html_table(rows, sides)}"
+    return [Words(told), Cells(rows, sides, named=True)]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from io import StringIO
 from typing import Any
 
 from rerank.errors import InputError
@@ -25,3 +29,20 @@ def axes_of(ax: Any, size: tuple[float, float]) -> Any:
 def hide_frame(ax: Any) -> None:
     """Hide the upper and the right side of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def svg(draw: Callable[[], Any]) -> str:
+    """The figure of the axes that a function draws, as an element of a page; nothing without matplotlib."""
+    if find_spec("matplotlib") is None:
+        return ""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot, rc_context
+
+    axes, out = draw(), StringIO()
+    with rc_context({"svg.hashsalt": "rerank"}):
+        axes.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    pyplot.close(axes.figure)
+    drawn = out.getvalue()
+    return re.sub("<metadata>.*?</metadata>", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)

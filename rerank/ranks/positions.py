@@ -22,22 +22,27 @@ Indices = NDArray[np.intp]
 
 BINARY_PLACES = 40
 """Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
-scores are equal are not told apart by the rounding of a sum (see docs/decisions)."""
+scores are equal are not told apart by the rounding of a sum (docs/decisions/0007)."""
 
 
 def affine(X: NDArray[np.float64], coef: NDArray[np.float64], intercept: float = 0.0) -> NDArray[np.float64]:
-    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not)."""
+    """``X @ coef + intercept``, summed column by column, so that every machine gives the same bits (BLAS does not).
+
+    A sum beyond the largest double is inf or NaN, without a warning of NumPy.
+    """
     total = np.full(X.shape[0], float(intercept))
-    for j in np.flatnonzero(coef):
-        total += X[:, j] * coef[j]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in np.flatnonzero(coef):
+            total += X[:, j] * coef[j]
     return total
 
 
 def snap(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores rounded to ``BINARY_PLACES`` binary places, so that rounding errors do not break ties."""
     step = 2.0**BINARY_PLACES
-    rounded = np.rint(scores * step) / step
     # Beyond 2^12 a double has no 40 binary places to round away (and the product may overflow): leave those alone.
+    with np.errstate(over="ignore"):
+        rounded = np.rint(scores * step) / step
     return np.where(np.abs(scores) < 4096.0, rounded, scores)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from rerank.errors import InputError
-from rerank.io.shown import html_table
+from rerank.io.page import Cells, Part, Words, as_text
 
 WIDTH = 1.96
 """Standard errors on each side of a lead."""
@@ -46,7 +44,7 @@ class Evidence:
     safeguard : float
         Standard errors that a lead has to exceed; ``-inf`` keeps the reranking and ``inf`` the first stage.
     list_length : int or None
-        Rows of the lists to come for which values are counted; None if the length makes no difference.
+        Cells of the lists to come for which values are counted; None if the length makes no difference.
     fit_keeps : bool
         Whether the last fit, on all rows, found nothing better than its first stage, which is then kept.
     null : str
@@ -84,20 +82,13 @@ class Evidence:
 
     def report(self) -> str:
         """A table of the options, what was chosen and why."""
-        first, rows, last = self.told()
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        aligned = [
-            f"{row[0]:{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip()
-            for row in rows
-        ]
-        return "\n".join([*first, *aligned, *last])
+        return as_text(self.parts())
 
-    def html(self) -> str:
-        """The same as a piece of a page."""
+    def parts(self) -> list[Part]:
+        """What the numbers are, the options with their leads, what was chosen and why."""
         first, rows, last = self.told()
-        table = html_table(rows, ("left", "right", "right", "left"))
-        above = "".join(f"<p>{escape(one)}</p>" for one in first)
-        return above + table + "".join(f"<p><b>{escape(one)}</b></p>" for one in last)
+        table = Cells(rows, ("left", "right", "right", "left"), named=True)
+        return [*map(Words, first), table, *(Words(one, strong=True) for one in last)]
 
     def plot(self, ax: Any = None) -> Any:
         """Lead and interval of every option that was tried; returns the axes (:func:`rerank.plots.leads`)."""
@@ -262,13 +253,13 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
 
     Raises
     ------
-    InputError
+    ValueError
         For an entry that is missing, unknown, or of another kind than a choice writes.
     """
     if "judge" in entries:
         return None
     if odd := set(entries) ^ _STORED:
-        raise _unusable(f"the entry {min(odd)[:40]!r} is missing or unknown")
+        raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
     given: dict[str, Any] = {
         name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()
     }
@@ -298,7 +289,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     }
     for rule, holds in rules.items():
         if not holds:
-            raise _unusable(f"a rule is broken: {rule}")
+            raise ValueError(f"held-out evidence: a rule is broken: {rule}")
     return found
 
 
@@ -312,7 +303,3 @@ def _real(value: Any) -> bool:
 
 def _finite(value: Any) -> bool:
     return _real(value) and math.isfinite(value)
-
-
-def _unusable(found: str) -> InputError:
-    return InputError(f"The model's held-out evidence cannot be used ({found}); fit and save it again.")

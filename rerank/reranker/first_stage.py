@@ -21,12 +21,12 @@ from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.reranker.affine import affine_part, standardised, thawed
 from rerank.reranker.columns import Rows
-from rerank.reranker.learners import fitted, is_fitted, log_odds, name_of, scores_of
+from rerank.reranker.learners import finite, fitted, is_fitted, log_odds, name_of, scores_of
 
 Floats = NDArray[np.float64]
 
 # Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
-# tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0055).
+# tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0029).
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "toppush": ("TopPush", {"alpha": 0.01, "threshold": "quantile", "k": 0.5}),
     "ranksvm": ("RankSVM", {}),
@@ -86,7 +86,7 @@ class FirstStage:
             used = np.flatnonzero(self.coef)
             if not used.size:
                 return np.full(rows.n, self.intercept)
-            return affine(rows.inputs(used), self.coef[used], self.intercept)
+            return finite(affine(rows.inputs(used), self.coef[used], self.intercept), self.name)
         if self.estimator is None:
             raise InputError(
                 f"The first stage was {self.name} of the training rows, so other rows have none; give the scores as a "

@@ -22,16 +22,15 @@ from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
+from rerank.reranker.describe import corrections_in_words, kept_in_words
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.settings import Settings
-from rerank.reranker.shown import message_of
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
-from rerank.reranker.words import corrections_in_words, kept_in_words
 
 Floats = NDArray[np.float64]
 Solve = Callable[[Problem, Settings, Clock, Floats | None], Solution]
@@ -117,12 +116,10 @@ def concluded(
         quoted = _quoted(data, settings, equal, value) if quoted_before is None else quoted_before
         best = data.best(statistic)
         status = training.nothing
-        if not status or is_closed(best - value, value):
+        ideal = is_closed(best - value, value)
+        if not status or ideal:
             status = "already_ideal"
-        message = message_of(status, statistic.name, needed=training.info.least_candidates)
-        if status != "already_ideal":
-            warnings.warn(message, stacklevel=5)  # the line that called Reranker.fit
-        elif problem is not None and problem.anchored and not is_closed(best - value, value):
+        if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
             notes += [
                 f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
             ]
@@ -151,13 +148,8 @@ def concluded(
         status = status_of(solution)
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
-        message = message_of(
-            status, statistic.name, solution.gap, solution.bound_source, bound_solver=solution.bound_solver,
-            read=settings.solver == "file", gave_up=solution.gave_up,
-        )  # fmt: skip
         ahead = after if before is None else after - before
         if quoted_before is not None and ahead <= ROUNDING * abs(after) and settings.solver not in ("none", "file"):
-            message = f"{message_of('first_stage_kept', statistic.name)} {message}"
             status, quoted = "first_stage_kept", quoted_before
         else:
             quoted = _quoted(data, settings, fitted, after)
@@ -168,7 +160,7 @@ def concluded(
     columns, kept, none = data.rows.columns, status in KEEPING, np.empty(0)
     result = Result.of(
         solution.noting(*notes, *(kept_in_words(settings, stage, columns) if kept else ())),
-        statistic=quoted, status=status, message=message,
+        statistic=quoted, status=status,
         statistic_name=settings.quoted.name, fitted_name=statistic.name, gain=settings.gain, C=settings.C,
         solver=settings.solver,
         epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
@@ -176,6 +168,8 @@ def concluded(
         seconds=clock.report(), first_stage_statistic=quoted_before, folds=0 if first is None else first.folds,
         grouped=data.groups is not None, left_out=columns.left_out, theorem=theorem_of(problem),
     )  # fmt: skip
+    if status.startswith("nothing"):
+        warnings.warn(result.message, stacklevel=5)  # the line that called Reranker.fit
     state = FittedState(
         options=options, settings=settings, columns=columns,
         prior_scores=scores if first is not None and first.folds else None,

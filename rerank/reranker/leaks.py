@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import lgamma, log
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.frames import column, is_sparse, numbers, some_rows
+from rerank.io.frames import column, entries, is_sparse, numbers, some_rows
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -23,9 +24,17 @@ CHANCE = 1e-4
 SEPARATED = 0.98
 """Share of the pairs of rows with different labels that a numbering of the rows has to order alike."""
 
+SORTED = 0.9
+"""The same of numbers in the order of the rows, or called numbers: rows that were sorted by the label, nearly."""
+
+NUMBERS = {"id", "idx", "index", "key", "no", "nr", "num", "number", "record", "row"}
+"""Words in the names of numbers of rows."""
+
 
 def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: Floats) -> list[str]:
     """A sentence for each column that is a one-to-one copy of the label, or a numbering that orders it.
+
+    Rows in which a copy misses its value are not looked at.
 
     Parameters
     ----------
@@ -40,21 +49,15 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
     if is_sparse(table) or not _tells(y):
         return []
     n, found = y.size, []
-    sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+    relevant = np.flatnonzero(y > y.min())[:SAMPLE]
+    sample = np.union1d(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp), relevant)
     few, own = some_rows(table, sample), y[sample]
     for j in which:
-        seen = _values(few, int(j))
-        if (_copies(seen, own) and _copies(_values(table, int(j)), y)) or (
-            _numbers_rows(seen, None) and _numbers_rows(_values(table, int(j)), y)
-        ):
-            what = (
-                "is the label again, in the same or another coding"
-                if _copies(seen, own)
-                else ("numbers the rows, and their order tells the label almost without a mistake")
-            )
+        if not _suspect(_values(few, int(j)), own):
+            continue
+        if what := _leak(_values(table, int(j)), names[int(j)], y):
             found.append(
-                f"The column {names[int(j)]!r} {what}: a ranking by it proves nothing. Leave it out of X (--features "
-                "names the columns to use)."
+                f"The column {names[int(j)]!r} {what}. Leave it out of X (--features names the columns to use)."
             )
     return found
 
@@ -67,40 +70,87 @@ def _tells(y: Floats) -> bool:
 
 
 def _values(table: Any, j: int) -> NDArray[Any]:
-    """A column: numbers, inf where they are missing, or the text of what it holds."""
+    """A column: numbers, inf where they are missing, or the text of what it holds, None where that is missing."""
     values = column(table, j)
     found = numbers(values)
     if found is not None:
         return np.where(np.isnan(found), np.inf, found)
-    plain = values.to_numpy() if hasattr(values, "to_numpy") else values
-    return np.array([str(one) for one in np.asarray(plain, dtype=object)], dtype=object)
+    return np.array([None if one is None else str(one) for one in entries(values)], dtype=object)
 
 
-def _copies(values: NDArray[Any], y: Floats) -> bool:
+def _known(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows miss no value."""
+    return np.isfinite(values) if values.dtype.kind == "f" else np.array([one is not None for one in values])
+
+
+def _suspect(values: NDArray[Any], y: Floats) -> bool:
+    """Whether some rows of a column leave it possible that it is a leak."""
+    known = _known(values)
+    return _copies(values[known], y[known]) or _copies(known, y > y.min()) or _distinct(values)
+
+
+def _leak(values: NDArray[Any], name: str, y: Floats) -> str:
+    """What a column tells of the label, in words; empty if it is none of the leaks."""
+    known, nothing = _known(values), "a ranking by it proves nothing"
+    if _copies(values, y):
+        return f"is the label again, in the same or another coding: {nothing}"
+    if _tells(y[known]) and _copies(values[known], y[known]):
+        return f"is the label again where it is filled in, in the same or another coding: {nothing}"
+    if _copies(known, y > y.min()):
+        return f"is filled in for relevant rows only, or for the others only: {nothing}"
+    share = _order(values, y) if _distinct(values) else 0.5
+    if share >= SEPARATED:
+        return f"numbers the rows, and their order tells the label almost without a mistake: {nothing}"
+    if share >= SORTED and _by_no_chance(share, y) and (_in_row_order(values) or NUMBERS & _words(name)):
+        return (
+            f"numbers the rows, and their order tells most of the label (AUC {share:.2f}), as if they were sorted by "
+            "it: rows to come are not"
+        )
+    return ""
+
+
+def _by_no_chance(share: float, y: Floats) -> bool:
+    """Whether a random order seldom has such a share of the pairs, by its distance in standard deviations."""
+    n, m = y.size, int((y > y.min()).sum())
+    return (share - 0.5) ** 2 * 12 * m * (n - m) / (n + 1) > -2 * log(CHANCE)
+
+
+def _in_row_order(values: Floats) -> bool:
+    steps = np.diff(values)
+    return bool(np.all(steps > 0) or np.all(steps < 0))
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name, such as those of "row_number" and of "PassengerId"."""
+    return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
+
+
+def _copies(values: NDArray[Any], y: NDArray[Any]) -> bool:
     """Whether each label has one value, and each value one label."""
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
     stands = values[first]
     return len(set(stands.tolist())) == stands.size and bool(np.all(values == stands[codes]))
 
 
-def _numbers_rows(values: NDArray[Any], y: Floats | None) -> bool:
-    """Whether values are whole and distinct; with labels also whether they number rows and order these.
+def _distinct(values: NDArray[Any]) -> bool:
+    """Whether values are whole numbers, and no two of them equal."""
+    if values.dtype.kind != "f" or np.any(values != np.floor(values)) or np.any(np.isinf(values)):
+        return False
+    return np.unique(values).size == values.size
+
+
+def _order(values: Floats, y: Floats) -> float:
+    """Share of the pairs that numbers of the rows order by the label, from either side; .5 if they number no rows.
 
     They number rows, or some of the rows of a larger table, if they lie so close that other whole numbers would not be
     distinct but by chance: of n drawn from w, all differ with a probability of about exp(-n^2 / 2w).
     """
-    if values.dtype.kind != "f" or np.any(values != np.floor(values)) or np.any(np.isinf(values)):
-        return False
-    if np.unique(values).size < values.size:
-        return False
-    if y is None:
-        return True
     n, width = y.size, values.max() - values.min() + 1
     if width > max(n, n * n / (-2 * log(CHANCE))):
-        return False
+        return 0.5
     places = np.argsort(np.argsort(values))
     relevant = y > y.min()
     m = int(relevant.sum())
     pairs = m * (n - m)
     share = (float(places[relevant].sum()) - m * (m - 1) / 2) / pairs
-    return max(share, 1 - share) >= SEPARATED
+    return max(share, 1 - share)

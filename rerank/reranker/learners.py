@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,14 @@ GROUPED = ("group", "group_id")
 
 SMALLEST = 1e-15
 """Probabilities nearer to 0 or 1 are moved here, so that log-odds are finite."""
+
+
+@contextmanager
+def names_optional() -> Iterator[None]:
+    """scikit-learn does not remark that a table has names and that of the fit had none, or the reverse."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
+        yield
 
 
 def is_fitted(estimator: Any) -> bool:
@@ -111,8 +121,7 @@ def log_odds(estimator: Any, X: Any, scores: Floats) -> bool:
         return False
     if not hasattr(estimator, "decision_function"):
         return True
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*feature names.*")
+    with names_optional():
         likely = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, -1]
     # The decisions of support vector machines, for example, are no log-odds.
     return bool(np.allclose(likely, 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0))), atol=1e-6))
@@ -126,12 +135,7 @@ def scores_of(estimator: Any, X: Any, n: int) -> Floats:
     InputError
         Unless it is one finite number a row.
     """
-    with warnings.catch_warnings():
-        # A user's estimator fitted on a frame may be given the same columns as an array, and the reverse.
-        warnings.filterwarnings("ignore", message=".*valid feature names.*")
-        warnings.filterwarnings(
-            "ignore", message="X has feature names, but .* was fitted without feature names"
-        )
+    with names_optional():  # a user's estimator fitted on a frame may be given the same columns as an array
         if hasattr(estimator, "decision_function"):
             raw = estimator.decision_function(X)
         elif hasattr(estimator, "predict_proba"):
@@ -148,6 +152,17 @@ def scores_of(estimator: Any, X: Any, n: int) -> Floats:
             f"The first stage {name} gives scores of shape {scores.shape}; one score a row is needed, so use a binary "
             "classifier, a regressor or a ranker."
         )
+    return finite(scores, name)
+
+
+def finite(scores: Floats, name: str) -> Floats:
+    """The scores of a first stage.
+
+    Raises
+    ------
+    InputError
+        For one that is not finite.
+    """
     if not np.isfinite(scores).all():
         raise InputError(
             f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows."

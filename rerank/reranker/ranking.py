@@ -17,6 +17,7 @@ from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
+from rerank.reranker.learners import names_optional
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
 
@@ -132,7 +133,8 @@ class RankingMixin(GradedTags):
         rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
         if columns.frame and is_frame(rows.given):
             expect_columns(rows.given, columns.inputs)
-        validate_data(self, rows.given, reset=False, skip_check_array=True)
+        with names_optional():
+            validate_data(self, rows.given, reset=False, skip_check_array=True)
         return rows
 
 

@@ -1,21 +1,22 @@
-"""The result of a fit: statistic, value, bound and status."""
+"""The result of a fit: statistic, value, bound and status, and how a person reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
+from rerank.problem.proof import Proof
 from rerank.ranks.rationals import CLOSED, is_closed
-from rerank.reranker.shown import html_of, text_of
+from rerank.reranker.evidence import Evidence
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
-    from rerank.reranker.evidence import Evidence
-from rerank.problem.proof import Proof
 
 __all__ = [
     "CLOSED",
@@ -33,6 +34,13 @@ CLAIM_SLACK = 1e-4
 """Relative difference between a solver's figures and exact ones that is rounding."""
 
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
+
+SOURCES = {
+    "ideal": "the ideal list",
+    "search": "the search in weight space",
+    "solver": "the solver, on its word",
+}
+"""Where a bound may come from, in words."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class Solution:
     formulation : str or None
         The program that was solved.
     model_size : mapping or None
-        Rows, columns, non-zeros of the program handed to a solver.
+        Cells, columns, non-zeros of the program handed to a solver.
     start_value : float or None
         Value from which search or solver started.
     start_accepted : bool or None
@@ -152,8 +160,6 @@ class Result(Solution):
         The fitted ranking's statistic on the training data: no margin, no penalty, equal scores against the positives.
     status : str
         One of ``STATUSES``.
-    message : str
-        The status in words, with what to do.
     first_stage_statistic : float or None
         The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
     statistic_name : str
@@ -179,11 +185,12 @@ class Result(Solution):
     evidence : Evidence or None
         What held-out rows said of each option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()``
         tells it and ``evidence.plot()`` draws it.
+    said : str
+        What stands for the message, where the fit is one of something else, such as of runs.
     """
 
     statistic: float
     status: str
-    message: str
     statistic_name: str
     fitted_name: str
     gain: str
@@ -200,6 +207,7 @@ class Result(Solution):
     grouped: bool = False
     left_out: tuple[str, ...] = ()
     evidence: Evidence | None = None
+    said: str = ""
 
     @classmethod
     def of(cls, solution: Solution, **rest: Any) -> Result:
@@ -207,10 +215,114 @@ class Result(Solution):
         return cls(**{field.name: getattr(solution, field.name) for field in fields(Solution)}, **rest)
 
     def __repr__(self) -> str:
-        return text_of(self)
+        return as_text(self.parts())
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        return as_html(self.parts())
+
+    def parts(self) -> list[Part]:
+        """The message, the numbers with their meaning, a bar of value and bound, and the notes."""
+        bar = [] if self.reached is None else [Bar(self.reached, "The value is {} of the bound.")]
+        return [Words(self.message, strong=True), self.numbers(), *bar, Items([*self.notes, *self.remarks()])]
+
+    def remarks(self) -> list[str]:
+        """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
+        short, lines = self.shortlist, []
+        if short.n_tied:
+            lines.append(
+                f"{short.n_tied} row(s) more than asked for share the score at the cut; all of them are in the "
+                "shortlist."
+            )
+        if self.left_out:
+            lines.append(f"Not reranked, because they hold no numbers or miss some: {listed(self.left_out)}.")
+        if short.constant_features:
+            lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
+        if short.n_duplicates:
+            apart = f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
+            extra = apart if short.n_conflicts else ""
+            lines.append(f"{short.n_duplicates} row(s) of the shortlist repeat an earlier one{extra}.")
+        if self.n_empty_lists:
+            lines.append(f"{self.n_empty_lists} list(s) hold nothing to order and are not in the mean.")
+        return lines
+
+    @property
+    def message(self) -> str:
+        """One or two sentences: what holds, and what to do about it."""
+        found, name, kept = self.evidence, self.fitted_name, "The first stage is kept: "
+        if self.said:
+            return self.said
+        if found is not None and found.taken is not None and self.status in ("first_stage_kept", "already_ideal"):
+            return "Held-out rows chose this first stage, as it is."
+        if self.status == "already_ideal":
+            return f"{kept}no weights within the limits give the shortlist an order with a larger {name}."
+        if self.status.startswith("nothing"):
+            needed = self.shortlist.least_candidates
+            advice = "no n_candidates changes that with these rows and columns."
+            if needed is not None:
+                advice = f"n_candidates must be at least {needed} for an order to matter."
+            if self.status == "nothing_to_find":
+                return f"The shortlist holds no relevant row, so the first stage is kept: {advice}"
+            return f"No order of the shortlist changes {name}, so the first stage is kept: {advice}"
+        if self.status != "first_stage_kept":
+            return self._proof
+        if found is None or found.chosen is not None:
+            return f"{kept}no weights that were found order the training list better in {name}. {self._proof}"
+        if found.guarded:
+            return f"{kept}no option that was tried on held-out rows leads it by what safeguard asks."
+        return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
+
+    @property
+    def _proof(self) -> str:
+        """What is proved of the weights, and whose the proof is."""
+        status, name, who = status_of(self), self.fitted_name, self.bound_solver or "the solver"
+        if status == "optimal":
+            how = "the ideal list is reached" if self.bound_source == "ideal" else "by the search"
+            return (
+                f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, margin and price "
+                "included."
+            )
+        if status == "optimal_by_solver":
+            return (
+                f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
+                "presolve=True with more time_limit lets the search prove it."
+            )
+        more = "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
+        if self.gave_up:
+            more = "More time would not change that; a note says why."
+        elif self.solver == "file":  # the weights were read, so that no more time helps
+            more = "Fit again with solver='search' and more time_limit to prove more."
+        word = f", on the word of {who}" if self.bound_solver else ""
+        return (
+            f"Stopped with a gap of {self.gap:.6g} in {name}, margin and price included: allowed weights with a larger "
+            f"value may exist, larger by at most this gap{word}. {more}"
+        )
+
+    def numbers(self) -> Cells:
+        """Name, number and meaning of statistic, value, bound and the program's own numbers."""
+        name = self.statistic_name
+        fitted = "" if self.fitted_name == name else f"of {self.fitted_name}, "
+        rows = [
+            ("statistic", number(self.statistic), f"{name} of the fitted list, ties counted against it"),
+            ("value", number(self.value), f"{fitted}exact, from the weights, margin and price included"),
+            ("bound", number(self.bound), f"of the value, margin included, by {SOURCES[self.bound_source]}"),
+            ("gap", number(self.gap, 9), "bound minus value"),
+        ]
+        if self.first_stage_statistic is not None:
+            rows.insert(0, ("first stage", number(self.first_stage_statistic), f"{name} of the first stage's list"))
+        if self.program_value is not None:
+            reported = (
+                f"{fitted}in the unit of the value, what {self.solver} reports for the {self.formulation} program, "
+                f"bound {number(self.program_bound)}"
+            )
+            rows.append(("program", number(self.program_value), reported))
+        return Cells(rows, ("left", "left", "left"))
+
+    @property
+    def reached(self) -> float | None:
+        """Value over bound, between 0 and 1; None where no such share says anything."""
+        if not (self.bound > 0 and self.value >= 0):
+            return None
+        return 1.0 if self.proved else min(1.0, self.value / self.bound)
 
     @property
     def proved(self) -> bool:
@@ -226,6 +338,7 @@ class Result(Solution):
         """Plain JSON values, for ``--json`` and the model file."""
         skip = {
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
+            "said",
         }  # fmt: skip
         first = ("statistic", "value", "bound")
         return {
@@ -233,6 +346,7 @@ class Result(Solution):
             "gap": self.gap,
             **{name: value for name, value in vars(self).items() if name not in skip and name not in first},
             "proved": self.proved,
+            "message": self.message,
             "weights": self.weights.tolist(),
             "shortlist": {
                 **vars(self.shortlist),
@@ -244,6 +358,18 @@ class Result(Solution):
             "left_out": list(self.left_out),
             **({} if self.evidence is None else {"evidence": self.evidence.to_dict()}),
         }
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """The first names, with commas between."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number in short digits; a dash if there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "none"
 
 
 def status_of(solution: Solution) -> str:

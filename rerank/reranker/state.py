@@ -20,7 +20,6 @@ from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
 from rerank.reranker.settings import Settings
 from rerank.reranker.shortlist import joined, list_heads, stack
-from rerank.reranker.shown import message_of
 from rerank.reranker.training import Training
 
 Floats = NDArray[np.float64]
@@ -245,9 +244,8 @@ def first_stage_kept(state: FittedState) -> FittedState:
     result, alone = state.result, state.result.first_stage_statistic
     if alone is None or (not state.reranks and result.status != "first_stage_kept"):
         return state
-    message = message_of("guarded", result.fitted_name)
     return replace(
         state,
         reranks=False,
-        result=replace(result, status="first_stage_kept", statistic=alone, message=message),
+        result=replace(result, status="first_stage_kept", statistic=alone),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,7 +42,7 @@ class Solution:
     converged: bool
     gap: float = float("nan")
     state: Any = None
-    advice: str = ""
+    advice: str = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,12 @@ class LinearRanker(BaseEstimator):
         """Score of each row of ``X`` (n, d), larger is better."""
         check_is_fitted(self, "coef_")
         X = validate_data(self, held(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), dtype=np.float64).ravel()
+        with np.errstate(over="ignore", invalid="ignore"):  # who takes the scores refuses what is not finite
+            scores = np.asarray(X @ self.coef_.astype(X.dtype, copy=False), dtype=np.float64).ravel()
+            beyond = np.flatnonzero(~np.isfinite(scores))  # of float32, or of any number
+            if beyond.size:
+                scores[beyond] = X[beyond].astype(np.float64) @ self.coef_
+        return scores
 
     def predict(self, X: Any) -> Floats:
         """The same as :meth:`decision_function`, for tools that call ``predict``."""
@@ -184,7 +189,7 @@ class LinearRanker(BaseEstimator):
                 f"y holds 1 class only ({y.min():g}){among}; a ranker needs rows with at least two different labels."
             )
         values = X.data if issparse(X) else X
-        if not -LARGEST <= values.min(initial=0.0) <= values.max(initial=0.0) <= LARGEST:
+        if not -LARGEST <= float(values.min(initial=0.0)) <= float(values.max(initial=0.0)) <= LARGEST:
             raise InputError(
                 f"X holds a number beyond {LARGEST:g}, and sums of squares would overflow; divide its column by a "
                 "constant."
@@ -216,8 +221,7 @@ class LinearRanker(BaseEstimator):
         """Warnings about a solution.  They are given in the thread of the caller, so that they name its line."""
         if found.converged:
             return []
-        advice = found.advice or "Raise max_iter, raise alpha, or standardise the features."
-        advice = "The time was over; raise time_limit." if current().now else advice
+        advice = "The time was over; raise time_limit." if current().now else found.advice
         name = type(self).__name__
         text = f"{name} stopped after {found.n_iter} iterations before tol={self.tol} was reached. {advice}"
         return [(text, ConvergenceWarning)]

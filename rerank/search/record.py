@@ -31,10 +31,9 @@ def proof_of(
     splits, listed = boxes.recorded()
     log = np.concatenate([np.empty((0, 3), np.int64), *splits])
     log = log[np.argsort(log[:, 0], kind="stable")]
-    sizes = np.array([c.size for c in boxes.columns])
-    roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns])
-    support_of_root = np.repeat(sizes, roots)
-    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], support_of_root, listed)
+    sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
+    roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
+    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], np.repeat(sizes, roots), listed)
     t = boxes.tables
     lines = []
     for s in range(len(boxes.columns)):

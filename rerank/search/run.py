@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +28,7 @@ from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
 from rerank.search.supports.screens import screens_of
-from rerank.search.supports.subsets import moving, supports
+from rerank.search.supports.subsets import MOST, moving, supports
 from rerank.search.tables import Tables, tables
 from rerank.search.targets import MANY
 from rerank.search.top.levels import levels_of
@@ -88,9 +89,7 @@ class Run:
         anchored = self.domain.anchored
         # A proof covers every support.
         self.among = np.arange(int(anchored), d) if proof else moving(problem)
-        columns, self.left_out = supports(
-            self.among.size, problem.max_features, problem.C > 0, anchored, self.among
-        )
+        columns, self.left_out = supports(self.among.size, problem.max_features, problem.C > 0, anchored, self.among)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         begin = self.domain.unchanged
         self.boxes = OpenBoxes(
@@ -248,9 +247,10 @@ class Run:
     def _why_open(self) -> str:
         """Why a search that gave up is open, in a sentence."""
         if self.left_out is not None:
+            limit = next(size for size in range(self.left_out - 1, 0, -1) if comb(self.among.size, size) <= MOST)
             return (
                 f"There are too many sets of {self.left_out} features or more to search, and more time does not change "
-                f"that; set max_features to {self.left_out - 1}."
+                f"that; set max_features to {limit}."
             )
         if self._is_exact():
             return (

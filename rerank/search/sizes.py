@@ -110,8 +110,8 @@ def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
     seconds = number * d / NUMBERS_A_SECOND
     if seconds > stop.left:
         raise OutOfTimeError(
-            f"The search did not begin: to prepare {number:,} pairs of {d} features takes about {seconds:.1f} s, and "
-            f"{stop.left:.1f} s were left; raise time_limit or lower n_candidates."
+            f"The search did not begin: to prepare {number:,} pairs of {d} features takes about {seconds:.3g} s, and "
+            f"{stop.left:.3g} s were left; raise time_limit or lower n_candidates."
         )
     return parts
 

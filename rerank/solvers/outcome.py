@@ -185,7 +185,7 @@ class Options:
 class Outcome:
     """How a run ended: why the solver stopped, what it holds, a point, and numbers recomputed from that point.
 
-    What a solver says by itself is an outcome too, of the program maximised, until :func:`verified` compares it with
+    What a solver says by itself is an outcome too, of the program maximised, until ``verified`` compares it with
     the point.
 
     Attributes

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import plain_numbers
 from rerank.io.options import whole
 
 Floats = NDArray[np.float64]
@@ -182,16 +183,20 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
     offset, scale : float
         A scale of 0 means that the list has nothing to order (AUC without a pair, nDCG without a gain).
     """
-    checked = np.asarray(gains, dtype=np.float64)
-    if checked.shape != (n,):
-        raise InputError(
-            f"The list has {n} items and gains of shape {checked.shape}; give one gain per item."
-        )
-    return statistic._presentation(checked)
+    return statistic._presentation(_checked(n, gains))
 
 
 def ideal(statistic: RankStatistic, n: int, gains: ArrayLike) -> float:
     """Raw value of the list in its best order, the larger gain always on top."""
-    ascending = np.sort(np.asarray(gains, dtype=np.float64))
+    ascending = np.sort(_checked(n, gains))
     weights = statistic.hit_weights(n)
     return math.fsum(statistic.coefficients(n) * ascending * (1 if weights is None else weights[::-1]))
+
+
+def _checked(n: int, gains: ArrayLike) -> Floats:
+    found = plain_numbers(gains)
+    if found.shape != (n,):
+        raise InputError(f"The list has {n} items and gains of shape {found.shape}; give one gain per item.")
+    if found.size and (found.dtype.kind not in "biuf" or not 0 <= found.min() <= found.max() < math.inf):
+        raise InputError(f"The gains are {found.tolist()!r:.80}; they must be finite numbers, 0 or more.")
+    return found.astype(np.float64)

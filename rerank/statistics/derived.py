@@ -92,7 +92,7 @@ class InLists(RankStatistic):
                 f"list_length is {self.rows}, and the coefficients of stat are for lists of {self.statistic.length} "
                 "rows; give a statistic by name, such as 'dcg@10'."
             )
-        self._shown_as(self.statistic, "normalised", "binary")
+        self._shown_as(self.statistic, "normalised", "binary", "per_relevant")
 
     @property
     def name(self) -> str:

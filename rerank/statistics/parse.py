@@ -58,7 +58,10 @@ def _from_text(text: str) -> RankStatistic:
     if (match := _THINNED.fullmatch(word)) is not None:
         raise InputError(f"{text!r}: there is no thinning any more; write {match[1]!r}.")
     if (match := _IN_LISTS.fullmatch(word)) is not None:
-        return InLists(_from_text(match[1]), int(match[2]))
+        inside = _from_text(match[1])
+        if inside.counts_pairs:
+            raise InputError(f"{text!r}: {inside} is the same in lists of every length; write {inside.name!r}.")
+        return InLists(inside, int(match[2]))
     if word.startswith(Custom.stem):
         return Custom.read(word)
     if word.endswith("%"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from benchmarks.first_stage.hinge import HingeRankSVM, descend_simplex
+from benchmarks.papers.hinge import HingeRankSVM, descend_simplex
 from rerank.scorers.data import groups_of
 from tests.cases.scorers import utilities
 from tests.scorers.test_ranksvm_pairs import coefficients

@@ -235,10 +235,10 @@ def test_help_is_quick_and_loads_nothing_heavy():
 
 GOOD = "age,size,hit,w,q\n1,2,1,1,a\n2,1,0,1,a\n3,5,1,1,b\n4,4,0,1,b\n"
 BAD = [
-    (GOOD.replace("3,5", "nan,5"), [], ["age", "4"]),
+    (GOOD.replace("3,5", "nan,5"), ["--first-stage", "none"], ["age", "4"]),
     (GOOD.replace("3,5", "3,inf"), [], ["size", "4"]),
     (GOOD.replace("3,5", "3,five"), [], ["size", "4"]),
-    (GOOD.replace("3,5", "3,"), [], ["size", "4"]),
+    (GOOD.replace("3,5", "3,"), ["--first-stage", "none"], ["size", "4"]),
     (GOOD.replace(",0,", ",1,"), [], ["one class"]),
     (GOOD.replace("age,size", "age,age"), [], ["age"]),
     (GOOD.replace("3,5,1,1", "3,5,1,-1"), ["--weight", "w"], ["weight", "4"]),

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from rerank import Reranker, load
-from rerank.errors import InputError
 from rerank.io import Table, write_csv
+from rerank.reranker.describe import proved_in_words
 from rerank.reranker.evidence import evidence_of, one_line
 from rerank.reranker.files import model_file
-from rerank.reranker.proved import proved_in_words
 from tests.cases.mutants import signed
 from tests.cli.test_cli import folder, run  # noqa: F401
 
@@ -121,7 +120,7 @@ def test_the_order_is_that_of_rank(model):
     write("new.csv", X, y)
     run("report", model, "new.csv")
     with open("report.html") as file:
-        shown = re.findall(r"<td class=n>\d+</td><td>(\d+)</td>", file.read())
+        shown = re.findall(r"<th[^>]*>\d+</th><td[^>]*>(\d+)</td>", file.read())
     ranked = json.loads(run("rank", model, "new.csv", "--json", "--top", "13").stdout)["rows"]
     assert shown == [row["id"] for row in ranked]
 
@@ -344,7 +343,7 @@ def test_a_bound_is_never_told_below_itself():
 
 def test_names_of_options_are_kept_on_one_line():
     assert one_line("a\n  b\x00") == "a b?" and len(one_line("x" * 500)) == 100
-    with pytest.raises(InputError, match="missing or unknown"):
+    with pytest.raises(ValueError, match="missing or unknown"):
         evidence_of({}, "auc")
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -139,6 +140,11 @@ COPIES = {
     "words": np.where(Y > 0, "yes", "no"),
     "coded": 7 - 3 * Y,
     "holed": np.where(Y > 0, 1.0, np.nan),
+    "one is missing": np.where(np.arange(N) == 5, np.nan, 2.0 - Y),
+    "many are missing": np.where(np.arange(N) % 3 > 0, np.nan, -Y),
+    "words, some missing": np.array([None if row % 7 == 3 else "ny"[y] for row, y in enumerate(Y)], dtype=object),
+    "for relevant rows": np.where(Y > 0, RNG.normal(size=N), np.nan),
+    "for the others": np.array([None if y else f"day {row}" for row, y in enumerate(Y)], dtype=object),
     "numbers": ROWS,
     "from 1": ROWS + 1,
     "back": -ROWS,
@@ -159,6 +165,44 @@ def test_a_column_that_tells_the_label_is_named(kind, make):
         warnings.simplefilter("error", LeakWarning)
         fitted(make({"a": A}))  # as the sentence says
         fitted(told, first_stage=None, features=["a"])
+
+
+def sorted_nearly(n=300, noise=0.6, seed=0):
+    """Labels of rows that were sorted by them with noise; the share of the pairs that the numbers of rows order."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=n)
+    order = np.argsort(hidden + noise * rng.normal(size=n))
+    y = (hidden > 0.8).astype(float)[order]
+    return y, roc_auc_score(y, np.arange(n))
+
+
+@pytest.mark.parametrize("noise", [0.5, 0.8])
+def test_numbers_of_rows_that_were_nearly_sorted_by_the_label_are_named(noise):
+    y, share = sorted_nearly(noise=noise)
+    n, rng = y.size, np.random.default_rng(1)
+    assert 0.9 < share < 0.98
+    shuffled = rng.permutation(n)
+    rows = np.arange(n)
+    for number in (rows, rows + 1, -rows, 2 * rows + rng.integers(0, 2, n)):
+        frame = pd.DataFrame({"a": rng.normal(size=n), "c": number})
+        (said,) = leaks(frame, ["a", "c"], [0, 1], y)
+        assert f"AUC {share:.2f}" in said and "numbers the rows" in said and said.count(".") <= 3
+        for name in ("PassengerId", "row_number", "index"):
+            assert leaks(frame.iloc[shuffled], ["a", name], [0, 1], y[shuffled])
+        # Places by another score are whole, too; and few rows are in any order by chance.
+        assert not leaks(frame.iloc[shuffled], ["a", "place"], [0, 1], y[shuffled])
+    assert not leaks(np.arange(24.0)[:, None], ["c"], [0], np.isin(range(24), [16, 19, 21, 23]).astype(float))
+
+
+def test_honest_columns_that_tell_much_are_no_numbers_of_rows():
+    y, _ = sorted_nearly()
+    rng = np.random.default_rng(2)
+    score = np.sort(rng.normal(size=y.size))
+    honest = {"score": score, "cents": np.rint(1e5 * score), "ties": np.arange(y.size) // 2, "id": rng.permutation(300)}
+    frame = pd.DataFrame({**honest, "holed": np.where(y > 0, score, np.where(rng.random(y.size) < 0.5, np.nan, score))})
+    assert leaks(frame, list(frame), range(5), y) == []
+    gaps = np.where(np.arange(y.size) < 292, np.nan, y)  # too few values to tell
+    assert leaks(gaps[:, None], ["gaps"], [0], y) == []
 
 
 HONEST = {

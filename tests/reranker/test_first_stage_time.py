@@ -4,12 +4,17 @@ import time
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
 
 from rerank import Reranker, RerankerCV, load
+from rerank.errors.compiling import uncounted
 from rerank.io import Table
 from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
+from rerank.reranker.selection import held_out
+from rerank.reranker.selection.held_out import _timed
 from rerank.reranker.selection.judge import Judge
 
 FITS = []
@@ -107,3 +112,38 @@ def test_a_deal_that_is_not_ready_is_left_out(monkeypatch):
     est = RerankerCV(base, grid={}, cv=3, n_repeats=8, time_limit=2.0).fit(X, y)
     assert deals[0] == 1 and 1 <= deals[1] < 8 and len(FITS) < 8 * 6
     assert np.isfinite(est.cv_results_["value"]).all()
+
+
+class Compiled(LogisticRegression):
+    """A first stage whose kernels have to be compiled, or loaded, in every process and fold."""
+
+    def fit(self, X, y, sample_weight=None):
+        with uncounted():
+            time.sleep(0.6)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_what_processes_compile_is_not_in_the_limit_of_a_choice(backend):
+    X, y, _ = table()
+    base = Reranker("dcg@5", first_stage=Compiled(), solver="search", node_limit=0)
+    choice = RerankerCV(base, grid={"radius": [0.1]}, cv=2, n_repeats=1, time_limit=2.5, n_jobs=2)
+    with parallel_config(backend):
+        choice.fit(X, y)
+    # Each of two folds takes 6 such fits, and so does the last fit.
+    assert np.isfinite(choice.cv_results_["value"]).all() and choice.result_.folds == 5
+
+
+def test_kernels_are_compiled_before_processes_would_each_do_it(monkeypatch):
+    X, y, _ = table()
+    order = []
+    monkeypatch.setattr(held_out, "is_compiled", lambda: False)
+    monkeypatch.setattr(held_out, "compile_kernels", lambda: order.append("compile"))
+    monkeypatch.setattr(held_out, "_timed", lambda *job: order.append("job") or _timed(*job))
+    for solver, expected in (("search", ["compile"]), ("none", [])):
+        for n_jobs in (1, 2):
+            order.clear()
+            base = Reranker("dcg@5", solver=solver, node_limit=0)
+            with parallel_config("threading"):
+                RerankerCV(base, grid={"radius": [0.0]}, cv=2, n_repeats=1, n_jobs=n_jobs).fit(X, y)
+            assert order[:1] == (expected or ["job"] if n_jobs == 2 else []) and order.count("compile") <= 1

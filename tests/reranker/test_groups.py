@@ -77,8 +77,10 @@ def test_every_model_of_a_choice_keeps_groups_whole(cv):
         cv = [pair for pairs in repeats for pair in pairs]
     SEEN.clear()
     base = Reranker("precision@5", first_stage=Notes(), **QUICK)
-    RerankerCV(base, cv=cv, grid={"radius": [0.1]}).fit(X, y, groups=groups)
+    est = RerankerCV(base, cv=cv, grid={"radius": [0.1]}, safeguard=-np.inf).fit(X, y, groups=groups)
     assert len(SEEN) > 9 and all(whole(rows, groups) for rows in SEEN)
+    result = est.result_
+    assert result.folds == 5 and result.grouped and not any("give groups" in note for note in result.notes)
 
 
 def test_splits_alone_are_the_folds_of_the_last_fit_where_they_divide_the_rows():

@@ -19,6 +19,7 @@ SHAPES = {
         {"solver": "highs", "presolve": False, "formulation": "resolved_rank", "first_stage": None},
     ),
     "many lists": ({"rows": 40_000, "features": 8, "lists": 2000}, {"solver": "highs"}),
+    "many features": ({"rows": 1000, "features": 500}, {"stat": "auc", "first_stage": None}),
     "a first stage of ours": (
         {"rows": 100_000, "features": 20},
         {"first_stage": "toppush", "n_candidates": 50},

@@ -110,22 +110,6 @@ def test_an_off_support_weight_stays_zero_and_a_support_may_be_wider():
     assert np.array_equal(polish(X, [[1, 0]], [1.0, 0.0], support=[True, True]), [1.0, 1.0])
 
 
-@pytest.mark.parametrize(
-    ("X", "pairs", "w", "more", "words"),
-    [
-        (np.zeros((3, 2)), [[0, 1]], [1.0], {}, "do not fit"),
-        (np.zeros((3, 1)), [[0, 1, 2]], [1.0], {}, "do not fit"),
-        (np.zeros((3, 1)), [[0, 1]], [2.0], {}, r"outside \[-1, 1\]"),
-        (np.zeros((3, 1)), [[0, 1]], [np.nan], {}, r"outside \[-1, 1\]"),
-        (np.zeros((3, 1)), [[0, 1]], [1.0], {"signs": [0, 1]}, "give 1 entries each"),
-        (np.zeros((3, 1)), [[0, 1]], [1.0], {"support": [True, True]}, "give 1 entries each"),
-    ],
-)
-def test_bad_input_is_refused(X, pairs, w, more, words):
-    with pytest.raises(InputError, match=words):
-        polish(X, pairs, w, **more)
-
-
 def test_the_epsilon_rule():
     assert default_epsilon() == 1e-4 and default_epsilon(1e-6, 50.0) == pytest.approx(5e-4)
     assert least_epsilon(1e-6) == pytest.approx(1e-5) and check_epsilon(1e-5) == 1e-5

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rerank
 from rerank import Reranker, RerankerCV, search
 from rerank.errors import InputError
+from rerank.io.page import as_html
 from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
 from rerank.reranker.selection import held_out
@@ -281,5 +282,5 @@ def test_nothing_of_a_choice_is_read_as_html():
     X, y = noise(30)
     est = RerankerCV(FAST, grid=SMALL, cv=2, n_repeats=1).fit(X, y)
     found = replace(est.result_.evidence, options=("<script>", "features ['<b>']"))
-    page = found.html()
+    page = as_html(found.parts())
     assert "<script>" not in page and "features [&#x27;&lt;b&gt;&#x27;]" in page

@@ -276,3 +276,33 @@ def test_a_hole_in_a_plain_array_is_told_and_the_column_left_out():
     with pytest.warns(UserWarning, match=told):
         est = Reranker("dcg@5", solver="none").fit(X, X[:, 0] > 0.5)
     assert est.result_.left_out == ("x1",) and est.coef_[1] == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("first_stage", ["logistic", "logistic+squares+head20", "toppush", "ranksvm", "robirank"])
+def test_names_of_columns_may_come_and_go_without_a_remark(first_stage, tmp_path):
+    """A command, for instance, has an array of the columns that it has found by their names."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3))
+    y, frame = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=N) > 1).astype(int), pandas.DataFrame(X, columns=list("abc"))
+    est = Reranker("dcg@5", first_stage=first_stage, solver="search", node_limit=0, n_candidates=30)
+    for rows, others in ((frame, X), (X, frame)):
+        found = est.fit(rows, y)
+        found.save(tmp_path / "m.json")
+        for each in (found, load(tmp_path / "m.json")):
+            for name in ("predict", "rank", "decision_function", "first_stage_scores", "list_scores", "contributions"):
+                assert np.array_equal(getattr(each, name)(rows), getattr(each, name)(others))
+            assert each.score(rows, y) == each.score(others, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_score_beyond_all_numbers_is_one_sentence():
+    rng = np.random.default_rng(0)
+    X = 1e-300 * rng.normal(size=(N, 3))
+    y = (X[:, 0] > 0).astype(int)
+    est = Reranker("dcg@5", solver="search", node_limit=0, n_candidates=30).fit(X, y)
+    assert est.predict(X * 1e250).size == N
+    for ask in (est.predict, est.rank, est.decision_function):
+        with pytest.raises(InputError, match="NaN or inf"):
+            ask(X * 1e307 * 1e300)

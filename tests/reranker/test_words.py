@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rerank.reranker.words import corrections_in_words
+from rerank.reranker.describe import corrections_in_words
 
 
 def test_corrections_are_told_in_round_steps():

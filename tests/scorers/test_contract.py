@@ -99,6 +99,7 @@ def test_sparse_is_never_made_dense(ranker, dtype, monkeypatch):
 
 
 @EVERY
+@pytest.mark.filterwarnings("error:overflow")
 def test_float32_is_read_as_its_own_values(ranker):
     X, y, qid = data()
     narrow = X.astype(np.float32)
@@ -106,6 +107,18 @@ def test_float32_is_read_as_its_own_values(ranker):
     fitted = tight(ranker).fit(narrow, y, qid)
     scores_agree(fitted.coef_, wide.coef_, 1e-3)
     assert fitted.coef_.dtype == np.float64 and fitted.decision_function(narrow).dtype == np.float64
+
+
+@EVERY
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("weight, size", [(1e20, 1e30), (1e45, 1e-30)])
+def test_float32_may_have_scores_and_weights_beyond_float32(ranker, weight, size):
+    X, y, qid = data()
+    fitted = ranker().fit(X, y, qid)
+    fitted.coef_ = fitted.coef_ * (weight / np.abs(fitted.coef_).max())
+    narrow = (X * size).astype(np.float32)
+    for rows in (narrow, csr_matrix(narrow)):
+        np.testing.assert_allclose(fitted.decision_function(rows), narrow.astype(float) @ fitted.coef_)
 
 
 @EVERY

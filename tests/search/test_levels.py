@@ -70,7 +70,7 @@ def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed
     dropped = np.zeros(positive.size, np.bool_)
     dropped[2 * blocks :] = rng.random(positive.size - 2 * blocks) < 0.3
     basis = basis_of(positive.size, d, blocks)
-    found = widest(rows, positive, block, dropped, domain.lower, domain.upper, basis)
+    found = widest(rows, positive, block, dropped, domain.lower, domain.upper, basis, 10**9)
     left = ~dropped
     expected, _ = margin(rows[left], positive[left], block[left], domain)
     assert found == pytest.approx(expected, abs=1e-7)

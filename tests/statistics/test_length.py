@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from rerank.errors import InputError
+from rerank.ranks import evaluate
 from rerank.statistics import AUC, DCG, InLists, Precision, Window, fitted_statistic, parse
 
 BY_PLACE = [DCG(2), DCG(), Precision(2), Window(2)]
@@ -54,6 +55,18 @@ def test_coefficients_never_fall_with_the_rank(statistic, n, m):
 @pytest.mark.parametrize("statistic", [InLists(DCG(10), 500), InLists(Precision(5), 7)])
 def test_names_are_read_back(statistic):
     assert parse(statistic.name) == statistic and parse(str(statistic)).coefficients(9).size == 9
+
+
+@pytest.mark.parametrize("name", ["recall@5", "ndcg@5", "recall@20%", "ndcg@20%"])
+@pytest.mark.parametrize("rows", [10, 20, 40])
+def test_shares_stay_shares(name, rows):
+    statistic = parse(f"{name} in lists of {rows}")
+    assert 0.5 < evaluate(statistic, [1, 1, 1] + 17 * [0], np.arange(20)[::-1]) <= 1.0
+
+
+def test_auc_is_the_same_in_lists_of_every_length():
+    with pytest.raises(InputError, match="in lists of every length; write 'auc'.$"):
+        parse("auc in lists of 10")
 
 
 def test_what_is_fitted():

@@ -327,6 +327,14 @@ def test_the_presentation_of_auc_is_the_share_of_pairs(gains, random):
         assert (raw - offset) / scale == pytest.approx(pairs_won(gains, tuple(order)))
 
 
+@pytest.mark.parametrize("of", [ideal, presentation])
+@pytest.mark.parametrize("gains", [[1, 0], [[1, 0, 1]], [1, 0, "x"], [1, 0, math.nan], [1, -1, 0], [1, 0, math.inf]])
+def test_gains_that_cannot_be_used_are_one_sentence(of, gains):
+    with pytest.raises(InputError, match=r"^The (list has 3 items and )?gains .*\.$"):
+        of(NDCG(2), 3, gains)
+    assert ideal(DCG(), 0, []) == 0.0
+
+
 def test_presentations():
     gains = np.array([3.0, 0.0, 1.0])
     assert presentation(DCG(), 3, gains) == (0.0, 1.0) == presentation(Precision(2), 3, gains)

@@ -8,7 +8,7 @@ lowers
 
 Every record adds a penalty on the rows it uses, so a user with ``n_x`` records has the penalty ``alpha/2 n_x |U_x|^2``.
 An item has a penalty for its own records and one for all records. The factor 1/2 lowers the penalty of items that many
-users chose (docs/decisions, 0071).
+users chose (docs/decisions/0030).
 
 A visit takes up to ``size`` records of one user, say ``c``. It draws ``m`` items y' of the sub-block, which all these
 records share, and steps along the gradient of

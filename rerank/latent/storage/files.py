@@ -102,11 +102,8 @@ def write(
         raise InputError(f"{home} holds files but no {kind.noun}; choose a folder of its own.")
     described = {name: _write_array(home, name, array, written) for name, array in arrays.items()}
     document = {"format": kind.format, "schema": kind.schema, **fields, "arrays": described}
-    try:
-        with writing(home / kind.name) as file:
-            json.dump(document, file, indent=1, allow_nan=False)
-    except OSError as error:
-        raise _cannot_write(home / kind.name, error) from None
+    with writing(home / kind.name) as file:
+        json.dump(document, file, indent=1, allow_nan=False)
     kept = {str(entry["file"]) for entry in described.values()}
     _clean(home, kind, kept)
     return kept
@@ -121,21 +118,14 @@ def _clean(home: Path, kind: Kind, kept: Collection[str]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _cannot_write(target: Path, error: OSError) -> InputError:
-    return InputError(f"Cannot write {target}: {error.strerror}; choose another path.")
-
-
 def _write_array(home: Path, name: str, array: NDArray[Any], written: Collection[str]) -> dict[str, Any]:
     digest = digest_of(array)
     target = home / f"{name}-{digest[:16]}.npy"
     entry = {"file": target.name, "sha256": digest, "shape": list(array.shape), "dtype": str(array.dtype)}
     if target.name in written:
         return entry
-    try:
-        with writing_bytes(target) as file:
-            np.save(file, array, allow_pickle=False)
-    except OSError as error:
-        raise _cannot_write(target, error) from None
+    with writing_bytes(target) as file:
+        np.save(file, array, allow_pickle=False)
     return entry
 
 

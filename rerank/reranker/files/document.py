@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
+from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.files import model_file
+from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.result_json import flattened, gathered, nested, result_from_flat, result_to_flat
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
@@ -200,6 +202,28 @@ def columns_of(doc: ModelDocument) -> Columns:
     return replace(columns, frame=frame, lists=lists, aside=(lists,) if lists else ())
 
 
+def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
+    """What the columns of a table hold for this model, in their order; without those that it never looks at.
+
+    A column that was left out, because it held no numbers or missed some, may still be one of a first stage that
+    learned from texts and gaps.
+    """
+    names, stage = doc.feature_names, _stage_of(doc, None, columns_of(doc))
+    complete = range(len(names)) if doc.reranked is None else doc.reranked.tolist()
+    found: dict[int, Kind] = {}
+    if stage is not None and stage.coef is not None:
+        complete = [*complete, *np.flatnonzero(stage.coef).tolist()]
+    elif stage is not None:
+        table = of_tables(stage.estimator)
+        if table is None or table.rules_ is None:
+            complete = range(len(names))
+        else:
+            levels = {rule.at: getattr(rule, "levels", None) for rule in table.rules_}
+            found = {at: Kind(own is not None, known=frozenset(own or ())) for at, own in levels.items()}
+    found |= dict.fromkeys(complete, COMPLETE)
+    return {names[j]: found[j] for j in sorted(found)}
+
+
 def result_of(doc: ModelDocument) -> Result:
     """The result of a document."""
     names = quoted_statistic_of(doc).name, statistic_of(doc).name
@@ -255,30 +279,31 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             f"{where} was fitted with the first stage {opaque}, which is no file of numbers; pass the fitted "
             "estimator as rerank.load(path, first_stage=...)."
         )
-    positive = doc.settings.get("positive", False)
-    columns = columns_of(doc)
-    stage = _stage_of(doc, first_stage, columns)
-    if stage is not None and opaque is None and stage.estimator is not None:
-        first_stage = stage.name if is_own_name(stage.name) else stage.estimator
-    options = {
-        "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
-        "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
-        "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
-        "positive": signs_of(doc).tolist() if positive == "signs" else positive,
-        **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
-    }  # fmt: skip
-    pair = ("label_negative", "label_positive")
-    labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
-    return ReadState(
-        options=options,
-        settings=check(options, columns.chosen.size),
-        columns=columns, named=True, first_stage=stage, prior_scores=doc.prior_scores,
-        threshold=-math.inf if doc.threshold is None else doc.threshold,
-        reranks=bool(doc.settings.get("reranks", True)) or stage is None,
-        features=doc.features, low=doc.low, high=doc.high, weights=doc.weights,
-        result=result_of(doc),
-        labels=labels, classes=from_flat(gathered(doc.settings, WORD), labels),
-        weighted_lists=bool(doc.settings.get("weighted_lists", False)),
-        columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
-        data_sha256=doc.data_sha256, certificate=gathered(doc.result, "certificate"),
-    )  # fmt: skip
+    with usable(where):
+        positive = doc.settings.get("positive", False)
+        columns = columns_of(doc)
+        stage = _stage_of(doc, first_stage, columns)
+        if stage is not None and opaque is None and stage.estimator is not None:
+            first_stage = stage.name if is_own_name(stage.name) else stage.estimator
+        options = {
+            "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
+            "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
+            "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
+            "positive": signs_of(doc).tolist() if positive == "signs" else positive,
+            **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
+        }  # fmt: skip
+        pair = ("label_negative", "label_positive")
+        labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
+        return ReadState(
+            options=options,
+            settings=check(options, columns.chosen.size),
+            columns=columns, named=True, first_stage=stage, prior_scores=doc.prior_scores,
+            threshold=-math.inf if doc.threshold is None else doc.threshold,
+            reranks=bool(doc.settings.get("reranks", True)) or stage is None,
+            features=doc.features, low=doc.low, high=doc.high, weights=doc.weights,
+            result=result_of(doc),
+            labels=labels, classes=from_flat(gathered(doc.settings, WORD), labels),
+            weighted_lists=bool(doc.settings.get("weighted_lists", False)),
+            columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
+            data_sha256=doc.data_sha256, certificate=gathered(doc.result, "certificate"),
+        )  # fmt: skip

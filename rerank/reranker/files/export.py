@@ -22,7 +22,6 @@ from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.result import status_of
-from rerank.reranker.shown import message_of
 from rerank.reranker.solve.by_program import seconds_to_state
 from rerank.reranker.solve.program import check_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
@@ -226,15 +225,10 @@ def _solved_by_file(
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
         start_accepted=None, evidence=None, notes=tuple(told),
     ).within_bound()  # fmt: skip
-    status = status_of(result)
-    message = message_of(
-        status, old.fitted_name, result.gap, source,
-        bound_solver=result.bound_solver, read=True,
-    )  # fmt: skip
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if formulation == state.settings.formulation else {"formulation": formulation}
     return replace(
         state, options={**state.options, **asked}, weights=best.weights, reranks=True,
         classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
-        result=replace(result, status=status, message=message),
+        result=replace(result, status=status_of(result)),
     )  # fmt: skip

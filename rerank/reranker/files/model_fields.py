@@ -6,7 +6,7 @@ mapping holds numbers, texts, booleans and null; its floats are ``{"hex": "0x1.8
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -49,8 +49,13 @@ KINDS = {
     "random_state": "integer?",
 }
 
+AGAIN = "write it again with save"
+"""What to do about a file that nobody can mend by hand."""
+
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+# What makes fields shorter that do not hold a number for each column.
+_FEWER = {"prior_scores": "on fewer rows, or with cross_fit=False", "coefficients": "on fewer rows"}
 _HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -85,6 +90,11 @@ def encode(name: str, value: Any) -> Any:
     kind = KINDS[name]
     if value is None and kind.endswith("?"):
         return None
+    if isinstance(value, Sized) and not isinstance(value, str) and len(value) > MAX_ENTRIES:
+        raise InputError(
+            f"The model's {name!r} has {len(value)} entries, and a file holds at most {MAX_ENTRIES}; fit it "
+            f"{_FEWER.get(name, 'on fewer columns')}."
+        )
     try:
         return _ENCODERS[kind.rstrip("?")](value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -102,7 +112,7 @@ def decode(name: str, value: Any, where: str) -> Any:
     except (TypeError, ValueError, OverflowError) as error:
         meaning = _MEANING[kind.rstrip("?")]
         found = f"the field {name!r} is not {meaning} ({str(error)[:100]})"
-        raise refuse(where, found, "write it again") from None
+        raise refuse(where, found, AGAIN) from None
 
 
 def _hex(value: Any) -> str:
@@ -204,8 +214,8 @@ _DECODERS = {
     "sha256": _sha256,
 }
 _MEANING = {
-    "text": "a text",
-    "texts": "a list of texts",
+    "text": f"a text of at most {MAX_TEXT} characters",
+    "texts": f"texts of at most {MAX_TEXT} characters",
     "float": "a finite number",
     "margin": "a finite number",
     "floats": "a list of finite numbers",

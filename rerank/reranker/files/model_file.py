@@ -20,7 +20,7 @@ from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, read_bytes
 from rerank.io.margin import Margin
-from rerank.reranker.files.model_fields import decode, encode, refuse
+from rerank.reranker.files.model_fields import AGAIN, decode, encode, refuse
 
 FORMAT = "exact-rerank model"
 SCHEMA = 2
@@ -140,7 +140,7 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
         raise refuse(where, f"there is no field {name[:40]!r}", "remove it")
     for name in sorted(known | {"digest"}):
         if name not in body:
-            raise refuse(where, f"the field {name!r} is missing", "write the file again with save")
+            raise refuse(where, f"the field {name!r} is missing", AGAIN)
     document = ModelDocument(**{name: decode(name, body[name], where) for name in sorted(known)})
     _check(document, where)
     if body["digest"] != _digest({name: value for name, value in given.items() if name != "digest"}):
@@ -155,7 +155,10 @@ def write(path: str | os.PathLike[str], document: ModelDocument) -> None:
     """Write the document as JSON, whole or not at all; one that could not be read back is an `InputError`."""
     text = json.dumps(to_dict(document), indent=1, ensure_ascii=True, allow_nan=False)
     if len(text) > MAX_BYTES:
-        raise InputError(f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns.")
+        raise InputError(
+            f"The model takes {len(text)} bytes, over {MAX_BYTES}; fit it on fewer columns, or on fewer rows where it "
+            "holds a score of each (cross_fit)."
+        )
     with writing(path) as file:
         file.write(text + "\n")
 
@@ -182,7 +185,7 @@ def _check(document: ModelDocument, where: str) -> None:
         values = getattr(document, name)
         if values is not None and len(values) != length:
             found = f"{name!r} has {len(values)} entries where {length} are expected"
-            raise refuse(where, found, "write it again")
+            raise refuse(where, found, AGAIN)
     rules = {
         "'statistic' and 'coefficients': exactly one is given": (document.statistic is None)
         != (document.coefficients is None),
@@ -205,7 +208,7 @@ def _check(document: ModelDocument, where: str) -> None:
     }
     for rule, holds in rules.items():
         if not holds:
-            raise refuse(where, f"a rule is broken: {rule}", "write it again")
+            raise refuse(where, f"a rule is broken: {rule}", AGAIN)
 
 
 def _chosen(document: ModelDocument) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.reranker.evidence import Evidence, evidence_of
 from rerank.reranker.files.model_fields import MAX_TEXT
-from rerank.reranker.result import KEEPING, STATUSES, Result, ShortlistInfo, status_of
-from rerank.reranker.shown import message_of
-
-SOURCES = ("ideal", "search", "solver")
-"""Who may say that nothing exceeds a bound."""
+from rerank.reranker.result import KEEPING, SOURCES, STATUSES, Result, ShortlistInfo
 
 UNFITTED = KEEPING[1:]
 """Statuses of a fit without weights."""
@@ -47,24 +43,6 @@ def result_to_flat(result: Result) -> dict[str, Any]:
     return flattened({**body, "message": _shortened(result.message)})
 
 
-def own_message(result: Result) -> str:
-    """The message that follows from status, bound and gap."""
-    name, found = result.fitted_name, result.evidence
-    if result.status in ("first_stage_kept", "already_ideal") and found is not None and found.taken is not None:
-        return message_of("chosen", name)
-    if result.status in UNFITTED:
-        return message_of(result.status, name, needed=result.shortlist.least_candidates)
-    message = message_of(
-        status_of(result), name, result.gap, result.bound_source, bound_solver=result.bound_solver,
-        read=result.solver == "file", gave_up=result.gave_up,
-    )  # fmt: skip
-    if result.status != "first_stage_kept":
-        return message
-    if found is not None and found.chosen is None:
-        return message_of("guarded" if found.guarded else "untried", name)
-    return f"{message_of('first_stage_kept', name)} {message}"
-
-
 def _shortened(text: Any) -> Any:
     """A text that the file can hold: its SHA-256 where it is too long, enough to compare it with a recomputed one."""
     if len(str(text)) <= MAX_TEXT:
@@ -83,7 +61,10 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
 
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
-    return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+    try:
+        return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+    except InputError:
+        raise _unusable("its certificate lacks an entry, or one is no number") from None
 
 
 def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
@@ -174,7 +155,9 @@ def result_from_flat(
     left_out = tuple(_row(flat, "left_out"))
     short = {key: value for key, value in short.items() if "." not in key}
     plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
-    seconds = gathered(flat, "seconds")
+    seconds, message = gathered(flat, "seconds"), plain.pop("message", None)
+    if not isinstance(message, str):
+        raise _unusable("it has no message")
     _check_kinds(Result, plain, "")
     _check_kinds(ShortlistInfo, short, "shortlist.")
     for kind, values in (
@@ -203,13 +186,11 @@ def result_from_flat(
             left_out=left_out,
         )
     except (TypeError, ValueError) as error:
-        raise _unusable(str(error)[:100]) from None
+        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
     for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
         if plain[name] not in known:
             raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")
-    # A statistic of many coefficients has a name too long for a file, and stands in the message.
-    message = own_message(result) if result.message.startswith("sha256:") else ""
-    return replace(result, message=message) if _shortened(message) == result.message else result
+    return result
 
 
 def _check_kinds(kind: type, values: Mapping[str, Any], prefix: str) -> None:

@@ -20,6 +20,7 @@ from rerank.certificate import ideal_value, verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels
+from rerank.io.page import Cells, Part, Words, as_text
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
@@ -39,7 +40,7 @@ from rerank.reranker.files.document import (
 from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.refit import Refit, refit, same_scaling
-from rerank.reranker.files.result_json import UNFITTED, own_message
+from rerank.reranker.files.result_json import UNFITTED
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.result import Result, Solution, status_of
@@ -140,6 +141,16 @@ class Report:
             names.setdefault("not looked at" if each.open else "taken as given", []).append(each.name)
         lists = [f"{title}: {', '.join(own)}" for title, own in names.items()]
         return "; ".join([self.outcome.rstrip("."), *lists]) + "."
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def parts(self) -> list[Part]:
+        """The checks, one in each line, the remarks, the outcome, and the entries that no check covers."""
+        cells = [("ok" if one.holds else "FAILED", one.name, one.stated, one.recomputed) for one in self.checks]
+        reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons().items()]
+        table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
+        return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
 
     def reasons(self) -> dict[str, list[str]]:
         """The entries that were not looked at, by the reason why; open claims first."""
@@ -293,7 +304,7 @@ def _alone(
     findings.open |= dict.fromkeys(names - known, f"it takes {lacking}")
     findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
     findings.remarks += [] if proof is None else ["The proof was not looked at."]
-    return replace(state, reranks=reranks, result=replace(again, message=own_message(again)))
+    return replace(state, reranks=reranks, result=again)
 
 
 def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Findings) -> FittedState | None:
@@ -336,7 +347,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     return replace(
         again, columns=replace(again.columns, inputs=names, names=names), columns_read=state.columns_read,
         labels=_labels(state.labels, data.labels, table.labels),
-        classes=classes, result=replace(now, message=own_message(now)),
+        classes=classes, result=now,
     )  # fmt: skip
 
 

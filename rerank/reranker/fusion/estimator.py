@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
-from rerank.io.shown import ShownMixin
+from rerank.io.page import Part, ShownMixin
 from rerank.ranks import evaluate
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.fusion.exports import export
@@ -19,7 +19,7 @@ from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import Fitted, fit
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
-from rerank.reranker.fusion.told import drawn, folds_of, shown
+from rerank.reranker.fusion.told import drawn, folds_of, parts
 from rerank.reranker.result import Result
 from rerank.statistics import parse
 
@@ -242,5 +242,5 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         self._model()
         return drawn(self, ax)
 
-    def _shown(self) -> tuple[str, str] | None:
-        return shown(self) if hasattr(self, "model_") else None
+    def _parts(self) -> list[Part] | None:
+        return parts(self) if hasattr(self, "model_") else None

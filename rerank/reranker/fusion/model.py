@@ -116,8 +116,8 @@ class FusionModel:
         """Scores (queries, documents) of a block (runs, queries, documents)."""
         absent = np.isnan(block)
         values = self._normalised(block, absent)
-        total = values[0] * self.weights[0]
         with np.errstate(over="ignore", invalid="ignore"):
+            total = values[0] * self.weights[0]
             for weight, own in zip(self.weights[1:].tolist(), values[1:]):
                 total += weight * own
         size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)

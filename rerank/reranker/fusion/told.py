@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import InputError
-from rerank.io.shown import html_table, text_table
+from rerank.io.page import Cells, Items, Part, Words
+from rerank.reranker.describe import CORRECTIONS
 from rerank.reranker.evidence import Evidence
+from rerank.reranker.result import Result, number
 from rerank.reranker.selection.judge import cv_results
-from rerank.reranker.shown import number
-from rerank.reranker.words import CORRECTIONS
 from rerank.statistics import parse
 
 if TYPE_CHECKING:
     from rerank.reranker.fusion.choice import Chosen
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.nulls import Null
-    from rerank.reranker.result import Result
-
-SIDES = ("left", "right", "right")
 
 NORMALISERS = (
     "One normaliser is settled first: ranks give way only to one that leads them by a standard error in the mean of "
@@ -54,7 +50,7 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
         elif all(math.isnan(lead.value) for lead in choice.leads):
             message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
     told = [note for note in result.notes if choice.number is not None or not note.startswith(CORRECTIONS)]
-    return replace(result, message=message, notes=tuple(note.replace("first stage", "prior") for note in told))
+    return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in told))
 
 
 def folds_of(est: ScoreFusion) -> str:
@@ -69,21 +65,22 @@ def guarded(est: ScoreFusion) -> bool:
     return given is not None and given.guarded
 
 
-def shown(est: ScoreFusion) -> tuple[str, str]:
-    """Text and HTML of a fit."""
-    given, result, about = est.evidence_, est.result_, f"Weights of the scores normalised by {est.normaliser_}:"
+def parts(est: ScoreFusion) -> list[Part]:
+    """What folds said, the weights and what each way to rank is worth, and what was proved."""
+    result = est.result_
     found = (("value", number(result.value)), ("bound", number(result.bound)), ("gap", number(result.gap, 9)))
     bounds = f"{', '.join(' '.join(pair) for pair in found)}, on the judged queries"
     if est.null_kept_:
         bounds = f"The weights that were fitted and not taken: {bounds}"
-    text = [about, text_table(_ways(est), SIDES), result.message, bounds]
-    page = [f"<p>{escape(about)}</p>", html_table(_ways(est), SIDES)]
-    page += [f"<p><b>{escape(result.message)}</b></p>", f"<p>{escape(text[-1])}</p>"]
-    if given is not None:
-        text, page = [f"{given.report()}\n", *text], [given.html(), *page]
-    notes = list(dict.fromkeys((*est.notes_, *result.notes)))
-    told = f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>" if notes else ""
-    return "\n".join([*text, *(f"- {note}" for note in notes)]), "".join(page) + told
+    first = [] if est.evidence_ is None else [*est.evidence_.parts(), Words("")]
+    return [
+        *first,
+        Words(f"Weights of the scores normalised by {est.normaliser_}:"),
+        Cells(_ways(est), ("left", "right", "right")),
+        Words(result.message, strong=True),
+        Words(bounds),
+        Items(list(dict.fromkeys((*est.notes_, *result.notes)))),
+    ]
 
 
 def drawn(est: ScoreFusion, ax: Any) -> Any:

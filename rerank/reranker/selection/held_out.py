@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.errors.compiling import uncounted, working_time
+from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import asked_folds
@@ -23,6 +25,8 @@ from rerank.reranker.selection.folds import Indices, Split, fold_names
 from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
 from rerank.reranker.settings import Settings, check, jobs_of
 from rerank.reranker.state import FittedState
+from rerank.search.cached import is_compiled
+from rerank.search.warm import compile_kernels
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
@@ -81,8 +85,11 @@ class Folds:
         jobs_of(n_jobs)
         self._n_jobs, self._workers = n_jobs, joblib.effective_n_jobs(n_jobs)
         if self._workers > 1:
+            searches = base.solver == "search" or (base.presolve and base.solver != "none")
+            if searches and not is_compiled():
+                compile_kernels()  # else each process compiles them for itself
             with uncounted():  # processes start, and load what every fit needs
-                joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(Clock)() for _ in range(self._workers))
+                joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_timed)(Clock, ()) for _ in range(self._workers))
         self._priors: dict[Any, list[Prior | None]] = {}
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
@@ -142,9 +149,18 @@ class Folds:
     def _run(self, jobs: list[Any]) -> list[Any]:
         if self._workers == 1:
             return [function(*given) for function, given in jobs]
-        return list(
-            joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(function)(*given) for function, given in jobs)
-        )
+        done = joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs)
+        times = [(seconds, ready) for _, process, seconds, ready in done if process != os.getpid()]
+        if times:
+            waited(max(seconds for seconds, _ in times) - max(seconds - ready for seconds, ready in times))
+        return [result for result, *_ in done]
+
+
+def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int, float, float]:
+    """What a function returns, the process, and the seconds: in all, and of making kernels ready."""
+    began, before = time.perf_counter(), compiling_time()
+    result = function(*given)
+    return result, os.getpid(), time.perf_counter() - began, compiling_time() - before
 
 
 def _resolved(settings: Settings) -> Settings:

@@ -27,10 +27,10 @@ FEW, FEW_RADIUS = 3, 0.1
 """Few columns, and the radius of their corrections."""
 
 MARGIN, WINDOW = 0.1, 2.0
-"""Margin and window that go with a radius (docs/decisions/0062 has what was measured)."""
+"""Margin and window that go with a radius (docs/decisions/0026 has what was measured)."""
 
 SAFEGUARD = 2.0
-"""Standard errors that a lead has to exceed by default (docs/decisions/0062)."""
+"""Standard errors that a lead has to exceed by default (docs/decisions/0026)."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
-from rerank.io.shown import ShownMixin
+from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -32,7 +32,6 @@ from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.explain import ExplainMixin
-from rerank.reranker.files.result_json import own_message
 from rerank.reranker.fit import LATE
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Ranked, judged_by, refuse_fixed_length, took
@@ -46,7 +45,6 @@ from rerank.reranker.selection.options import (
     options_of,
 )
 from rerank.reranker.settings import check
-from rerank.reranker.shown import html_of, text_of
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
 
@@ -82,8 +80,9 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
         both have to keep lists and groups whole. A splitter gets ``groups``, or else ``qid``, as its groups, and
-        whether a row is relevant as its ``y``. Its folds also serve for the first stage's out-of-fold scores of the
-        last fit, where they hold out every row once.
+        whether a row is relevant as its ``y``. Where its folds hold out every row once, the first stage's out-of-fold
+        scores of the last fit are by them. Else a note says so; and with ``groups`` that fit has folds of its own, of
+        whole groups.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter. Only options
         that lead on the first deal are tried on the others.
@@ -223,7 +222,7 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
                 "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
                 f"{result.folds} folds of its own; give groups, if rows belong together."
             )
-        best._adopt(replace(best.state_, result=replace(result, message=own_message(result))))
+        best._adopt(replace(best.state_, result=result))
         self.result_ = best.result_
         return self
 
@@ -278,11 +277,10 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
         assert found is not None
         return found
 
-    def _shown(self) -> tuple[str, str] | None:
+    def _parts(self) -> list[Part] | None:
         if not hasattr(self, "best_estimator_"):
             return None
-        result, found = self.best_estimator_.result_, self._told()
-        return f"{found.report()}\n\n{text_of(result)}", found.html() + html_of(result)
+        return [*self._told().parts(), Words(""), *self.best_estimator_.result_.parts()]
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import NoSolutionError
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
@@ -44,11 +43,6 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
         if other is not None:
             best = max(best, other, key=lambda one: one.value)
             outcome = checked(stated, outcome, best.weights)
-        elif known is None and not w.any():
-            raise NoSolutionError(
-                f"{outcome.solver} stopped ({outcome.stop}) without a solution; raise time_limit, or use "
-                "presolve=True."
-            )
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
         start_value=start_value, formulation=name, model_size=stated.size,

@@ -62,8 +62,6 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     ------
     CertificateError
         If a claim of the search or of a solver fails the exact check.
-    NoSolutionError
-        If a solver stops without a solution and there is no other.
     """
     points_only = settings.node_limit == 0 and settings.presolve
     if settings.solver == "search" or problem.weighs_hits or points_only:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError
 from rerank.errors.stops import current
 
 Floats = NDArray[np.float64]
@@ -55,28 +54,12 @@ def polish(
     float64 array (d,)
         With ``max |w_j| = 1`` (or within the limits) and a wider smallest margin than ``w``; a copy of ``w`` if there
         is no pair, no support or nothing to gain.
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit, or weights outside the box.
     """
     table, pairs, given = np.asarray(X, np.float64), np.asarray(pairs_won), np.array(w, np.float64)
     d = given.size
-    if table.ndim != 2 or table.shape[1] != d or (pairs.size and pairs.shape[1:] != (2,)):
-        raise InputError(
-            f"X has shape {table.shape}, w {given.shape} and the pairs {pairs.shape}; they do not fit."
-        )
     least, most = (-np.ones(d), np.ones(d)) if limits is None else limits
-    if not np.all((given >= least) & (given <= most)):
-        where = "[-1, 1]; divide the weights by the largest absolute value" if limits is None else "its limits"
-        raise InputError(f"A weight to polish is outside {where}.")
     free = given != 0 if support is None else np.asarray(support, dtype=bool)
     sign = np.zeros(d, np.int8) if signs is None else np.asarray(signs)
-    if free.shape != (d,) or sign.shape != (d,):
-        raise InputError(
-            f"Support and signs have shapes {free.shape} and {sign.shape}; give {d} entries each."
-        )
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)

@@ -150,7 +150,7 @@ class TopPush(LinearRanker):
         gap = relative_gap(objective, problem.dual(answer.a, beta, alpha))
         met = answer.met if self.stop == "authors" else gap <= self.tol * (1 + 1e-6)
         advice = f"The relative gap is {gap:.1e}. Raise max_iter or tol, raise alpha, or standardise the features."
-        return Solution(problem.full(answer.w), objective, answer.n_iter, bool(met), gap, answer, advice)
+        return Solution(problem.full(answer.w), objective, answer.n_iter, bool(met), gap, answer, advice=advice)
 
     def _answer(self, problem: TopPushProblem, alpha: float, start: Answer | None) -> Answer:
         """The optimum from a near one where there is any, or zero weights with the proof that they are optimal."""

@@ -23,6 +23,7 @@ Demand = tuple[int, int]
 
 MOST_CONFLICTS, MOST_MEMBERS = 20_000, 1e6
 PROGRAMS, NODES = 200, 5_000  # linear programs and nodes between two looks at the clock,
+NUMBERS_A_SECOND = 1e9
 NUMBERS = 2e6  # or numbers in their tables, each of which a program reads some forty times,
 CONFLICTS = 1e6  # or conflicts at which the nodes look
 MOST_LOOKS = 1e8  # at conflicts and at numbers of programs, for all questions; some seconds
@@ -126,11 +127,13 @@ class Demands:
         spare = [x for j, lost in asked for x in (lost, self.positives - j)]
         state = beginning(positive, spare)
         programs = int(np.clip(NUMBERS / rows.size, 1, PROGRAMS))
+        each = rows.size + 3 * (rows.shape[1] + blocks) ** 2  # numbers a step of the simplex method reads
         while True:
+            steps = int(np.clip((until - time.perf_counter()) * NUMBERS_A_SECOND / each, 1, 1e9))
             nodes = int(np.clip(min(most, CONFLICTS) / (1.0 + conflicts.count[0]), 1, NODES))
             answer = removal(
                 rows, positive, block, copies, self.domain.lower, self.domain.upper, float(self.problem.epsilon),
-                2.0 * self.tolerance, conflicts, state, programs, nodes, w,
+                2.0 * self.tolerance, conflicts, state, programs, nodes, steps, w,
             )  # fmt: skip
             late = stop.now or time.perf_counter() > until
             if answer != PAUSED or late or state.at[2] > min(most, self.left):

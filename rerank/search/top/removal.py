@@ -133,7 +133,7 @@ def _added(
 @kernel()
 def removal(
     rows: Any, positive: Any, block: Any, copies: Any, lower: Any, upper: Any, epsilon: float, tolerance: float,
-    conflicts: Any, state: Any, most_programs: int, most_nodes: int, w: Any,
+    conflicts: Any, state: Any, most_programs: int, most_nodes: int, most_steps: int, w: Any,
 ) -> int:  # fmt: skip
     """Whether so few rows can leave that the others are in order.
 
@@ -154,13 +154,15 @@ def removal(
         From :func:`beginning`, or as an earlier call left it.
     most_programs, most_nodes : int
         Linear programs and nodes after which to pause.
+    most_steps : int
+        Steps of the simplex method after which a program stays open.
     w : float64 (d,)
         Set to weights that order the rows left, if there are any.
 
     Returns
     -------
     int
-        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding or memory left it open.
+        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding, memory or ``most_steps`` left it open.
     """
     basis = basis_of(rows.shape[0], rows.shape[1], state.spare.size // 2)
     kind = 2 * block + positive
@@ -173,7 +175,7 @@ def removal(
         if c == -1:
             programs += 1
             state.at[2] += rows.size
-            margin = widest(rows, positive, block, state.dropped, lower, upper, basis)
+            margin = widest(rows, positive, block, state.dropped, lower, upper, basis, most_steps)
             if margin >= epsilon:
                 for j in range(w.size):
                     w[j] = -basis.price[j]

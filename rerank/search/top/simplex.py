@@ -168,14 +168,16 @@ def _exchange(c: int, basis: Any) -> bool:
 
 
 @kernel()
-def widest(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any) -> float:
+def widest(
+    rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any, most_steps: int
+) -> float:
     """The largest margin by which in all blocks the positives lead the negatives, without the rows that are dropped.
 
     A row of both classes has to be left in every block.  The basis holds the solution: ``-price[:d]`` are the weights,
-    ``x`` the shares of the rows among its columns.  NaN where rounding keeps the method from an end.
+    ``x`` the shares of the rows among its columns.  NaN where rounding or ``most_steps`` keeps the method from an end.
     """
     _begin(rows, positive, block, dropped, basis)
-    for _ in range(MOST_STEPS * basis.x.size):
+    for _ in range(min(most_steps, MOST_STEPS * basis.x.size)):
         _prices(rows.shape[0], lower, upper, basis)
         c = _entering(rows, positive, block, dropped, lower, upper, basis)
         if c < 0:

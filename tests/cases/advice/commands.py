@@ -54,6 +54,12 @@ def listed(path="l.csv"):
     return write(path, "\n".join(f"{line},{'q' if k == 0 else k % 2}" for k, line in enumerate(lines)) + "\n")
 
 
+def coded(path="coded.csv"):
+    """The table with codes, some of them numbers."""
+    header, *lines = Path(table_file()).read_text().splitlines()
+    return write(path, "\n".join([f"{header},code", *(f"{line},{'7K'[k % 2]}" for k, line in enumerate(lines))]) + "\n")
+
+
 def program():
     fits("--candidates", 6)
     succeeds("export", "m.json", "t.csv", "p.mps")
@@ -102,6 +108,16 @@ ENTERING = [
         "it is about the scores of a first stage; leave it out, or name a --first-stage",
         lambda: fit("--first-stage", "none", "--candidates", 9),
         lambda: fits("--first-stage", "none") and fits("--first-stage", "logistic", "--candidates", 9),
+    ),
+    row(
+        "learns from numbers alone; leave it out, or use --first-stage logistic",
+        lambda: fit("--first-stage", "toppush", "--texts", "a"),
+        lambda: fits("--first-stage", "toppush") and fits("--first-stage", "logistic", "--texts", "a"),
+    ),
+    row(
+        "correct the column, or have all of it read as texts (--texts)",
+        lambda: fit(table=coded()),
+        lambda: fits("--texts", "code", table=coded()) and "code" in Path("m.json").read_text(),
     ),
     row(
         "--solver search does nothing but that search; leave one of them out",

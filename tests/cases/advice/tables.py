@@ -426,7 +426,7 @@ PARQUET = [
         lambda: read_table("i.parquet", label="hit", features=["a"]).X.shape == (40, 1),
     ),
     row(
-        "holds no numbers; name another one",
+        ("column 'b' holds no numbers", "name another one"),
         lambda: read_table(parquet("i.parquet", b=["x"] * 40), label="hit", weight="b"),
         lambda: read_table("i.parquet", label="hit").y is not None,
     ),

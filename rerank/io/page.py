@@ -1,0 +1,195 @@
+"""What people read: paragraphs, tables, lists, bars and pictures, as text and as HTML from the same parts.
+
+Nothing of the data is read as markup or obeyed by a terminal. A page has no script and needs no network.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, TypeAlias
+
+from rerank.errors.telling import harmless
+
+SHORT = 24
+"""Signs of a cell of a page that stays on one line, such as a number or its name."""
+
+BAR = 40
+"""Signs of a bar of text."""
+
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
+p,li,h1{overflow-wrap:anywhere}h1{font-size:1.5rem;line-height:1.25}
+h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid #ccc}
+table{border-collapse:collapse;font-size:.9rem;display:block;overflow-x:auto}
+th,td{padding:.15rem .7rem .15rem 0;vertical-align:top;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+svg{max-width:100%;height:auto}
+@media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}tr,svg{break-inside:avoid}}
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph; ``strong`` for what matters most, ``small`` for remarks on a page."""
+
+    text: str
+    strong: bool = False
+    small: bool = False
+
+    def as_text(self) -> str:
+        """Its lines."""
+        return harmless(self.text)
+
+    def as_html(self) -> str:
+        """A piece of a page; nothing for an empty line."""
+        body = f"<b>{escape(self.text)}</b>" if self.strong else escape(self.text)
+        if not self.text:
+            return ""
+        return f'<p style="font-size:.85rem;color:#555">{body}</p>' if self.small else f"<p>{body}</p>"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table: cells, the side of each column ("left" or "right"), whether the first row names the columns.
+
+    ``cut`` is a row below which a line is drawn on a page, counted without names.
+    """
+
+    cells: Sequence[Sequence[Any]]
+    sides: Sequence[str]
+    named: bool = False
+    cut: int | None = None
+
+    def as_text(self) -> str:
+        """Its lines."""
+        cells = [[harmless(str(cell), name=True) for cell in row] for row in self.cells]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(self.sides))]
+        signs = ["<" if side == "left" else ">" for side in self.sides]
+        lines = (zip(row, signs, widths) for row in cells)
+        return "\n".join("  ".join(f"{cell:{sign}{width}}" for cell, sign, width in line).rstrip() for line in lines)
+
+    def as_html(self) -> str:
+        """A piece of a page; the first cell of a row is its heading."""
+        line = ";border-bottom:2px solid"
+
+        def cell(value: Any, side: str, head: bool, cut: bool) -> str:
+            tag, text = "th" if head else "td", str(value)
+            whole = ";white-space:nowrap" if len(text) <= SHORT else ""
+            return f'<{tag} style="text-align:{side}{whole}{line if cut else ""}">{escape(text)}</{tag}>'
+
+        rows = [
+            "".join(
+                cell(value, side, k == 0 or (self.named and place == 0), place == self.cut and bool(place))
+                for k, (value, side) in enumerate(zip(row, self.sides))
+            )
+            for place, row in enumerate(self.cells, 0 if self.named else 1)
+        ]
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of sentences, each on a line of its own; nothing if there are none."""
+
+    items: Sequence[str]
+
+    def as_text(self) -> str | None:
+        """Its lines."""
+        return "\n".join(f"- {harmless(item)}" for item in self.items) or None
+
+    def as_html(self) -> str:
+        """A piece of a page."""
+        return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in self.items)}</ul>" if self.items else ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A share between 0 and 1 of a whole, in a sentence with ``{}`` for the percentage."""
+
+    share: float
+    sentence: str
+
+    @property
+    def _said(self) -> str:
+        """Rounded down, so that only the whole is 100 %."""
+        return self.sentence.format(f"{math.floor(1000 * self.share) / 10:g} %")
+
+    def as_text(self) -> str:
+        """One line."""
+        full = math.floor(BAR * self.share)
+        return f"[{'#' * full}{'.' * (BAR - full)}] {self._said}"
+
+    def as_html(self) -> str:
+        """A piece of a page."""
+        return (
+            '<div style="width:20em;max-width:100%;box-sizing:border-box;height:.8em;margin-top:.8em;border:1px solid '
+            f'#8c8c8c"><div style="width:{100 * self.share:.2f}%;height:100%;background:#0072b2"></div>'
+            f"</div><p>{escape(self._said)}</p>"
+        )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a function draws as SVG; on a page only."""
+
+    draw: Callable[[], str]
+
+    def as_text(self) -> None:
+        """Nothing."""
+
+    def as_html(self) -> str:
+        """The picture; it is drawn now."""
+        return self.draw()
+
+
+Part: TypeAlias = Words | Cells | Items | Bar | Picture
+
+
+def as_text(parts: Iterable[Part]) -> str:
+    """The parts as lines of text."""
+    return "\n".join(text for part in parts if (text := part.as_text()) is not None)
+
+
+def as_html(parts: Iterable[Part]) -> str:
+    """The parts as a piece of a page."""
+    return "".join(part.as_html() for part in parts)
+
+
+def page(title: str, sections: Sequence[tuple[str, Sequence[Part]]]) -> str:
+    """A whole HTML document of headings with their parts."""
+    body = "".join(f"<h2>{escape(heading)}</h2>{as_html(parts)}" for heading, parts in sections)
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+        f"<body><h1>{escape(title)}</h1>{body}</body></html>\n"
+    )
+
+
+class ShownMixin:
+    """Text and HTML of a fitted estimator of scikit-learn's kind; before the fit scikit-learn's own."""
+
+    def _parts(self) -> Sequence[Part] | None:
+        """What is said of the fit; None before it."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        parts = self._parts()
+        return super().__str__() if parts is None else as_text(parts)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        above: Any = super()
+        bundle: dict[str, str] = above._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # that is a setting of scikit-learn
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        above: Any = super()
+        parts = self._parts()
+        html: str = above._repr_html_inner() if parts is None else f"<div>{as_html(parts)}</div>"
+        return html

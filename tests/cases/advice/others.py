@@ -1,0 +1,339 @@
+"""Advice on paths that cannot be written, on cells of tables, on runs, and on what is gone."""
+
+
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+from sklearn.svm import LinearSVC
+
+from rerank import Reranker, RerankerCV, load, scorers
+from rerank.io import read_csv, read_qrels, read_svmlight, read_table, write_csv
+from rerank.problem import Problem, problem_of
+from rerank.ranks.runs import run_values
+from rerank.scorers import RankSVM, TopPush
+from rerank.search import solve
+from rerank.statistics import parse
+from tests.cases.advice import command, data, model_file, row, succeeds, table_file, write
+from tests.cases.advice.rooms import GRADES, OTHER, RUN, fuse
+from tests.cases.advice.tables import fit, same, tiny
+
+X, Y = data()
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+
+
+@contextmanager
+def refused(name: str, reason: int) -> Iterator[None]:
+    """The system refuses a call of ``os``."""
+    with mock.patch(f"os.{name}", side_effect=OSError(reason, os.strerror(reason))):
+        yield
+
+
+def audited(folder, refuse=None):
+    fused = fuse(proof=True)
+    if refuse is None:
+        fused.save_audit(folder)
+    else:
+        with refused("replace", refuse):
+            fused.save_audit(folder)
+    return sorted(os.listdir(folder)) == ["fit.proof", "model.json", "table.csv"]
+
+
+@contextmanager
+def output_to(path) -> Iterator[None]:
+    """The standard output of this process goes to a file."""
+    kept, file = os.dup(1), os.open(path, os.O_RDWR | os.O_CREAT)
+    os.dup2(file, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept), os.close(file)
+
+
+def written(path, to=None) -> bool:
+    if to is None:
+        write_csv(path, tiny())
+    else:
+        with output_to(to):
+            write_csv(path, tiny())
+    return len(read_csv(path, label="target")) == 2
+
+
+PATHS = [
+    row(
+        ("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"),
+        lambda: written("no/o.csv"),
+        lambda: written("o.csv"),
+    ),
+    row(
+        ("Cannot write no/audit: No such file or directory", "choose a folder that can be written"),
+        lambda: audited("no/audit"),
+        lambda: audited("audit"),
+    ),
+    row(
+        ("fit.proof: Device or resource busy", "choose another path"),
+        lambda: audited("audit", errno.EBUSY),
+        lambda: audited("other"),
+    ),
+    row(
+        ("File name too long", "choose another path"),
+        lambda: written("o" * 300),
+        lambda: written("o"),
+    ),
+    row(
+        "is where {} goes; give the path of another file",
+        lambda: written("o.csv", to="o.csv"),
+        lambda: written("o.csv", to="p.csv"),
+    ),
+]
+
+
+@contextmanager
+def folder_that_is_gone() -> Iterator[None]:
+    """The block runs in a folder that was removed."""
+    here = os.getcwd()
+    os.mkdir("gone")
+    os.chdir("gone")
+    os.rmdir(f"{here}/gone")
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
+def fit_from_nowhere(model):
+    table = os.path.abspath(table_file())
+    with folder_that_is_gone():
+        return command("fit", table, "--label", "hit", "--first-stage", "none", "--solver", "search", "--model", model)
+
+
+PATHS.append(
+    row(
+        "rerank: The system refused this{}: {}; change that, or use other paths",
+        lambda: fit_from_nowhere("m.json"),
+        lambda: (
+            fit_from_nowhere(os.path.abspath("m.json")).exit_code in (0, 3)
+            and Path("m.json").exists()
+            and Path(model_file("n.json")).exists()
+        ),
+    )
+)
+
+
+def days(**options):
+    return fit(FRAME.assign(b=pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(40), "D")), **options)
+
+
+def worded(**options):
+    return fit(FRAME.assign(b=np.where(X[:, 1] > 0, "up", "down")), **options)
+
+
+def of_file(path="x.parquet", *columns):
+    """A table of numbers in a file, as a data set of pyarrow."""
+    pyarrow.parquet.write_table(pa.Table.from_pandas(FRAME), path)
+    return pyarrow.dataset.dataset(path)
+
+
+def large(path="large.parquet", columns=130):
+    """A file of a million rows, which are all alike."""
+    values, written = pa.array(np.zeros(1 << 20, np.int8)), {"use_dictionary": False, "write_statistics": False}
+    pyarrow.parquet.write_table(pa.table({f"c{k}": values for k in range(columns)}), path, **written)
+    return path
+
+
+def first_rows(source, path="few.parquet"):
+    few = next(pyarrow.parquet.ParquetFile(source).iter_batches(9))
+    pyarrow.parquet.write_table(pa.Table.from_batches([few]), path)
+    return path
+
+
+TABLES = [
+    row(
+        "X is {}; pass the table of a file, such as pyarrow.dataset.dataset(path)",
+        lambda: (of_file("x.parquet"), fit("x.parquet"))[1],
+        lambda: same(fit(of_file())),
+    ),
+    row(
+        ("Column 'b' holds dates or times, not numbers", "convert it, to days for instance"),
+        lambda: days(features=["a", "b"]),
+        lambda: fit(FRAME.assign(b=np.arange(40)), features=["a", "b"]).result_.value > 0 and days(features=["a"]),
+    ),
+    row(
+        ("Column 'b' holds no numbers", "encode it"),
+        lambda: worded(features=["a", "b"]),
+        lambda: fit(FRAME.assign(b=X[:, 1] > 0), features=["a", "b"]).result_.value > 0 and worded(features=["a"]),
+    ),
+    row(
+        ("'1=0.5' is not index:value", "correct it"),
+        lambda: read_svmlight(write("i.svm", "1 1=0.5\n")),
+        lambda: read_svmlight(write("i.svm", "1 1:0.5\n")).X.tolist() == [[0.5]],
+    ),
+    row(
+        ("the grade '0.5' is not a whole number up to", "correct it"),
+        lambda: read_qrels(write("q", "q1 0 d1 0.5\n")),
+        lambda: read_qrels(write("q", "q1 0 d1 1\n")).grade.tolist() == [1],
+    ),
+    row(
+        ("column 'q' is empty", "fill it in"),
+        lambda: read_csv(write("i.csv", "hit,q,a\n1,,5\n0,1,3\n"), label="hit", qid="q"),
+        lambda: read_csv(write("i.csv", "hit,q,a\n1,1,5\n0,1,3\n"), label="hit", qid="q").qid.tolist() == ["1", "1"],
+    ),
+    row(
+        ("holds inf, which is not finite", "fill it in or drop the row"),
+        lambda: read_csv(write("i.csv", "hit,a\n1,inf\n0,3\n"), label="hit"),
+        lambda: (
+            len(read_csv(write("i.csv", "hit,a\n1,4\n0,3\n"), label="hit")) == 2
+            and len(read_csv(write("i.csv", "hit,a\n0,3\n"), label="hit")) == 1
+        ),
+    ),
+    row(
+        (
+            "has {} rows of {} features, over {} cells; choose fewer columns with features",
+            "or write the rows that count, or a sample, to a file of their own",
+        ),
+        lambda: read_table(large()),
+        lambda: (
+            read_table("large.parquet", features=["c0"]).X.shape == (1 << 20, 1)
+            and len(read_table(first_rows("large.parquet"))) == 9
+        ),
+    ),
+]
+
+
+def without(row_number, path="less.csv"):
+    """The table's file without one of its rows."""
+    lines = Path("t.csv").read_text().splitlines()
+    return write(path, "\n".join(lines[:row_number] + lines[row_number + 1 :]) + "\n")
+
+
+def oversized(path="o.json"):
+    """A file of 65 MB without content."""
+    write(path, "")
+    os.truncate(path, 65 << 20)
+    return path
+
+
+def problem(**options):
+    """The problem of a fit with a radius: a score, and two columns that correct it."""
+    made = problem_of(np.column_stack([X[:, 1], X]), Y, parse("auc"))
+    return Problem.build(made.X, made.lists, **options)
+
+
+FIT = ("--solver", "search", "--model", "m.json")
+STRANGERS = {"q1": {"x1": 1.0, "x2": 0.5}, "q2": {"x3": 1.0}}
+
+
+def frame_of(run, score=float):
+    rows = [(query, document, score(value)) for query, own in run.items() for document, value in own.items()]
+    return pd.DataFrame(rows, columns=["qid", "docid", "score"])
+
+
+def judged_notes(run):
+    return run_values(run, GRADES, ["ap"], strangers=True)
+
+
+def squared(first_stage=None, **options):
+    """A choice among corrections of a score, where squares of the columns tell more than it does."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(600, 2))
+    score = 0.2 * table[:, 0] + rng.normal(size=600)
+    given = score if first_stage is None else first_stage
+    base = Reranker("precision@30", first_stage=given, solver="search", node_limit=0)
+    made = RerankerCV(base, cv=3, n_repeats=1, **options)
+    return made.fit(table, (table[:, 0] ** 2 > 2.2).astype(int))
+
+
+MODELS = [
+    row(
+        "is larger than {} bytes; pass another file",
+        lambda: load(oversized()),
+        lambda: load(model_file()).result_.value > 0,
+    ),
+    row(
+        "holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
+        lambda: (
+            succeeds("fit", table_file(), "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
+            command("verify", "m.json", without(3)),
+        )[1],
+        lambda: succeeds("verify", "m.json", "t.csv", code=3),  # the scores themselves are taken as given
+    ),
+    row(
+        "limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs",
+        lambda: problem(limits=([1, -1, 0], [1, 1]), signs=[0, 0, 1]),
+        lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).value > 0,
+    ),
+    row(
+        "give a sign as a limit of 0",
+        lambda: problem(limits=([1, -1, -1], [1, 1, 1]), signs=[0, 0, 1]),
+        lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).weights[2] >= 0,
+    ),
+    row(
+        "alone has {} more than what was taken: compare it before you trust this score",
+        lambda: squared(safeguard=np.inf).report(),
+        lambda: squared("logistic+squares", grid={"radius": [0.0]}, safeguard=-np.inf).report(),
+    ),
+]
+
+GONE = [
+    row(
+        "it is a baseline in benchmarks/baselines.py; use RankSVM, or TopPush for the first places",
+        lambda: scorers.PNormPush,
+        lambda: bool(RankSVM().fit(X, Y).coef_.any() and TopPush().fit(X, X[:, 0] > 1).coef_.any()),
+    ),
+    row(
+        "it is a baseline, PNormPush(p=1) in benchmarks/baselines.py; use RankSVM",
+        lambda: scorers.ExponentialPush,
+        lambda: bool(RankSVM().fit(X, Y).coef_.any()),
+    ),
+    row(
+        "use scikit-learn's LinearSVC with class_weight",
+        lambda: scorers.CostSensitiveSVM,
+        lambda: fit(X, first_stage=LinearSVC(class_weight="balanced")).result_.value > 0,
+    ),
+]
+
+RUNS = [
+    row(
+        "runs is a {}; give a mapping from names to runs",
+        lambda: fuse().fuse([RUN, OTHER]),
+        lambda: fuse().fuse({"a": RUN, "b": OTHER})["q1"].keys() == {"d1", "d2"},
+    ),
+    row(
+        "holds a score that is no number; give finite numbers",
+        lambda: fuse({"a": {"q1": {"d1": "high"}}, "b": OTHER}),
+        lambda: fuse({"a": {"q1": {"d1": 0.9}}, "b": OTHER}).result_.value > 0,
+    ),
+    row(
+        "holds scores that are no numbers; give finite numbers",
+        lambda: fuse({"a": frame_of(RUN, lambda score: "high"), "b": frame_of(OTHER)}),
+        lambda: fuse({"a": frame_of(RUN), "b": frame_of(OTHER)}).result_.value == fuse().result_.value,
+    ),
+    row(
+        "has document {} of query {} twice; keep one of them",
+        lambda: fuse({"a": {"q1": {"1": 0.9, 1: 0.5}}, "b": OTHER}),
+        lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER}),
+    ),
+    row(
+        ("No document of the run is judged", "{}; check that their ids are spelled alike."),
+        lambda: judged_notes(STRANGERS),
+        lambda: judged_notes(RUN).n_known > 0,
+    ),
+    row(
+        "is kept: no option had the time to be tried on held-out queries; raise time_limit",
+        lambda: fuse(cv=2, time_limit=1e-9),
+        lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None,
+    ),
+]
+ROWS = PATHS + TABLES + MODELS + GONE + RUNS

@@ -1,0 +1,385 @@
+"""Advice of searches, first stages, labels, fusion and pictures, in cases that take more to come about."""
+
+# ruff: noqa: E501 - messages stand here as they are written
+
+from __future__ import annotations
+
+import datetime
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import highspy
+import numpy as np
+import pandas as pd
+import scipy.sparse
+from sklearn.model_selection import KFold, ShuffleSplit
+
+from rerank import RerankerCV, plots
+from rerank.certificate import leaf_boxes
+from rerank.ranks import evaluate, weighted_gains
+from rerank.ranks.perturb import perturb_rows, perturb_weights
+from rerank.ranks.runs import run_values
+from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
+from rerank.search import sizes
+from rerank.solvers import gateway, highs
+from rerank.solvers.outcome import Options
+from rerank.statistics import parse, presentation
+from tests.cases.advice import data, est, row
+from tests.cases.advice.programs import program, small
+from tests.cases.advice.rooms import RUN, fuse, model
+
+X, Y = data()
+FIRST = (X[:, 0] > 1).astype(int)
+WORD = np.where(X[:, 1] > 0, "up", "down")
+WORDS = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": WORD})
+STAGE = TableLogistic().fit(WORDS[["word"]], Y)
+
+
+def fit(table=X, y=Y, **options):
+    weight = options.pop("sample_weight", None)
+    return est(**options).fit(table, y, sample_weight=weight)
+
+
+def proved(other) -> bool:
+    return other.result_.proved
+
+
+def fits_quietly(ranker, table=X, y=Y) -> bool:
+    """Whether a first stage is fitted; the test of the row sees whether it reached its tolerance."""
+    return bool(np.isfinite(ranker.fit(table, y).coef_).all()) and ranker.n_iter_ >= 1
+
+
+def chosen(cv):
+    return RerankerCV(est(first_stage="logistic"), grid={"radius": [0.5]}, cv=cv).fit(X, Y)
+
+
+FIRST_STAGES = [
+    row(
+        "Column {} held texts at the fit and holds values of the type {} now; give texts",
+        lambda: STAGE.decision_function(pd.DataFrame({"word": [datetime.date(2020, 1, 1)] * 2})),
+        lambda: np.unique(STAGE.decision_function(pd.DataFrame({"word": ["up", "down", "up"]}))).size == 2,
+    ),
+    row(
+        "X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in",
+        lambda: (
+            TableLogistic()
+            .fit(scipy.sparse.csr_array(X), Y)
+            .decision_function(scipy.sparse.csr_array(np.where(X > 2, np.nan, X)))
+        ),
+        lambda: (
+            TableLogistic()
+            .fit(scipy.sparse.csr_array(X), Y)
+            .decision_function(scipy.sparse.csr_array(X))
+            .size
+            == 40
+        ),
+    ),
+    row(
+        "X holds inf in row {}, column {} ({}); give a finite number, or leave it empty",
+        lambda: TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1, np.inf, X[:, 0])), Y),
+        lambda: (
+            TableLogistic().fit(WORDS, Y)
+            and TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1, np.nan, X[:, 0])), Y)
+        ),
+    ),
+    row(
+        "Raise max_iter or alpha, or standardise the features",
+        lambda: RoBiRank(max_iter=3).fit(X * [1, 100], Y),
+        lambda: (
+            fits_quietly(RoBiRank(), X * [1, 100])
+            and fits_quietly(RoBiRank(max_iter=3, alpha=1e6), X * [1, 100])
+            and fits_quietly(RoBiRank(max_iter=7), X)
+        ),
+    ),
+    row(
+        "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol",
+        lambda: RankSVM(max_iter=3).fit(X, Y),
+        lambda: (
+            fits_quietly(RankSVM())
+            and fits_quietly(RankSVM(max_iter=3, tol=0.1))
+            and fits_quietly(RankSVM(max_iter=3, alpha=100.0))
+        ),
+    ),
+    row(
+        "Raise max_iter or tol, raise alpha, or standardise the features",
+        lambda: TopPush(max_iter=4).fit(X, FIRST),
+        lambda: (
+            fits_quietly(TopPush(), X, FIRST)
+            and fits_quietly(TopPush(max_iter=4, tol=0.5), X, FIRST)
+            and fits_quietly(TopPush(max_iter=4, alpha=1e6), X, FIRST)
+        ),
+    ),
+    row(
+        "The time was over; raise time_limit",
+        lambda: fit(first_stage="ranksvm", time_limit=1e-9),
+        lambda: fit(first_stage="ranksvm", time_limit=20.0).result_.value > 0,
+    ),
+    row(
+        "holds {} numbers; {}, or leave it out with features=[...]",
+        lambda: fit(WORDS, features=["a", "b", "word"]),
+        lambda: (
+            fit(WORDS, features=["a", "b"]).result_.value == fit(X).result_.value
+            and fit(WORDS.assign(word=WORD == "up"), features=["a", "b", "word"]).result_.value
+            >= fit(X).result_.value
+        ),
+    ),
+    row(
+        "is the same in lists of every length; write {}.",
+        lambda: parse("auc in lists of 10"),
+        lambda: parse("auc").name == "auc",
+    ),
+    row(
+        "first stage's scores of the last fit are by {} folds of its own; give groups, if rows belong together",
+        lambda: chosen(ShuffleSplit(2, random_state=0)),
+        lambda: (
+            chosen(KFold(2)).result_.folds == 2
+            and RerankerCV(est(first_stage="logistic"), grid={"radius": [0.5]}, cv=2)
+            .fit(X, Y, groups=np.arange(40) // 4)
+            .result_.grouped
+        ),
+    ),
+]
+
+LABELS = [
+    row(
+        "there is nothing to find; mark relevant rows in y",
+        lambda: fit(y=Y * 1e-20),
+        lambda: proved(fit(y=Y)),
+    ),
+    row(
+        "The {} of row {} is {}; give {}",
+        lambda: evaluate("ap", [1, np.nan], [1, 2]),
+        lambda: evaluate("ap", [1, 0], [1, 2]) == 0.5,
+    ),
+    row(
+        "There are {} labels and {} sample weights; give one per row",
+        lambda: weighted_gains(Y, sample_weight=[1.0]),
+        lambda: weighted_gains(Y, sample_weight=np.full(40, 2.0)).sum() == 2 * Y.sum(),
+    ),
+    row(
+        "The list has {} items and gains of shape {}; give one gain per item",
+        lambda: presentation(parse("auc"), 3, [1.0]),
+        lambda: presentation(parse("auc"), 3, [1.0, 0.0, 0.0])[1] > 0,
+    ),
+    row(
+        "scale the features to [0, 1], or merge rows that differ by rounding only",
+        lambda: perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [2e-14, 0], [3e-14, 0]])),
+        lambda: (
+            perturb_weights([1.0, 0.5], np.array([[0.0, 0], [0.5, 0], [1.0, 0]])).size == 2
+            and perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [1.0, 0]])).size == 2
+        ),
+    ),
+    row(
+        "choose a larger size, or subtract a constant from columns whose values are large against their range",
+        lambda: perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15),
+        lambda: (
+            np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15, size=0.3)).size == 3
+            and np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]))).size == 3
+        ),
+    ),
+]
+
+
+@contextmanager
+def memory(size):
+    """A machine with so many bytes of memory."""
+    with patch.object(sizes, "memory", lambda: float(size)):
+        yield
+
+
+@contextmanager
+def slow():
+    """A machine that makes a hundred thousand differences in a second."""
+    with patch.object(sizes, "NUMBERS_A_SECOND", 1e5):
+        yield
+
+
+def within(limit, **options):
+    """A fit with a proof, which holds all pairs, within limits of memory or speed."""
+    with limit:
+        return fit(
+            *data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options}
+        )
+
+
+def by_rows(limit, table=X, **options):
+    with limit:
+        return fit(table, **{"stat": "auc", "first_stage": X[:, 1], **options})
+
+
+class Presolving(highspy.Highs):
+    """HiGHS with a presolve that fails."""
+
+    @property
+    def broken(self):
+        return self.getOptionValue("presolve")[1] != "off"
+
+    def run(self):
+        return None if self.broken else super().run()
+
+    def getModelStatus(self):
+        return highspy.HighsModelStatus.kSolveError if self.broken else super().getModelStatus()
+
+
+def optimum(presolve):
+    with patch.object(highspy, "Highs", Presolving), patch.object(highs, "UNSAFE_PRESOLVE", ()):
+        return highs.solve(program(), Options(time_limit=20.0, presolve=presolve)).objective
+
+
+def levels(epsilon):
+    """A fit of rows on a grid of five steps."""
+    rng = np.random.default_rng(43)
+    rng.integers(6, 30), rng.integers(2, 5), rng.choice([3, 4, 5, 6, 10])
+    rows = rng.integers(0, 6, (18, 3)).astype(float)
+    rows[0], rows[1] = 0, 5
+    return est(stat="mrr", epsilon=epsilon, time_limit=10.0).fit(rows, (rng.random(18) < 0.4).astype(int))
+
+
+def many(**options):
+    """A fit of more sets of features than a search goes through, on few rows."""
+    return fit(*data(60, 60), **{"stat": "auc", "max_features": 7, "time_limit": 1.0, **options})
+
+
+def read_back(**options):
+    """A fit of few rows that takes over the solution of its program."""
+    other = small(solver="none", n_candidates=12, **options)
+    other.export_mps("p.mps")
+    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    return other.load_solution("p.sol")
+
+
+def in_box(low, high):
+    """The weights of a program whose weights keep a box."""
+    other = small()
+    other.export_mps("p.mps", box=(low, high))
+    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    return other.load_solution("p.sol", box=(low, high)).result_
+
+
+def boxes(proof):
+    return leaf_boxes(proof.state_.problem, proof.result_.proof).bounds.size
+
+
+SEARCHES = [
+    row(
+        "GB; lower n_candidates to {} or less, or give fewer features",
+        lambda: within(memory(1e5)),
+        lambda: proved(within(memory(1e5), n_candidates=20)) and proved(within(memory(1e7))),
+    ),
+    row(
+        "The search would hold {} rows of {} features, {} GB; lower n_candidates, or give fewer features",
+        lambda: by_rows(memory(1.2e4)),
+        lambda: proved(by_rows(memory(1.2e4), n_candidates=10)) and proved(by_rows(memory(1.2e4), X[:, 1:])),
+    ),
+    row(
+        "s were left; raise time_limit or lower n_candidates",
+        lambda: within(slow(), time_limit=0.05),
+        lambda: (
+            within(slow(), time_limit=20.0).result_.nodes > 0
+            and proved(within(slow(), time_limit=1.0, n_candidates=20))
+        ),
+    ),
+    row(
+        "pairs differ by just the margin in boxes too small to split; change the margin slightly",
+        lambda: levels("1/5"),
+        lambda: proved(levels(0.1998)) and proved(levels(0.2002)),
+    ),
+    row(
+        "There are too many sets of {} features or more to search, and more time does not change that; set max_features to {}",
+        lambda: many(),
+        lambda: "max_features to 4" in many().result_.notes[-1] and many(max_features=4).result_.nodes > 0,
+    ),
+    row(
+        "it shows its bound by circuits, or without any; draw another proof",
+        lambda: boxes(many(proof=True)),
+        lambda: boxes(many(proof=True, max_features=1)) > 0,
+    ),
+    row(
+        "Fit again with solver='search' and more time_limit to prove more",
+        lambda: read_back(),
+        lambda: proved(small(solver="search", n_candidates=12)),
+    ),
+    row(
+        "and holds no point; try presolve=False or another seed",
+        lambda: optimum(True),
+        lambda: abs(optimum(False) - highs.solve(program(), Options(time_limit=20.0)).objective) < 1e-6,
+    ),
+    row(
+        "A number in {} is not finite; build it from finite data",
+        lambda: highs.solve(program(cost=np.full(program().cost.size, np.nan))),
+        lambda: highs.solve(program()).objective > 0,
+    ),
+    row(
+        "lies outside [{}, {}]; give a box that fixes a weight at 1 or -1",
+        lambda: in_box([0.1, -0.25], [0.5, 0.25]),
+        lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0,
+    ),
+]
+FAR = {"Q1": {"d1": 0.9, "d2": 0.5}, "Q2": {"d3": 0.7, "d4": 0.2}}
+SPELLED = {query.lower(): scores for query, scores in FAR.items()}
+FAR_RUNS = {f"q{k}": {"a": 1.0, "b": 2.0, "c": 3.0} for k in range(5)}
+NEAR_RUNS = {query: {name: -score for name, score in scores.items()} for query, scores in FAR_RUNS.items()}
+NEAR = {query: {"a": 1, "b": 0, "c": 0} for query in FAR_RUNS}
+
+
+def notes(runs):
+    return fuse(runs).notes_
+
+
+FUSIONS = [
+    row(
+        "No {} of the run {} is judged: it has {}, and the judgements have {}; check that their ids are spelled alike",
+        lambda: notes({"a": RUN, "b": FAR}),
+        lambda: notes({"a": RUN, "b": SPELLED}) == (),
+    ),
+    row(
+        "share no {}: {} beside {}; check that their ids are spelled alike",
+        lambda: notes({"a": RUN, "b": FAR}),
+        lambda: notes({"a": RUN, "b": SPELLED}) == (),
+    ),
+    row(
+        "The scores are too large to be added up; divide them, or fit with another normaliser",
+        lambda: model(normaliser="none").fuse_arrays([[1e308, 1e308], [1, 1]]),
+        lambda: (
+            model(normaliser="none").fuse_arrays(np.array([[1e308, 1e308], [1, 1]]) / 10).argmax() == 0
+            and model(normaliser="rank").fuse_arrays([[1e308, 1e308], [1, 1]]).argmax() == 0
+        ),
+    ),
+    row(
+        "if its scores are distances (small is near), give -score in place of each score",
+        lambda: run_values(FAR_RUNS, NEAR, ["ap"]),
+        lambda: run_values(NEAR_RUNS, NEAR, ["ap"]).means[0] == 1,
+    ),
+]
+
+SQUARE = np.array([[[1, -1], [-1, -1], [-1, 1], [-1, -1]], [[1, 1], [-1, 1], [1, 1], [1, -1]]], float)
+
+
+def picture(best, bounds=(1.0,) * 4, **options):
+    return plots.weight_space(*SQUARE, bounds, best, **options)
+
+
+PICTURES = [
+    row(
+        "The best weights have shape {}; give {}, one for each column",
+        lambda: picture([1, 1, 1]),
+        lambda: picture([1, 1]),
+    ),
+    row(
+        "the largest of them has to be 1 or -1; divide them by their largest size, or draw every face",
+        lambda: picture([0.5, 0.25]),
+        lambda: picture(np.array([0.5, 0.25]) / 0.5) and picture([0.5, 0.25], every=True),
+    ),
+    row(
+        "The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one",
+        lambda: picture([1, 1], [1.0]),
+        lambda: picture([1, 1], [1.0] * 4),
+    ),
+    row(
+        "There are {} names for {} weights; give one of each",
+        lambda: picture([1, 1], names=["a"]),
+        lambda: picture([1, 1], names=["a", "b"]),
+    ),
+]
+
+ROWS = FIRST_STAGES + LABELS + SEARCHES + FUSIONS + PICTURES
