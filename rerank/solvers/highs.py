@@ -109,21 +109,18 @@ def solve(
         raise InputError(f"A number in {described(program)} is not finite; build it from finite data.")
     began = time.monotonic()
     unsafe = asked.presolve and bool(program.integer.any()) and version() in UNSAFE_PRESOLVE
-    first = _Run(program, asked, asked.presolve and not unsafe, point, began)
-    first.work(cancel)
-    trouble = first.contradiction()
-    if trouble is None:
-        note = f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
-        return first.outcome(note).stated(program)
-    if unsafe or not asked.presolve:
-        return first.refuse(trouble).stated(program)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
-    second = _Run(program, asked, False, point, began)
-    second.work(cancel)
-    still = second.contradiction()
-    if still is not None:
-        return second.refuse(f"{still} It says so with and without presolve.").stated(program)
-    return second.outcome(f"Solved again without presolve: {trouble}").stated(program)
+    ways = (True, False) if asked.presolve and not unsafe else (False,)
+    note = f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
+    for presolve in ways:
+        run = _Run(program, asked, presolve, point, began)
+        run.work(cancel)
+        trouble = run.contradiction()
+        if trouble is None:
+            return run.outcome(note).stated(program)
+        note = f"Solved again without presolve: {trouble}"
+    both = " It says so with and without presolve." if len(ways) > 1 else ""
+    return run.refuse(f"{trouble}{both}").stated(program)
 
 
 def version() -> str:
