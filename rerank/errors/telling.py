@@ -22,9 +22,7 @@ def harmless(text: str, name: bool = False) -> str:
     name : bool
         Spell line ends and tabs, too: it stands in a line or a cell.
     """
-    return (_IN_NAME if name else _IN_TEXT).sub(
-        lambda found: found[0].encode("unicode_escape").decode(), text
-    )
+    return (_IN_NAME if name else _IN_TEXT).sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class _Steady:

@@ -75,26 +75,11 @@ def lengths_of(form: Format, arrays: Arrays) -> dict[str, int]:
     return lengths
 
 
-def write_archive(
-    path: str | os.PathLike[str], form: Format, header: Mapping[str, Any], arrays: Arrays
-) -> None:
+def write_archive(path: str | os.PathLike[str], form: Format, header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write an archive, whole or not at all; equal contents make equal bytes.
 
-    Parameters
-    ----------
-    path : path
-    form : Format
-    header : mapping
-        Plain values; ``format``, ``version`` and ``lengths`` are added.
-    arrays : mapping of str to array
-        They are flattened.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    ValueError
-        The arrays are larger than what is read back.
+    ``format``, ``version`` and ``lengths`` are added to the plain values of the header, and the arrays are flattened.
+    InputError: the file cannot be written; ValueError: the arrays are larger than what is read back.
     """
     stated = {"format": form.name, "version": form.version, **header, "lengths": lengths_of(form, arrays)}
     method = zipfile.ZIP_DEFLATED if form.compressed else zipfile.ZIP_STORED
@@ -132,27 +117,21 @@ def refusing(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[N
         raise InputError(f"{name} is not a {what} that can be used ({reason}); {remedy}.") from None
 
 
-def read_archive(
-    path: str | os.PathLike[str], form: Format
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_archive(path: str | os.PathLike[str], form: Format) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and flat arrays of an archive; call it in a block of :func:`refusing`."""
     with open_regular(path) as file:
-        _check_directory(file, form)
+        # A long list of members is refused before it is read into memory.
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - 42))
+        tail = file.read()
+        end = tail[-22:]
+        if size > form.most_bytes + (1 << 20) or end[:4] != b"PK\x05\x06" or tail.startswith(b"PK\x06\x07"):
+            raise ValueError(f"it is no archive of a header and {len(form.kinds)} arrays")
+        if int.from_bytes(end[12:16], "little") > MOST_DIRECTORY:
+            raise ValueError("its list of members is too long")
+        file.seek(0)
         with zipfile.ZipFile(file) as archive:
             return _read(archive, form)
-
-
-def _check_directory(file: BinaryIO, form: Format) -> None:
-    """Refuse an archive with a long list of members before that list is read into memory."""
-    size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - 42))
-    tail = file.read()
-    end = tail[-22:]
-    if size > form.most_bytes + (1 << 20) or end[:4] != b"PK\x05\x06" or tail.startswith(b"PK\x06\x07"):
-        raise ValueError(f"it is no archive of a header and {len(form.kinds)} arrays")
-    if int.from_bytes(end[12:16], "little") > MOST_DIRECTORY:
-        raise ValueError("its list of members is too long")
-    file.seek(0)
 
 
 def _read(archive: zipfile.ZipFile, form: Format) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -161,11 +140,7 @@ def _read(archive: zipfile.ZipFile, form: Format) -> tuple[dict[str, Any], dict[
     if sorted(entries) != sorted(wanted) or len(archive.infolist()) != len(wanted):
         raise ValueError(f"it does not hold a header and the {len(form.kinds)} arrays")
     header = parsed_json(_content(archive, entries[HEADER]))
-    if (
-        not isinstance(header, dict)
-        or header.get("format") != form.name
-        or header.get("version") != form.version
-    ):
+    if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (form.name, form.version):
         raise ValueError(f"it does not say it is an {form.name} of version {form.version}")
     form.check(header["lengths"])
     return header, {
@@ -204,9 +179,7 @@ def cut(array: NDArray[Any], sizes: NDArray[Any]) -> list[NDArray[Any]]:
     if (sizes < 0).any() or (int(stops[-1]) if stops.size else 0) != len(array):
         raise ValueError("its parts do not add up")
     nothing = array[:0]  # where most parts are empty, they can share one object
-    return [
-        array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())
-    ]
+    return [array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())]
 
 
 def joined(parts: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:

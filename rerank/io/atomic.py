@@ -52,8 +52,7 @@ def _replacing(path: str | os.PathLike[str], mode: str, **options: str) -> Itera
             _like(descriptor, old)
             os.fsync(descriptor)
             held = os.dup(descriptor)
-        waiting = _waiting.get()
-        if waiting is None:
+        if (waiting := _waiting.get()) is None:
             _take_places([(held, name, target)])
         else:
             waiting.append((held, name, target))
@@ -109,7 +108,8 @@ def _create(target: Path) -> tuple[int, str, os.stat_result | None]:
     """A new locked file beside the target, and what is known of the target; private where the target has a mode."""
     old = os.stat(target) if target.exists() else None
     while True:
-        name = str(target.with_name(f".{_short(target)}.{secrets.token_hex(4)}.part"))
+        # Names of 255 bytes leave no room to repeat all of the name.
+        name = str(target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part"))
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         descriptor = os.open(name, flags, 0o666 if old is None else 0o600)
         try:
@@ -138,7 +138,7 @@ def _like(descriptor: int, old: os.stat_result | None) -> None:
 
 def _remove_leftovers(target: Path) -> None:
     """Remove temporary files of this target that no process holds: those of a process that was killed."""
-    pattern = re.compile(rf"\.{re.escape(_short(target))}\.[a-z0-9_]{{8}}\.part")
+    pattern = re.compile(rf"\.{re.escape(target.name[:50])}\.[a-z0-9_]{{8}}\.part")
     with os.scandir(target.parent) as entries:
         found = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
     for name in found:
@@ -156,35 +156,22 @@ def _remove_leftovers(target: Path) -> None:
                 os.unlink(name)
 
 
-def _short(target: Path) -> str:
-    """The part of a name that a temporary name repeats: names of 255 bytes leave no room for more."""
-    return target.name[:50]
-
-
 def _remove(name: str) -> None:
     with suppress(OSError):
         os.unlink(name)
 
 
-if os.name == "nt":
+def _lock(descriptor: int, wait: bool) -> None:
+    """Lock a file until it is closed or the process ends, however it ends; Windows removes no open file anyway.
 
-    def _lock(descriptor: int, wait: bool) -> None:
-        """Nothing to do: the system refuses to remove a file that is open."""
+    OSError with ``wait=False``: another process holds the lock, or there are no locks here.
+    """
+    if os.name == "nt":
+        return
+    import fcntl
 
-else:
-
-    def _lock(descriptor: int, wait: bool) -> None:
-        """Lock a file until it is closed or the process ends, however it ends.
-
-        Raises
-        ------
-        OSError
-            With ``wait=False``: another process holds the lock, or there are no locks here.
-        """
-        import fcntl
-
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if not wait:
-                raise  # a file system without locks keeps its leftovers
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if not wait:
+            raise  # a file system without locks keeps its leftovers

@@ -27,13 +27,7 @@ Found = TypeVar("Found")
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read its bytes.
-
-    Raises
-    ------
-    InputError
-        It cannot be opened, or is a folder, a device or a pipe, which may have no end.
-    """
+    """Open a regular file to read its bytes; a folder, a device or a pipe, which may have no end, is refused."""
     try:
         # A pipe that nobody writes to would block; the flag has no effect on a file.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -62,10 +56,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS, **options: Any) -> Any:
     """What JSON text says; `options` go to ``json.loads``.
 
-    Raises
-    ------
-    ValueError
-        The bytes are not UTF-8, are no JSON, or nest too deeply or hold too many parts to be read.
+    ValueError: the bytes are not UTF-8, are no JSON, or nest too deeply or hold too many parts to be read.
     """
     parts = sum(raw.count(mark) for mark in (b"[", b"{", b",", b":"))
     if parts > most_parts:
@@ -77,22 +68,10 @@ def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS, **options: Any) -
 
 
 def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> NDArray[Any]:
-    """One array of a ``.npy`` file (version 1.0), which must be as stated and no longer.
+    """One array of a ``.npy`` file (version 1.0) of this kind (``"<f8"``) and shape, or a ValueError.
 
-    Parameters
-    ----------
-    body : binary file
-        At the beginning of the array.
-    kind : str
-        Type of the numbers, ``"<f8"`` for instance.
-    shape : tuple of int
-    size : int
-        Bytes that are really there. They are compared before any memory is taken.
-
-    Raises
-    ------
-    ValueError
-        With the reason in a few words.
+    ``body`` stands at the beginning of the array, and ``size`` is the number of bytes that are really there, which is
+    compared with what the array states before any memory is taken.
     """
     start = body.read(10)
     length = int.from_bytes(start[8:10], "little")
@@ -107,15 +86,13 @@ def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> 
     wanted = int(np.prod(shape, dtype=object)) * np.dtype(kind).itemsize
     if wanted != size - 10 - length:
         raise ValueError("its length is not the one it states")
-    raw = np.empty(wanted, np.uint8)
-    filled = 0
-    while filled < wanted:
-        part = body.read(min(wanted - filled, 2**20))
-        if not part:
+    raw = bytearray(wanted)
+    rest = memoryview(raw)
+    while rest:
+        if not (count := body.readinto(rest[: 2**20])):  # type: ignore[attr-defined]
             raise ValueError("it is cut short")
-        raw[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
-        filled += len(part)
-    array = raw.view(kind).reshape(shape, order="F" if found[2] == b"True" else "C")
+        rest = rest[count:]
+    array = np.frombuffer(raw, kind).reshape(shape, order="F" if found[2] == b"True" else "C")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

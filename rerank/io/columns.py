@@ -55,9 +55,7 @@ def distinct(path: Path, names: Sequence[str]) -> None:
     for place, name in enumerate(names):
         if first.setdefault(name, place) != place:
             places = f"columns {first[name] + 1} and {place + 1}"
-            raise InputError(
-                f"{path}: the name {named(name)} stands over {places}; give every column its own name."
-            )
+            raise InputError(f"{path}: the name {named(name)} stands over {places}; give every column its own name.")
 
 
 def _found(path: Path, places: dict[str, int], wanted: str) -> int:
@@ -115,20 +113,11 @@ class Columns:
         numbers: Mapping[str, Floats],
         where: Callable[[int], tuple[str, str]],
     ) -> Table:
-        """The table of all rows.
+        """The table of all rows, labels and weights not negative, and one row at least with the label to find.
 
-        Parameters
-        ----------
-        X : float64 (n, features), or Frame
-        texts, numbers : mappings of role to values (n,)
-            Of the roles that are :attr:`worded`, and of the others.
-        where : callable
-            For a row what stands before and behind the name of a column in a sentence about that row.
-
-        Raises
-        ------
-        InputError
-            For a negative label or weight, and where no row has the label to find.
+        ``X`` is an array (n, features) or a Frame; ``texts`` and ``numbers`` are the values of the roles that are
+        :attr:`worded` and of the others; ``where`` says for a row what stands before and behind the name of a column in
+        a sentence about that row.
         """
         amounts = dict(numbers)
         if "label" in amounts and (grades := grades_of_signs(amounts["label"])) is not None:
@@ -182,13 +171,8 @@ def choose_columns(
 ) -> Columns:
     """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``.
 
-    A saved index is left out, which :func:`saved_index` finds, and a note says so.
-
-    Raises
-    ------
-    InputError
-        For a name that no column has or that is given twice, a list id that was forgotten, and where no feature is
-        left.
+    A saved index is left out, which :func:`saved_index` finds, and a note says so. Refused are a name that no column
+    has or that is given twice, a list id that was forgotten, and a table in which no feature is left.
     """
     places = {name: column for column, name in enumerate(names)}
     given = {role: _found(path, places, name) for role, name in roles.items() if name is not None}

@@ -5,6 +5,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ def read_csv(
     _check_length(path, names, *first)
 
     def numeric(column: int) -> bool:
+        if kinds is not None:
+            return True  # every column is a feature
         # Whether the column is a number or a text cannot be told from a missing first cell, and guessing
         # would drop a feature without a word.
         cell = first[1][column].strip()
@@ -97,11 +100,9 @@ def read_csv(
         return cell in _TRUTH or is_number(cell)
 
     roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
-    if kinds is not None:
-        numeric = lambda column: True  # noqa: E731 - every column is a feature
-    collected = _Rows(choose_columns(path, names, roles, features, positive, numeric), delimiter, kinds)
-    collected.add(*first)
-    for line, cells in rows:
+    columns = choose_columns(path, names, roles, features, positive, numeric)
+    collected = _Rows(columns, delimiter, kinds)
+    for line, cells in chain([first], rows):
         collected.add(line, cells)
     return ideal.joined(path, collected.table())
 
@@ -188,16 +189,12 @@ class _Rows:
         word, name = cell.strip(), self.columns.name(column)
         if column != self.columns.roles.get("label") or word.lower() in MISSING:
             return no_number(self.path, line, name, cell)
+        # Advice by the labels of the whole file, which is read again.
+        rows = islice(csv_rows(self.path, self.delimiter), 1, None)
+        labels = dict.fromkeys(cells[column].strip()[:40] for _, cells in rows if column < len(cells))
         found = f"column {name} holds {word[:40]!r} where a number is expected"
-        return wrong(self.path, line, found, f"if labels are words, name the one to find: {self._word_to_find()}")
-
-    def _word_to_find(self) -> str:
-        """Advice by the labels of the whole file, which is read again."""
-        column, seen = self.columns.roles["label"], dict.fromkeys(["header"])
-        for _, cells in csv_rows(self.path, self.delimiter):
-            if column < len(cells) and len(seen) < 8:
-                seen.setdefault(cells[column].strip()[:40])
-        return word_to_find(list(seen)[2:], POSITIVE)
+        advice = f"if labels are words, name the one to find: {word_to_find(list(labels)[:6], POSITIVE)}"
+        return wrong(self.path, line, found, advice)
 
     def table(self) -> Table:
         """The table of all rows, every number finite, labels and weights not negative."""
@@ -247,7 +244,7 @@ def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str
     numbers = {name: column for name, column in optional if column is not None}
     names = [*words, *table.feature_names, *numbers]
     distinct(path, names)
-    texts: dict[str, Any] = {"column name": names} | words
+    texts: dict[str, Any] = {"column name": names, **words}
     for what, column in texts.items():
         for word in map(str, column):
             if word.strip() != word or not word or any(mark in word for mark in "\r\0\ufeff"):
@@ -313,10 +310,9 @@ def header_names(cells: Sequence[str]) -> list[str]:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """A name as a cell that no spreadsheet takes for a formula.
+    """A name as a cell that no spreadsheet takes for a formula: an apostrophe goes before what looks like one.
 
-    An apostrophe goes before what begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is no number,
-    and before what begins so behind apostrophes, so that :func:`name_in` gives back every name.
+    It also goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name.
     """
     return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
 

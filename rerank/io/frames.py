@@ -6,7 +6,7 @@ but the columns that are asked for. None of these packages is imported here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -76,13 +76,7 @@ def names_of(X: Any) -> tuple[str, ...]:
 
 
 def as_table(X: Any) -> Any:
-    """The table in memory, or a nested sequence as an array; it has two dimensions, rows and columns.
-
-    Raises
-    ------
-    InputError
-        For another shape, a table without rows or columns, and names that occur twice.
-    """
+    """The table in memory, or a nested sequence as an array: two dimensions, rows, columns, and no name twice."""
     X = held(X)
     if hasattr(X, "to_frame") and not is_frame(X):
         raise InputError("X is a single column, but a table of rows and columns is needed; pass X.to_frame().")
@@ -108,13 +102,7 @@ def as_table(X: Any) -> Any:
 
 
 def place_of(X: Any, name: str) -> int:
-    """Number of a column.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name, with the nearest one.
-    """
+    """Number of a column; InputError names the nearest one if there is none of that name."""
     names = names_of(X)
     if name not in names:
         raise InputError(f"X has no column {name!r}; did you mean {nearest(name, names)!r}?")
@@ -241,14 +229,18 @@ def without(X: Any, *names: str) -> Any:
     return X.drop(dropped)
 
 
-def expect_columns(X: Any, wanted: Sequence[str]) -> None:
-    """Check that a data frame has the columns of a fit, in their order; names that are no texts are not looked at.
+def _first(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:5]) + (", ..." if len(every) > 5 else "")
 
-    Raises
-    ------
-    InputError
-        Naming columns that are missing or too many.
-    """
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names of some columns."""
+    return f"the {f'{len(names)} columns' if len(names) > 1 else 'column'} {_first(map(repr, names))}"
+
+
+def expect_columns(X: Any, wanted: Sequence[str]) -> None:
+    """Check that a data frame has the columns of a fit, in their order; names that are no texts are not looked at."""
     found = names_of(X)
     if not all(isinstance(name, str) for name in (X.column_names if hasattr(X, "column_names") else X.columns)):
         return
@@ -259,26 +251,11 @@ def expect_columns(X: Any, wanted: Sequence[str]) -> None:
     if more:
         raise InputError(f"X has {_listed(more)} that the fit did not have; drop what was added.")
     if found != tuple(wanted):
-        raise InputError(
-            f"X has the columns of the fit in another order; bring them into theirs: {', '.join(wanted[:5])}"
-            f"{', ...' if len(wanted) > 5 else ''}."
-        )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first names of some columns."""
-    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-    return f"the column {shown}" if len(names) == 1 else f"the {len(names)} columns {shown}"
+        raise InputError(f"X has the columns of the fit in another order; bring them into theirs: {_first(wanted)}.")
 
 
 def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
-    """Some columns as one float64 array (n, columns).
-
-    Raises
-    ------
-    InputError
-        For a column without numbers, or an entry that is missing or infinite.
-    """
+    """Some columns as one float64 array (n, columns), every entry finite."""
     names, chosen = names_of(X), [int(j) for j in which]
     if not chosen:
         return np.empty((X.shape[0], 0))

@@ -41,13 +41,7 @@ class Joined:
 
 
 def join(runs: Mapping[str, Run]) -> Joined:
-    """The union of the runs' documents, in order of first appearance.
-
-    Raises
-    ------
-    InputError
-        Without a run.
-    """
+    """The union of the runs' documents, in order of first appearance; there must be a run."""
     if not runs:
         raise InputError("There is no run to join; pass at least one.")
     each = list(runs.values())

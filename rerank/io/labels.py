@@ -28,13 +28,7 @@ class TwoLabels:
     positive: Any
 
     def applied(self, y: Any) -> Floats:
-        """0 and 1 for the two labels.
-
-        Raises
-        ------
-        InputError
-            Naming a label that is neither.
-        """
+        """0 and 1 for the two labels; InputError names a label that is neither."""
         values = plain_numbers(y)
         if self.by_grades(values):
             return values.astype(np.float64)
@@ -42,9 +36,7 @@ class TwoLabels:
         other = ~relevant & ~np.asarray(values == self.negative, dtype=bool)
         if relevant.shape != values.shape or other.any():
             found = values[other][0] if other.any() else y
-            raise InputError(
-                f"y holds {found!r}; the labels of this fit are {self.negative!r} and {self.positive!r}."
-            )
+            raise InputError(f"y holds {found!r}; the labels of this fit are {self.negative!r} and {self.positive!r}.")
         return relevant.astype(np.float64)
 
     def by_grades(self, values: NDArray[Any]) -> bool:
@@ -70,12 +62,7 @@ SIGNS_NOTE = "The labels -1 and 1 are read as 0 and 1."
 def word_to_find(words: Iterable[Any], option: str) -> str:
     """Advice on which of the labels is to be found: the one that most people mean, or all where none is such a word.
 
-    Parameters
-    ----------
-    words : iterable
-        The labels.
-    option : str
-        How it is given, such as ``"pos_label={!r}"``.
+    ``option`` is how it is given, such as ``"pos_label={!r}"``.
     """
     known = list(dict.fromkeys(words))
     meant = [word for word in known if str(word).strip().lower() in FOUND]
@@ -83,37 +70,19 @@ def word_to_find(words: Iterable[Any], option: str) -> str:
 
 
 def read_labels(y: Any, n: int, pos_label: Any = None) -> tuple[Floats, TwoLabels | None]:
-    """The labels of a fit as grades, and how two labels were mapped.
+    """The labels of a fit as grades (n,), and how two labels were mapped; None where they are grades.
 
-    Parameters
-    ----------
-    y : array-like (n,)
-        0/1, booleans, grades from 0 upwards, -1/1, or two labels of any kind with ``pos_label``.
-    n : int
-        Rows expected.
-    pos_label : object, optional
-        The label of the relevant rows.
-
-    Returns
-    -------
-    y : float64 array (n,)
-    labels : TwoLabels or None
-        None where labels are grades.
-
-    Raises
-    ------
-    InputError
-        For labels whose least is not 0, words without ``pos_label``, and all that :func:`check_labels` refuses.
+    ``y`` holds 0/1, booleans, grades from 0 upwards, -1/1, or two labels of any kind with ``pos_label``, the label of
+    the relevant rows. Refused are labels whose least is not 0, words without ``pos_label``, and all that
+    :func:`check_labels` refuses.
     """
     values = plain_numbers(y)
     words = values.dtype.kind in "US" or (
         values.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in values.ravel().tolist())
     )
-    if pos_label is not None or words:
-        labels = _two(values, pos_label)
-        return check_labels(labels.applied(values), n), labels
-    if values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == SIGNS:
-        labels = TwoLabels(-1, 1)
+    signs = values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == SIGNS
+    if pos_label is not None or words or signs:
+        labels = _two(values, pos_label) if pos_label is not None or words else TwoLabels(-1, 1)
         return check_labels(labels.applied(values), n), labels
     grades = check_labels(values, n)
     least, most = float(grades.min()), float(grades.max())
@@ -129,9 +98,7 @@ def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
     known = list(dict.fromkeys(values.ravel().tolist()))
     shown = ", ".join(map(repr, known[:5])) + (", ..." if len(known) > 5 else "")
     if len(known) != 2:
-        raise InputError(
-            f"y holds {len(known)} labels ({shown}); pos_label takes two, so pass grades from 0."
-        )
+        raise InputError(f"y holds {len(known)} labels ({shown}); pos_label takes two, so pass grades from 0.")
     if pos_label is not None and pos_label not in known:
         raise InputError(
             f"pos_label is {pos_label!r}, and y holds the labels {shown}; name one of these, or give y as 0 and 1 "

@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import IO, BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rerank.errors import InputError
 from rerank.io.atomic import writing, writing_bytes
 from rerank.io.bounded import open_regular
@@ -39,11 +36,8 @@ def wrong(path: Path, line: int, found: str, advice: str) -> InputError:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (number from 1, text with its line end) for each line of a UTF-8 file, without a byte order mark.
 
-    Raises
-    ------
-    InputError
-        The file cannot be opened, is no regular file, is damaged gzip, unpacks to more than
-        ``MAX_UNPACKED`` bytes or ``MAX_LINES`` lines, is not UTF-8, or has a line of more than 16 MiB.
+    InputError: the file cannot be opened, is no regular file, is damaged gzip, unpacks to more than ``MAX_UNPACKED``
+    bytes or ``MAX_LINES`` lines, is not UTF-8, or has a line of more than 16 MiB.
     """
     number = 0
     try:
@@ -52,7 +46,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             packed.seek(0)
             if gzipped:
                 _refuse_bomb(path, packed)
-            for raw in _raw_lines(packed, gzipped):
+            file = gzip.GzipFile(fileobj=packed, mode="rb") if gzipped else packed
+            while raw := file.readline(MAX_LINE + 1):
                 number += 1
                 if len(raw) > MAX_LINE:
                     raise wrong(path, number, f"the line is longer than {MAX_LINE} bytes", "break it")
@@ -97,13 +92,6 @@ def _refuse_bomb(path: Path, packed: BinaryIO) -> None:
     packed.seek(0)
 
 
-def _raw_lines(packed: BinaryIO, gzipped: bool) -> Iterator[bytes]:
-    """The lines as bytes; a longer one is cut after ``MAX_LINE`` + 1."""
-    file = gzip.GzipFile(fileobj=packed, mode="rb") if gzipped else packed
-    while raw := file.readline(MAX_LINE + 1):
-        yield raw
-
-
 def number(text: str) -> float:
     """Return the number in a cell; anything else is a `ValueError` (``float`` alone reads ``1_000`` too)."""
     if "_" in text:
@@ -135,12 +123,6 @@ def no_number(path: Path, line: int, column: str, text: str) -> InputError:
 def named(name: str) -> str:
     """A name from a file in quotes, for a sentence; only the beginning of a long one."""
     return repr(name if len(name) <= 60 else name[:57] + "...")
-
-
-def first_bad(bad: NDArray[np.bool_], lines: NDArray[np.int64]) -> tuple[int, int] | None:
-    """Return (row, line in the file) of the first True, or None."""
-    rows = np.flatnonzero(bad)
-    return (int(rows[0]), int(lines[rows[0]])) if rows.size else None
 
 
 def spelled(value: float) -> str:

@@ -54,21 +54,11 @@ class Margin(float):
 
         Files in which every margin was a double are read as they were meant.
         """
-        return (
-            self.hex()
-            if self.exact == Fraction(float(self))
-            else f"{self.exact.numerator}/{self.exact.denominator}"
-        )
+        return self.hex() if self.exact == float(self) else f"{self.exact.numerator}/{self.exact.denominator}"
 
     @classmethod
     def from_text(cls, text: str) -> Margin:
-        """The margin of a :attr:`text`.
-
-        Raises
-        ------
-        ValueError
-            For anything else.
-        """
+        """The margin of a :attr:`text`; anything else is a ValueError."""
         try:
             if "x" in text:
                 return cls(Fraction(float.fromhex(text)))
@@ -84,13 +74,7 @@ class Margin(float):
 
 
 def margin_of(name: str, value: Any, wanted: str = "a number, above 0") -> Margin:
-    """An option as a margin; ``wanted`` says in the error what it may be.
-
-    Raises
-    ------
-    InputError
-        It is neither a number above 0 nor the text of one.
-    """
+    """An option, a number above 0 or the text of one, as a margin; ``wanted`` says in the error what it may be."""
     usable = isinstance(value, str | Fraction | Real) and not isinstance(value, bool | np.bool_)
     try:
         found = Margin(value) if usable else None

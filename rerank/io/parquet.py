@@ -79,87 +79,75 @@ def _complete_numbers(kinds: Kinds | None, name: str) -> bool:
 
 def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
     """The table of an open file, read in batches, every entry checked."""
+    path, row, known = columns.path, 0, dict[str, str]()
     features: dict[int, list[Any]] = {column: [] for column in columns.features}
     texts: dict[str, list[str]] = {role: [] for role in columns.worded}
     amounts: dict[str, list[Floats]] = {role: [] for role in columns.roles if role not in texts}
-    known: dict[str, str] = {}
-    row = 0
-    wanted = [columns.names[column] for column in (*columns.features, *columns.roles.values())]
-    for batch in opened.iter_batches(BATCH, columns=wanted, use_threads=False):
-        for column, own in features.items():
-            if _complete_numbers(kinds, columns.names[column]):
-                own.append(_numbers(batch, columns, column, row))
-            else:
-                own.append(_entries(batch, columns, column, row, kinds))
-        for role, words in texts.items():
-            # Equal words share one object: a list id stands in many rows.
-            words += [known.setdefault(word, word) for word in _words(batch, columns, columns.roles[role], row)]
-        for role, parts in amounts.items():
-            parts.append(_numbers(batch, columns, columns.roles[role], row))
-        row += batch.num_rows
-    if not row:
-        raise InputError(f"{columns.path} has columns but no rows; pass a file with data.")
-    X = joined({columns.names[column]: np.concatenate(own) for column, own in features.items()})
-    numbers_of = {role: np.concatenate(own) for role, own in amounts.items()}
-    return columns.table(X, texts, numbers_of, lambda bad: (f"{columns.path}: ", f" in row {bad}"))
 
+    def complete(column: int) -> Any:
+        """The values of a column of the batch, none of them missing."""
+        values = batch.column(columns.names[column])
+        if values.null_count:
+            missing = row + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(
+                f"{path}: column {columns.name(column)} has no value in row {missing}; fill it in or drop the row."
+            )
+        return values
 
-def _entries(batch: Any, columns: Columns, column: int, row: int, kinds: Kinds | None) -> NDArray[Any]:
-    """One column of a batch that may hold texts or miss values: NaN or None where one is missing."""
-    name = columns.names[column]
-    kind, values = (kinds or {}).get(name), batch.column(name)
-    found = None if kind is not None and kind.texts else numbers(values)
-    if found is None:
-        found = np.empty(len(values), dtype=np.object_)
-        for place, entry in enumerate(entries(values)):
-            found[place] = str(entry) if kind is not None and kind.texts and entry is not None else entry
-    elif np.isinf(found).any():
-        raise _not_finite(columns, column, found, row)
-    return found
+    def finite(column: int, found: Floats, gaps: bool = False) -> Floats:
+        """Numbers of a column, none of them infinite, and none NaN without gaps."""
+        infinite, missing = np.isinf(found), np.isnan(found)
+        if infinite.any() or (missing.any() and not gaps):
+            bad = int((infinite if infinite.any() else missing).argmax())
+            raise InputError(
+                f"{path}: column {columns.name(column)} holds {found[bad]} in row {row + bad}, which is not finite; "
+                "fill it in or drop the row."
+            )
+        return found
 
-
-def _numbers(batch: Any, columns: Columns, column: int, row: int) -> Floats:
-    """One column of a batch that begins at this row, every number finite."""
-    values = _complete(batch, columns, column, row)
-    found = numbers(values)
-    if found is None:
+    def numbers_of(column: int) -> Floats:
+        """A column of the batch that has to hold numbers."""
+        values = complete(column)
+        if (found := numbers(values)) is not None:
+            return finite(column, found)
         advice = "name another one"
         if column == columns.roles.get("label"):
             words = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
             advice = f"if labels are words, name the one to find: {words}"
-        raise InputError(f"{columns.path}: column {columns.name(column)} holds no numbers; {advice}.")
-    if not np.isfinite(found).all():
-        raise _not_finite(columns, column, found, row)
-    return found
+        raise InputError(f"{path}: column {columns.name(column)} holds no numbers; {advice}.")
 
+    def entries_of(column: int) -> NDArray[Any]:
+        """A column of the batch that may hold texts or miss values: NaN or None where one is missing."""
+        name = columns.names[column]
+        kind, values = (kinds or {}).get(name), batch.column(name)
+        worded = kind is not None and kind.texts
+        if not worded and (found := numbers(values)) is not None:
+            return finite(column, found, gaps=True)
+        each = np.empty(len(values), dtype=np.object_)
+        for place, entry in enumerate(entries(values)):
+            each[place] = str(entry) if worded and entry is not None else entry
+        return each
 
-def _not_finite(columns: Columns, column: int, found: Floats, row: int) -> InputError:
-    """The error for a number of a column that begins at this row; NaN is none where numbers may be missing."""
-    infinite = np.isinf(found)
-    bad = int((infinite if infinite.any() else np.isnan(found)).argmax())
-    return InputError(
-        f"{columns.path}: column {columns.name(column)} holds {found[bad]} in row {row + bad}, which is not finite; "
-        "fill it in or drop the row."
-    )
-
-
-def _words(batch: Any, columns: Columns, column: int, row: int) -> list[str]:
-    texts = [str(value).strip() for value in _complete(batch, columns, column, row).to_pylist()]
-    if "" in texts:
-        where = f"is empty in row {row + texts.index('')}"
-        raise InputError(f"{columns.path}: column {columns.name(column)} {where}; fill it in.")
-    return texts
-
-
-def _complete(batch: Any, columns: Columns, column: int, row: int) -> Any:
-    """The values of a column, none of them missing."""
-    values = batch.column(columns.names[column])
-    if values.null_count:
-        missing = row + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(
-            f"{columns.path}: column {columns.name(column)} has no value in row {missing}; fill it in or drop the row."
-        )
-    return values
+    wanted = [columns.names[column] for column in (*columns.features, *columns.roles.values())]
+    for batch in opened.iter_batches(BATCH, columns=wanted, use_threads=False):
+        for column, own in features.items():
+            complete_numbers = _complete_numbers(kinds, columns.names[column])
+            own.append(numbers_of(column) if complete_numbers else entries_of(column))
+        for role, taken in texts.items():
+            words = [str(value).strip() for value in complete(columns.roles[role]).to_pylist()]
+            if "" in words:
+                empty = f"is empty in row {row + words.index('')}"
+                raise InputError(f"{path}: column {columns.name(role)} {empty}; fill it in.")
+            # Equal words share one object: a list id stands in many rows.
+            taken += [known.setdefault(word, word) for word in words]
+        for role, parts in amounts.items():
+            parts.append(numbers_of(columns.roles[role]))
+        row += batch.num_rows
+    if not row:
+        raise InputError(f"{path} has columns but no rows; pass a file with data.")
+    X = joined({columns.names[column]: np.concatenate(own) for column, own in features.items()})
+    each_amount = {role: np.concatenate(own) for role, own in amounts.items()}
+    return columns.table(X, texts, each_amount, lambda bad: (f"{path}: ", f" in row {bad}"))
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -186,6 +174,4 @@ def _opened(path: Path) -> Iterator[Any]:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             reason = (str(error).splitlines() or ["damaged"])[0][:120]
-            raise InputError(
-                f"{path} is no Parquet file that can be read ({reason}); write it again."
-            ) from None
+            raise InputError(f"{path} is no Parquet file that can be read ({reason}); write it again.") from None

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from rerank.errors import InputError, OutputError
@@ -11,17 +12,11 @@ AnyPath = str | os.PathLike[str]
 
 MOST_LINKS = 40
 SYSTEM = ("/dev", "/proc", "/sys")
-SHARED_MEMORY = "/dev/shm"
+SHARED_MEMORY = ("/dev/shm",)
 
 
 def target_of(path: AnyPath) -> Path:
-    """The regular file that a path leads to, links followed; it need not exist.
-
-    Raises
-    ------
-    InputError
-        The path leads to a folder, a device, a pipe or a socket, or to where this process prints.
-    """
+    """The regular file that a path leads to, links followed, and not where this process prints; it need not exist."""
     target = _followed(path)
     try:
         found = os.stat(target)
@@ -32,34 +27,19 @@ def target_of(path: AnyPath) -> Path:
     if stat.S_ISDIR(found.st_mode):
         raise InputError(f"{path} is a folder; give the path of a file.")
     if not stat.S_ISREG(found.st_mode):
-        raise InputError(
-            f"{path} is no regular file but a device, a pipe or a socket; give the path of a file."
-        )
+        raise InputError(f"{path} is no regular file but a device, a pipe or a socket; give the path of a file.")
     for descriptor, name in ((1, "standard output"), (2, "standard error")):
-        try:
-            printed = os.path.samestat(found, os.fstat(descriptor))
-        except OSError:
-            continue
-        if printed:
-            raise InputError(f"{path} is where {name} goes; give the path of another file.")
+        with suppress(OSError):
+            if os.path.samestat(found, os.fstat(descriptor)):
+                raise InputError(f"{path} is where {name} goes; give the path of another file.")
     return target
 
 
 def check_outputs(inputs: Iterable[AnyPath | None], outputs: Mapping[str, AnyPath | None]) -> None:
-    """Check the files of a command before it does any work.
+    """Check the files that a command reads and writes before it does any work; an error names an output by its key.
 
-    Parameters
-    ----------
-    inputs : iterable of path or None
-        Files that the command reads.
-    outputs : mapping of str to path or None
-        Files that it writes, each under the name that an error gives it.
-
-    Raises
-    ------
-    InputError
-        An output is an input or another output (links and hard links counted), is no regular file, or lies in
-        a folder that does not exist or cannot be written.
+    Refused is an output that is an input or another output (links and hard links counted), is no regular file, or lies
+    in a folder that does not exist or cannot be written.
     """
     read = [path for path in inputs if path is not None]
     written: dict[str, Path] = {}
@@ -75,9 +55,7 @@ def check_outputs(inputs: Iterable[AnyPath | None], outputs: Mapping[str, AnyPat
             raise InputError(f"{path} is both read and written; write {name} to another file.")
         for other, taken in written.items():
             if _same(target, taken):
-                raise InputError(
-                    f"{path} is given for {other} and for {name}; write each to a file of its own."
-                )
+                raise InputError(f"{path} is given for {other} and for {name}; write each to a file of its own.")
         written[name] = target
 
 
@@ -93,16 +71,13 @@ def _followed(path: AnyPath) -> Path:
         raise InputError(f"The path {str(path)!r} holds a NUL character; choose another name.")
     for _ in range(MOST_LINKS):
         place = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
-        if _below(place, SYSTEM) and not _below(place, (SHARED_MEMORY,)):
+        below = [any(place == top or place.startswith(top + "/") for top in tops) for tops in (SYSTEM, SHARED_MEMORY)]
+        if below == [True, False]:
             raise InputError(f"{path} belongs to the system and is no regular file; give the path of a file.")
         if not os.path.islink(place):
             return Path(place)
         place = os.path.join(os.path.dirname(place), os.readlink(place))
     raise InputError(f"{path} is a link that leads back to itself; choose another path.")
-
-
-def _below(place: str, folders: tuple[str, ...]) -> bool:
-    return any(place == folder or place.startswith(folder + "/") for folder in folders)
 
 
 def _same(target: Path, other: AnyPath) -> bool:

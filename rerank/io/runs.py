@@ -26,20 +26,10 @@ GRADE = ("label", "relevance", "grade", "rel", "score")
 
 
 def run_of(source: Any, name: str, empty: bool = False) -> Run:
-    """A run from a file, a dictionary, a data frame, or another run object that gives a dictionary.
+    """A run from a file, a dictionary, a data frame, or another run object that gives a dictionary (``to_dict``).
 
-    Parameters
-    ----------
-    source : path, mapping, data frame, Run, or object with ``to_dict``
-    name : str
-        For errors.
-    empty : bool
-        Take a dictionary or a data frame without a document, too: a system that found nothing.
-
-    Raises
-    ------
-    InputError
-        For anything else, missing columns, a document twice in a query, and scores that are no finite numbers.
+    ``name`` stands in errors. With ``empty`` a dictionary or a data frame without a document is taken, too: a system
+    that found nothing. Refused are missing columns, a document twice in a query, and scores that are no finite numbers.
     """
     if isinstance(source, Run):
         _check((source.qid, source.docid, source.score), f"The run {name!r}", empty=True)
@@ -53,10 +43,7 @@ def run_of(source: Any, name: str, empty: bool = False) -> Run:
 def qrels_of(source: Any) -> Qrels:
     """Judgements from a file, a dictionary, a data frame, or another object that gives a dictionary.
 
-    Raises
-    ------
-    InputError
-        As for runs, and for a grade that is no whole number.
+    Refused is what is refused of runs, and a grade that is no whole number.
     """
     if isinstance(source, Qrels):
         _check((source.qid, source.docid, source.grade), "The table of judgements")
@@ -89,7 +76,11 @@ def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
     order = order[np.argsort(number[order], kind="stable")]
     queries, documents = (_named(like, known) for known in (QUERY, DOCUMENT))
     columns = {queries: qid[order].tolist(), documents: docid[order].tolist(), "score": scores[order]}
-    return _package_of(like)(columns)
+    if type(like).__module__.partition(".")[0] == "pyarrow":
+        import pyarrow
+
+        return pyarrow.table(columns)
+    return type(like)(columns)
 
 
 def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
@@ -179,13 +170,3 @@ def _id(value: Any, what: str) -> str:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return str(int(value))
     raise InputError(f"{what} has the id {value!r}; ids must be texts or whole numbers.")
-
-
-def _package_of(frame: Any) -> Any:
-    """What makes a frame of the same package from columns."""
-    package = type(frame).__module__.partition(".")[0]
-    if package == "pyarrow":
-        import pyarrow
-
-        return pyarrow.table
-    return type(frame)

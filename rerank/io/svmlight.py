@@ -4,14 +4,13 @@ import re
 from array import array
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
 from rerank.io.labels import SIGNS_NOTE, grades_of_signs
-from rerank.io.lines import Path, first_bad, no_number, number, numbered_lines, spelled, writing_lines, wrong
+from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, writing_lines, wrong
 from rerank.io.table import Table, check_written, words
 
 # A dense table of doubles: one gigabyte.
@@ -76,9 +75,7 @@ class _Rows:
                 raise wrong(self.path, line, "'qid:' names no list", "write it as qid:7")
             self.qids.append(pairs.pop(0)[4:])
         if self.qids and len(self.qids) != len(self.labels):
-            raise wrong(
-                self.path, line, "some rows have a qid and others have none", "give every row its qid"
-            )
+            raise wrong(self.path, line, "some rows have a qid and others have none", "give every row its qid")
         start = len(self.columns)
         for pair in pairs:
             self._pair(line, pair)
@@ -99,9 +96,7 @@ class _Rows:
             raise wrong(self.path, line, "there is a feature index 0", advice)
         if self.n_features is not None and column >= self.n_features:
             found = f"the feature index {index} is beyond the {self.n_features} features that are wanted"
-            raise wrong(
-                self.path, line, found, "pass the file that belongs to the model, or a larger n_features"
-            )
+            raise wrong(self.path, line, found, "pass the file that belongs to the model, or a larger n_features")
         try:
             self.values.append(number(value))
         except ValueError:
@@ -116,13 +111,14 @@ class _Rows:
         lines, columns, ends = (np.frombuffer(a, np.int64) for a in (self.lines, self.columns, self.ends))
         labels, values = (np.frombuffer(a, np.float64) for a in (self.labels, self.values))
         counts = np.asarray(np.diff(ends, prepend=0), dtype=np.int64)
-        self._check("'label'", labels, lines)
-        self._check("'value'", values, np.repeat(lines, counts))
+        for name, numbers, where in (("'label'", labels, lines), ("'value'", values, np.repeat(lines, counts))):
+            if (bad := np.flatnonzero(~np.isfinite(numbers))).size:
+                raise no_number(self.path, int(where[bad[0]]), name, str(numbers[bad[0]]))
         grades = grades_of_signs(labels)
         if grades is None:
-            row, line = first_bad(labels < 0, lines) or (0, 0)
+            row = int(np.argmax(labels < 0))
             found = f"the label is {labels[row]:g}, but labels are 0/1, -1/1 or grades from 0 upwards"
-            raise wrong(self.path, line, found, "recode it")
+            raise wrong(self.path, int(lines[row]), found, "recode it")
         d = self.n_features if self.n_features is not None else int(columns.max(initial=-1)) + 1
         if d == 0:
             raise InputError(f"{self.path} has no feature in any row; pass a file with index:value pairs.")
@@ -141,10 +137,6 @@ class _Rows:
             feature_names=tuple(f"f{j + self.base}" for j in range(d)),
             notes=() if grades is labels else (SIGNS_NOTE,),
         )
-
-    def _check(self, name: str, values: NDArray[np.float64], lines: NDArray[np.int64]) -> None:
-        if bad := first_bad(~np.isfinite(values), lines):
-            raise no_number(self.path, bad[1], name, str(values[bad[0]]))
 
 
 def write_svmlight(path: Path, table: Table) -> None:

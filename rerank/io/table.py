@@ -62,13 +62,7 @@ def words(texts: Sequence[str | None]) -> Words:
 
 
 def numbered(ids: ArrayLike) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    """Distinct ids in order of first appearance, and for each id its place among them.
-
-    Parameters
-    ----------
-    ids : array (n,)
-        Numbers, texts or any other hashable values.
-    """
+    """Distinct ids (any hashable values) in order of first appearance, and for each id its place among them."""
     every = np.asarray(ids)
     if every.dtype.kind in "biuf":
         known, first, codes = np.unique(every, return_index=True, return_inverse=True)
@@ -83,13 +77,7 @@ def numbered(ids: ArrayLike) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
 
 
 def check_written(table: Table) -> None:
-    """Refuse a table that the readers of tables would not take back.
-
-    Raises
-    ------
-    InputError
-        No row or no feature, a number that is not finite, a negative label or weight.
-    """
+    """Refuse a table that the readers of tables would not take back."""
     if not (len(table) and table.X.shape[1]):
         raise InputError(
             f"The table is {len(table)} x {table.X.shape[1]}; a file needs at least one row and one feature."

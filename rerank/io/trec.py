@@ -4,7 +4,8 @@ A run line is ``query Q0 document rank score tag``, a judgement line ``query 0 d
 run is never trusted: the evaluators of the field sort by score, and so do we.
 """
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.bounded import within_memory
-from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, writing_lines, wrong
+from rerank.io.lines import Path, is_number, no_number, number, numbered_lines, spelled, writing_lines, wrong
 from rerank.io.table import Floats, Words, words
 
 LARGEST = 1000
 """Grades are at most this in size."""
-
 
 LOOKS = {6: "a run", 4: "judgements"}
 """What a number of columns says."""
@@ -60,13 +60,8 @@ def first_twice(queries: Iterable[str], documents: Iterable[str]) -> tuple[int, 
 @within_memory
 def read_run(path: Path) -> Run:
     """Read a TREC run; anything but six columns, a finite score, and each document once is refused."""
-    qid, docid, score, tag = [], [], [], ""
-    for line, parts in _parts(path, 6, "query Q0 document rank score tag"):
-        qid.append(parts[0])
-        docid.append(parts[2])
-        score.append(_finite(path, line, "score", parts[4]))
-        tag = parts[5]
-    return Run(words(qid), words(docid), np.array(score, dtype=np.float64), tag)
+    qid, docid, score, last = _columns(path, 6, "query Q0 document rank score tag", "score", 4)
+    return Run(qid, docid, score, last[5])
 
 
 def reads_as_run(path: Path) -> bool:
@@ -81,15 +76,36 @@ def reads_as_run(path: Path) -> bool:
 @within_memory
 def read_qrels(path: Path) -> Qrels:
     """Read TREC judgements; not four columns, no whole grade, a document twice are an `InputError`."""
-    qid, docid, grade = [], [], []
-    for line, parts in _parts(path, 4, "query 0 document grade"):
-        value = _finite(path, line, "grade", parts[3])
-        if no_grades(value):
-            raise wrong(path, line, f"the grade {parts[3]!r} is not a whole number up to {LARGEST}", "correct it")
-        qid.append(parts[0])
-        docid.append(parts[2])
-        grade.append(int(value))
-    return Qrels(words(qid), words(docid), np.array(grade, dtype=np.int64))
+    qid, docid, grade, _ = _columns(path, 4, "query 0 document grade", "grade", 3)
+    return Qrels(qid, docid, grade.astype(np.int64))
+
+
+def _columns(path: Path, width: int, layout: str, name: str, place: int) -> tuple[Words, Words, Floats, list[str]]:
+    """Queries, documents, the numbers of a column, and the last line of a file of `width` columns."""
+    seen: dict[tuple[str, str], int] = {}
+    values, parts = array("d"), list[str]()
+    for line, text in numbered_lines(path):
+        if not (found := text.split()):
+            continue
+        parts = found
+        if len(parts) != width:
+            said, advice = f"there are {len(parts)} columns, not {width}", f"write it as: {layout}"
+            if (other := LOOKS.get(len(parts))) is not None:
+                said += f"; this looks like {other}, not like {LOOKS[width]}"
+                advice = f"exchange the files, or {advice}"
+            raise wrong(path, line, said, advice)
+        if (first := seen.setdefault((parts[0], parts[2]), line)) != line:
+            said = f"the document {parts[2][:40]!r} of query {parts[0][:40]!r} already stands in line {first}"
+            raise wrong(path, line, said, "keep one of them")
+        values.append(number(parts[place]) if is_number(parts[place]) else np.nan)
+        if not np.isfinite(values[-1]):
+            raise no_number(path, line, repr(name), parts[place])
+        if name == "grade" and no_grades(values[-1]):
+            said = f"the grade {parts[place]!r} is not a whole number up to {LARGEST}"
+            raise wrong(path, line, said, "correct it")
+    if not seen:
+        raise InputError(f"{path} is empty; pass a file with lines such as: {layout}.")
+    return words([query for query, _ in seen]), words([document for _, document in seen]), np.array(values), parts
 
 
 def write_run(
@@ -146,52 +162,13 @@ def write_qrels(path: Path, qid: ArrayLike | None, docid: ArrayLike, grade: Arra
             file.write(f"{query} 0 {document} {int(value)}\n")
 
 
-def _parts(path: Path, width: int, layout: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line, columns) of a file of `width` columns, the pair of query and document never twice."""
-    seen: dict[tuple[str, str], int] = {}
-    for line, text in numbered_lines(path):
-        parts = text.split()
-        if not parts:
-            continue
-        if len(parts) != width:
-            found = f"there are {len(parts)} columns, not {width}"
-            advice = f"write it as: {layout}"
-            if (other := LOOKS.get(len(parts))) is not None:
-                found += f"; this looks like {other}, not like {LOOKS[width]}"
-                advice = f"exchange the files, or {advice}"
-            raise wrong(path, line, found, advice)
-        first = seen.setdefault((parts[0], parts[2]), line)
-        if first != line:
-            found = (
-                f"the document {parts[2][:40]!r} of query {parts[0][:40]!r} already stands in line {first}"
-            )
-            raise wrong(path, line, found, "keep one of them")
-        yield line, parts
-    if not seen:
-        raise InputError(f"{path} is empty; pass a file with lines such as: {layout}.")
-
-
-def _finite(path: Path, line: int, column: str, text: str) -> float:
-    try:
-        value = number(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise no_number(path, line, repr(column), text)
-    return value
-
-
 def _keys(qid: ArrayLike | None, docid: ArrayLike, n: int) -> tuple[list[str], list[str]]:
     """Query and document of each row, as words."""
     documents = [_word(word, "document id") for word in np.asarray(docid, dtype=object)]
-    if qid is None:
-        queries = ["1"] * len(documents)
-    else:
-        queries = [_word(word, "query id") for word in np.asarray(qid, dtype=object)]
+    given = ["1"] * len(documents) if qid is None else np.asarray(qid, dtype=object)
+    queries = [_word(word, "query id") for word in given]
     if not len(documents) == len(queries) == n:
-        raise InputError(
-            f"There are {len(queries)} qids and {len(documents)} documents for {n} rows; pass one each."
-        )
+        raise InputError(f"There are {len(queries)} qids and {len(documents)} documents for {n} rows; pass one each.")
     if not n:
         raise InputError("There are no rows to write, and a file without a line is no TREC file; give at least one.")
     if (twice := first_twice(queries, documents)) is not None:
@@ -206,7 +183,5 @@ def _keys(qid: ArrayLike | None, docid: ArrayLike, n: int) -> tuple[list[str], l
 def _word(value: Any, what: str) -> str:
     word = str(value)
     if word.split() != [word] or "\0" in word or word[0] == "\ufeff":  # a byte order mark is lost in the first line
-        raise InputError(
-            f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it."
-        )
+        raise InputError(f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it.")
     return word

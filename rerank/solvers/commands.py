@@ -100,16 +100,14 @@ class Solver:
         objective, bound, nodes = (_last(said, text) for said in (self.objective, self.bound, self.nodes))
         if not self.final and holds is not Holds.feasible:
             bound = None
+        used = True if re.search(self.started, text, re.M) else False if re.search(self.ignored, text, re.M) else None
         return Outcome(
             stop,
             holds,
             objective=None if objective is None else constant - objective,
             bound=math.inf if bound is None else constant - bound,
             nodes=-1 if nodes is None else int(nodes),
-            start_accepted=next(
-                (used for used, said in ((True, self.started), (False, self.ignored)) if re.search(said, text, re.M)),
-                None,
-            ),
+            start_accepted=used,
             log=log,
             solver=self.title,
             version=self.version_in(log),
@@ -300,20 +298,9 @@ def installed_version(solver: Solver, command: Iterable[str]) -> str:
 
 
 def by_command(
-    name: str,
-    command: list[str],
-    program: Program,
-    options: Options,
-    folder: Path,
-    cancel: threading.Event | None,
+    name: str, command: list[str], program: Program, options: Options, folder: Path, cancel: threading.Event | None
 ) -> tuple[Outcome, str]:
-    """Run a solver's command on the model (and the start) in a folder: what it claims, and its solution file.
-
-    Raises
-    ------
-    SolverError
-        If it failed, or its solution file cannot be read.
-    """
+    """Run a solver's command on the model (and the start) in a folder: what it claims, and its solution file."""
     from formulations.errors import FileFormatError
     from formulations.solutions import NoPointError, read_solution
 
@@ -353,26 +340,8 @@ def run_command(
 ) -> tuple[Stop | None, int, str]:
     """Run a command in a folder. On Ctrl-C, ``cancel`` or the limit, interrupt it; if it goes on, kill it.
 
-    Parameters
-    ----------
-    command : sequence of str
-    folder : path
-        Working directory.
-    time_limit : float, optional
-        Seconds; for a solver that does not keep its own limit.
-    cancel : threading.Event, optional
-    log_file : path, optional
-        Where the log is written as it comes; in the folder if omitted.
-
-    Returns
-    -------
-    Stop or None, int, str
-        Why it was told to stop, its exit code (negative for a signal), and its standard output and error.
-
-    Raises
-    ------
-    SolverError
-        If the command cannot be started.
+    Returns why it was told to stop, its exit code (negative for a signal), and what it printed, which is written to
+    ``log_file`` as it comes, or to a file in the folder.
     """
     look = reasons(cancel, time.monotonic() + (math.inf if time_limit is None else time_limit))
     log, reason = folder / "log.txt" if log_file is None else Path(log_file), None

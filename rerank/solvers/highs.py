@@ -109,21 +109,18 @@ def solve(
         raise InputError(f"A number in {described(program)} is not finite; build it from finite data.")
     began = time.monotonic()
     unsafe = asked.presolve and bool(program.integer.any()) and version() in UNSAFE_PRESOLVE
-    first = _Run(program, asked, asked.presolve and not unsafe, point, began)
-    first.work(cancel)
-    trouble = first.contradiction()
-    if trouble is None:
-        note = f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
-        return first.outcome(note).stated(program)
-    if unsafe or not asked.presolve:
-        return first.refuse(trouble).stated(program)
     # Most false claims of HiGHS on record come from presolve (its issues 1164, 1517, 2388, 2432, 3090).
-    second = _Run(program, asked, False, point, began)
-    second.work(cancel)
-    still = second.contradiction()
-    if still is not None:
-        return second.refuse(f"{still} It says so with and without presolve.").stated(program)
-    return second.outcome(f"Solved again without presolve: {trouble}").stated(program)
+    ways = (True, False) if asked.presolve and not unsafe else (False,)
+    note = f"Solved without presolve: that of HiGHS {version()} loses optima." if unsafe else ""
+    for presolve in ways:
+        run = _Run(program, asked, presolve, point, began)
+        run.work(cancel)
+        trouble = run.contradiction()
+        if trouble is None:
+            return run.outcome(note).stated(program)
+        note = f"Solved again without presolve: {trouble}"
+    both = " It says so with and without presolve." if len(ways) > 1 else ""
+    return run.refuse(f"{trouble}{both}").stated(program)
 
 
 def version() -> str:
@@ -138,9 +135,7 @@ class _Run:
     ten tolerances so far, a start included, and ``latest``, the latest figures.
     """
 
-    def __init__(
-        self, program: Program, options: Options, presolve: bool, start: Point | None, began: float
-    ) -> None:
+    def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
         self.program, self.options, self.began = program, options, began
         self.best: Point | None = None
         self.latest: Progress | None = None
@@ -300,13 +295,7 @@ class _Run:
         return None
 
     def refuse(self, why: str) -> Outcome:
-        """The best point at hand, and nothing of what HiGHS claims.
-
-        Raises
-        ------
-        SolverError
-            If no point is at hand, or the program has no finite optimum.
-        """
+        """The best point at hand, and nothing of what HiGHS claims; SolverError without a point or a finite optimum."""
         if self.best is None or STATUSES[self.status] in ("unbounded", "unsure"):
             raise SolverError(why)
         honest = self.outcome(f"{why} No bound is taken from it.")

@@ -94,9 +94,7 @@ class Point:
         """The point ``x`` of a program; InputError if it has another number of columns."""
         given = np.array(x, dtype=np.float64)
         if given.shape != program.cost.shape:
-            raise InputError(
-                f"The start has shape {given.shape}; the program has {program.cost.size} columns."
-            )
+            raise InputError(f"The start has shape {given.shape}; the program has {program.cost.size} columns.")
         size = float(np.abs(program.cost) @ np.abs(given) + abs(program.constant))
         return cls(given, program.objective(given), program.violation(given), size)
 
@@ -274,18 +272,8 @@ def gap_between(bound: float, incumbent: float) -> float:
 def verified(program: Program, claim: Outcome, known: Point | None = None) -> Outcome:
     """The outcome that the point of a claim supports: objective and violation are recomputed from it.
 
-    Parameters
-    ----------
-    program : Program
-    claim : Outcome
-        Of the program maximised.
-    known : Point, optional
-        A point that keeps every row. It is never lost, and a claim that denies it is refused.
-
-    Raises
-    ------
-    SolverError
-        If the point violates the program, or the claim does not fit the point.
+    The claim is of the program maximised. A ``known`` point keeps every row; it is never lost, and a claim that denies
+    it is refused. SolverError: the point violates the program, or the claim does not fit the point.
     """
     who, bound, point = claim.who, claim.bound, None if claim.x is None else Point.of(program, claim.x)
     if claim.stop in (Stop.unbounded, Stop.unsure):
@@ -328,13 +316,7 @@ def verified(program: Program, claim: Outcome, known: Point | None = None) -> Ou
 def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
     """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
 
-    Parameters
-    ----------
-    outcome : Outcome
-        Of the program maximised.
-    known : Point
-        Of the same program, and feasible in it.
-    program : Program
+    The outcome is of the program maximised, and the known point is feasible in it.
     """
     claimed = outcome.bound
     if outcome.objective is None or known.objective > outcome.objective:

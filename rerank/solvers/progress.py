@@ -57,16 +57,9 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 
 @contextmanager
 def live(label: str, stream: IO[str] | None = None, told: Line = line) -> Iterator[Report | None]:
-    """A line with the latest progress, which is erased at the end.
+    """A line with the latest progress, which is erased at the end; None where there is no terminal and no notebook.
 
-    Parameters
-    ----------
-    label : str
-        Stands before the figures.
-    stream : text file, optional
-        Standard error if omitted. If it is neither a terminal nor a notebook's, None is yielded.
-    told : callable
-        One report in words.
+    ``label`` stands before the report, which ``told`` puts in words; the stream is standard error if omitted.
     """
     out = stderr() if stream is None else stream
     if type(sys.stderr if stream is None else stream).__module__.startswith("ipykernel."):

@@ -6,13 +6,12 @@ import importlib.util
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import SolverError
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS
-from rerank.solvers.outcome import ACCEPTED, ENDINGS, Options, Outcome, Stop, ending
+from rerank.solvers.outcome import ACCEPTED, Options, Outcome, Stop, ending
 
 if TYPE_CHECKING:
     from formulations.program import Program
@@ -53,13 +52,7 @@ def interface_of(name: str) -> str | None:
 
 
 def by_pulp(interface: str, title: str, program: Program, options: Options, folder: Path) -> Outcome:
-    """What an interface of PuLP claims of the model file in a folder, and its point.
-
-    Raises
-    ------
-    SolverError
-        For an error of PuLP's, or no answer.
-    """
+    """What an interface of PuLP claims of the model file in a folder, and its point."""
     from formulations.solutions import original_names
 
     pulp = module()
@@ -72,23 +65,27 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
         report = model.solve(solver)
     except pulp.PulpError as error:
         raise SolverError(f"PuLP's {interface} failed: {error}") from error
-    if hasattr(report, "has_solution"):
-        claim, held = claim_of_4(report, program.constant)
+    objective, bound = None, math.inf
+    if hasattr(report, "has_solution"):  # PuLP 4 returns statistics
+        word, held = WORDS.get(str(report.status.name), ""), bool(report.has_solution)
+        if held and report.objective is not None:
+            objective = program.constant - report.objective
+        if report.best_bound is not None and math.isfinite(report.best_bound):
+            bound = program.constant - report.best_bound
     else:
         late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
-        claim, held = _claim_of_3(pulp, report, model, late)
+        word, held = _word_of_3(pulp, report, model, late)
     original = original_names(program)
     values = {original[key]: variable.value() for key, variable in variables.items()}
     x = None if None in values.values() else program.vector(values)
     # PuLP 3 says that nothing is held where Gurobi stops at its limit with a point; its values tell.
-    if x is not None and not held:
-        infeasible = (claim.stop, claim.holds) == ENDINGS["infeasible"]
-        held = not infeasible and program.violation(x) <= ACCEPTED
-    if claim.stop is Stop.error and not (held and x is not None):
+    if x is not None and not held and (word == "infeasible" or program.violation(x) > ACCEPTED):
+        x = None
+    stop, holds = ending(word)
+    if stop is Stop.error and x is None:
         raise SolverError(f"PuLP's {interface} ended without an answer; solve the file with another solver.")
-    return replace(
-        claim, x=x if held else None, solver=title, version=f"PuLP {pulp.__version__}, {interface}", log=""
-    )
+    version = f"PuLP {pulp.__version__}, {interface}"
+    return Outcome(stop, holds, x, objective, bound, log="", solver=title, version=version)
 
 
 def _constructed(kind: Any, options: Options) -> Any:
@@ -106,27 +103,16 @@ def _constructed(kind: Any, options: Options) -> Any:
             wanted.popitem()
 
 
-def claim_of_4(report: Any, constant: float = 0.0) -> tuple[Outcome, bool]:
-    """PuLP 4 returns statistics: what it claims of a program with this constant, and whether there is a point."""
-    held, bound = bool(report.has_solution), report.best_bound
-    stop, holds = ending(WORDS.get(str(report.status.name), ""))
-    return Outcome(
-        stop,
-        holds,
-        objective=constant - report.objective if held and report.objective is not None else None,
-        bound=constant - bound if bound is not None and math.isfinite(bound) else math.inf,
-    ), held
+def _word_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[str, bool]:
+    """How PuLP 2 and 3 end, and whether they hold a point.
 
-
-def _claim_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[Outcome, bool]:
-    """PuLP 2 and 3 return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart."""
-    if pulp.LpStatusUnbounded in (status, model.sol_status):
-        word = "unbounded"
-    elif status == pulp.LpStatusInfeasible:
-        word = "infeasible"
-    elif model.sol_status == pulp.LpSolutionOptimal:
-        word = "optimal"
-    else:
-        word = "time" if late else ""
+    They return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart.
+    """
     held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    return Outcome(*ending(word)), held
+    if pulp.LpStatusUnbounded in (status, model.sol_status):
+        return "unbounded", held
+    if status == pulp.LpStatusInfeasible:
+        return "infeasible", held
+    if model.sol_status == pulp.LpSolutionOptimal:
+        return "optimal", held
+    return "time" if late else "", held

@@ -1,9 +1,7 @@
 """Files of others: objectives in their own sense and unit, and what has no best objective is called so."""
 
 import json
-import math
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from rerank.cli import app
 from rerank.errors import SolverError
 from rerank.solvers import commands, gateway
 from rerank.solvers.outcome import ENDINGS, Stop
-from rerank.solvers.pulp import claim_of_4
 
 SOLVERS = ["highs", "cbc", "glpk", "scip", "COIN_CMD"]
 
@@ -153,14 +150,6 @@ def test_infeasible_is_never_called_unbounded(tmp_path, solver):
 def test_the_words_of_gurobi(ending, says):
     claim = commands.SOLVERS["gurobi"].claim(f"{ending}\n")
     assert (claim.stop, claim.holds) == ENDINGS[says]
-
-
-@pytest.mark.parametrize("word", ["Unbounded", "InfeasibleOrUnbounded"])
-def test_the_words_of_pulp_4(word):
-    report = SimpleNamespace(
-        status=SimpleNamespace(name=word), best_bound=math.inf, has_solution=False, objective=None
-    )
-    assert claim_of_4(report)[0].stop is (Stop.unbounded if word == "Unbounded" else Stop.unsure)
 
 
 def test_a_solver_that_was_killed_is_said_to_be(tmp_path, monkeypatch):

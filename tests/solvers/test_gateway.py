@@ -18,7 +18,7 @@ from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
 from rerank.solvers import gateway, pulp
-from rerank.solvers.commands import MODEL, SOLVERS, run_command
+from rerank.solvers.commands import MODEL, SOLVERS
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop, verified
 from tests.cases.hand_programs import auc, infeasible, knapsack
 
@@ -226,6 +226,17 @@ def test_the_statistics_of_pulp_4(sack, monkeypatch, status, held, bound, stop, 
         assert outcome.bound == made.constant - bound
 
 
+@pytest.mark.parametrize(
+    ("status", "words"), [("Unbounded", "unbounded; bound"), ("InfeasibleOrUnbounded", "cannot tell whether")]
+)
+def test_pulp_4_finds_no_best_objective(sack, monkeypatch, status, words):
+    path, made, _ = sack
+    monkeypatch.setattr(pulp, "module", lambda: FakePulp(status, False, dict.fromkeys(made.columns), np.inf))
+    linear = type(made)(**{**vars(made), "integer": np.zeros(10, bool)})
+    with pytest.raises(SolverError, match=words):
+        gateway.solve_file(mps.write(linear, path)[0], "cplex")
+
+
 # -- claims are not believed ------------------------------------------------------------------------------------------
 
 
@@ -389,9 +400,11 @@ def test_a_file_in_another_dialect_is_rewritten_before_it_is_solved(tmp_path):
         assert gateway.solve_file(tmp_path / "m.mps", solver).objective == pytest.approx(5.0)
 
 
-def test_a_command_that_cannot_start(tmp_path):
+def test_a_command_that_cannot_start(sack, tmp_path, monkeypatch):
+    missing = [str(tmp_path / "nothing")]
+    monkeypatch.setitem(SOLVERS, "cbc", replace(SOLVERS["cbc"], find=lambda: missing))
     with pytest.raises(SolverError, match="cannot be started"):
-        run_command([str(tmp_path / "nothing")], tmp_path)
+        gateway.solve_file(sack[0], "cbc")
 
 
 GUROBI = """Gurobi Optimizer version 13.0.3 build v13.0.3rc0 (linux64)
