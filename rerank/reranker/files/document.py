@@ -16,6 +16,7 @@ from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.files import model_file
+from rerank.reranker.files.model_fields import usable
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.files.result_json import flattened, gathered, nested, result_from_flat, result_to_flat
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
@@ -248,7 +249,18 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
 
 
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
-    """The fitted state that a document describes, without its training data."""
+    """The fitted state that a document describes, without its training data.
+
+    Raises
+    ------
+    InputError
+        For an entry that no fit writes, or a first stage that is not in the file.
+    """
+    with usable(where):
+        return _state_of(doc, first_stage, where)
+
+
+def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
     opaque = missing_first_stage(doc)
     if opaque is not None and first_stage is None:
         raise InputError(
