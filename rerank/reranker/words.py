@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST = 6
-"""Corrections that are told."""
+"""Corrections that a sentence names."""
 
 
 CORRECTIONS = "Corrections"
