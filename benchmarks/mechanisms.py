@@ -18,8 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.exact.data import noisy_problem
-from benchmarks.frames import correlated
+from benchmarks.exact.data import correlated, noisy_problem
 from benchmarks.trust.limits import processor_clock
 from rerank.problem import Problem, problem_of
 from rerank.search import compile_kernels, solve
