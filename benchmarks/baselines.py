@@ -153,4 +153,4 @@ class CostSensitive(LinearRanker):
         losses = np.logaddexp(0.0, -margins) if logistic else np.maximum(0.0, 1.0 - margins) ** 2
         size = float(w @ w) + (0.0 if logistic else b * b)
         used = int(np.max(found.n_iter_))
-        return Solution(w, alpha / 2 * size + float(cost @ losses), used, used < self.max_iter, advice="Raise max_iter.")
+        return Solution(w, alpha / 2 * size + float(cost @ losses), used, used < self.max_iter, advice="")

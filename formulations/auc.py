@@ -5,7 +5,7 @@ Symbols
 =============  ========================================================================================
 ``i``, ``k``   rows of one list, ``i`` of higher gain
 ``w_j``        weight of feature ``j``, in ``[-1, 1]``
-``gamma_j``    1 when feature ``j`` may carry a weight (only if features are priced or limited)
+``gamma_j``    1 when feature ``j`` may carry a weight (only if features are penalised or limited)
 ``z_ik``       1 when item ``i`` is scored at least ``epsilon`` above item ``k``
 ``g``          step of the coefficients: ``a_l = a_1 + (l - 1) g``; 1 for the AUC
 ``v_i - v_k``  sum of the factors of the units in which ``i`` is positive and ``k`` negative

@@ -73,8 +73,6 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
 
     Parameters
     ----------
-    kind, name : str
-    layout : Layout
     rows : dict of str to str
         Prefixes of the short names of the program's own families.
 
@@ -116,7 +114,7 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
 
 
 def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
-    """The variables ``w`` and, if features are priced or limited, ``gamma`` with its three families."""
+    """The variables ``w`` and, if features are penalised or limited, ``gamma`` with its three families."""
     lower, upper = instance.lower.tolist(), instance.upper.tolist()
     # Weight of each feature in the score.
     model.w = w = pyo.Var(range(instance.lower.size), bounds=lambda _, j: (lower[j], upper[j]))
@@ -136,7 +134,7 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
 
 
 def statistic(model: pyo.ConcreteModel, paid: pyo.Var) -> pyo.Objective:
-    """The objective: what the layout pays for the columns ``paid``, less the price of the features used."""
+    """The objective: what the layout pays for the columns ``paid``, less the penalty for the features used."""
     layout = model.rerank_info.layout
     C = layout.instance.options.C
     price = [(-C, switch) for switch in model.gamma.values()] if C else []

@@ -8,7 +8,7 @@ negative rows ``k``; the index of the unit is left out
 ``q``          number of negatives that may be lost to, ``0..m-n_+-1``
 ``j``          number of positives, ``1..min(n_+, p)``
 ``w_j``        weight of feature ``j``, in ``[-1, 1]``
-``gamma_j``    1 when feature ``j`` may carry a weight (only if features are priced or limited)
+``gamma_j``    1 when feature ``j`` may carry a weight (only if features are penalised or limited)
 ``z_ik``       1 when item ``i`` is scored at least ``epsilon`` above item ``k`` of lower gain
 ``s_i``        negatives that ``i`` beats, so ``m - n_+ - s_i`` are lost to
 ``b_iq``       1 when ``i`` is lost to at most ``q`` negatives: ``s_i >= m - n_+ - q``

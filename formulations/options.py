@@ -22,7 +22,7 @@ class Options:
     epsilon : float
         Margin: the smallest difference of scores that counts as a win.
     C : float
-        Price of one non-zero weight, in the unit of the objective.
+        Penalty for one non-zero weight, in the unit of the objective.
     big_m : "pair" or "unit"
         How ``above_by_margin`` is switched off. ``"pair"`` takes the smallest valid number for each pair and leaves
         every ``w`` of the box feasible. ``"unit"`` is the literal form of [RudinWang2018]: the number 1 for all,
@@ -119,12 +119,12 @@ class Instance:
 
     @property
     def counted(self) -> range:
-        """The features that are priced or limited: all, or the corrections."""
+        """The features that are penalised or limited: all, or the corrections."""
         return range(int(self.options.corrections is not None), self.lower.size)
 
     @property
     def switched(self) -> bool:
-        """Whether non-zero weights are priced or limited, and so need ``gamma``."""
+        """Whether non-zero weights are penalised or limited, and so need ``gamma``."""
         limit = self.options.max_features
         return self.options.C > 0 or (limit is not None and limit < len(self.counted))
 

@@ -6,7 +6,7 @@ Symbols
 ``i``, ``k``   rows of ``X`` with a preference of ``i`` over ``k``
 ``pi_ik``      its weight, positive; preferences need be neither bipartite nor transitive
 ``w_j``        weight of feature ``j``, in ``[-1, 1]``
-``gamma_j``    1 when feature ``j`` may carry a weight (only if features are priced or limited)
+``gamma_j``    1 when feature ``j`` may carry a weight (only if features are penalised or limited)
 ``z_ik``       1 when item ``i`` is scored at least ``epsilon`` above item ``k``
 ``M_ik``       ``epsilon`` minus the least value of ``w.(x_i - x_k)`` in the box
 =============  ========================================================================================

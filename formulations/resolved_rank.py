@@ -6,7 +6,7 @@ Symbols
 ``i``, ``k``       rows of ``X``, in one list of ``m`` rows; every pair is compared
 ``l``              level ``2..m`` with ``a_l > a_(l-1)``
 ``w_j``            weight of feature ``j``, in ``[-1, 1]``
-``gamma_j``        1 when feature ``j`` may carry a weight (only if features are priced or limited)
+``gamma_j``        1 when feature ``j`` may carry a weight (only if features are penalised or limited)
 ``z_ik``           1 when item ``i`` is scored at least ``epsilon`` above item ``k``, 0 when not above it
 ``r_i``            rows below ``i`` once ties are resolved: its ResolvedRank, ``0..m-1``
 ``t_il``           1 when ``r_i >= l - 1``; ``i`` relevant

@@ -6,7 +6,7 @@ Symbols
 ``i``, ``k``       rows of ``X``; ``i`` relevant (positive in some unit), ``k`` another row of its list
 ``l``              level ``2..m`` of a list of ``m`` rows with ``a_l > a_(l-1)``
 ``w_j``            weight of feature ``j``, in ``[-1, 1]``
-``gamma_j``        1 when feature ``j`` may carry a weight (only if features are priced or limited)
+``gamma_j``        1 when feature ``j`` may carry a weight (only if features are penalised or limited)
 ``z_ik``           1 when item ``i`` is scored at least ``epsilon`` above item ``k``
 ``s_i``            rows that ``i`` beats: its Subrank, ``0..m-1``
 ``t_il``           1 when ``s_i >= l - 1``

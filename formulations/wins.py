@@ -121,7 +121,6 @@ def asked_pairs(instance: Instance, name: str, ask: Ask, everyone: bool = False)
     ----------
     name : str
         Of the program, for the error.
-    ask : callable
     everyone : bool
         Whether ``i`` runs over all rows of the list or the relevant ones.
 

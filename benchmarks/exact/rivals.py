@@ -71,7 +71,7 @@ class Judge:
     Parameters
     ----------
     problem : Problem
-        Without a price or a limit on features.
+        Without a penalty or a limit on features.
     seconds : float
         CPU seconds from the first value on.
     """

@@ -106,7 +106,7 @@ def _regained(q: RankedList, gains: Floats) -> RankedList:
 
 
 def _named(rng: np.random.Generator, seed: int, kind: str) -> Instance:
-    """The rows and the margin of a named case with gains, statistic, signs, price and limit drawn anew."""
+    """The rows and the margin of a named case with gains, statistic, signs, penalty and limit drawn anew."""
     cases = adversarial()
     p = cases[sorted(cases)[int(rng.integers(len(cases)))]]
     n, d = p.X.shape

@@ -1,6 +1,6 @@
 r"""Certificates: what weights are worth, recomputed in rational arithmetic from the stored doubles.
 
-Features, scaling, coefficients, gains, weights of lists and price are taken as the doubles they are stored in, the
+Features, scaling, coefficients, gains, weights of lists and penalty are taken as the doubles they are stored in, the
 margin as the rational that was written, and nothing is rounded from there on: ``(x - low) / (high - low)`` is a
 quotient of integers, and a pair is won when its difference reaches epsilon exactly.  Nothing that proposes weights is
 imported here.
@@ -43,7 +43,7 @@ class Certificate:
     value : Fraction
         ``V(w) - C |w|_0`` at the problem's margin, in the unit of ``evaluate``.
     statistic : Fraction
-        The statistic of the ranking itself: no margin, no price, ties against the relevant item.
+        The statistic of the ranking itself: no margin, no penalty, ties against the relevant item.
     margin : Fraction or None
         Smallest difference of scaled scores among the pairs won; None when no pair is won.
     pairs_won, pairs : int

@@ -90,7 +90,6 @@ def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list
 
     Parameters
     ----------
-    problem : Problem
     scores : object array of int
         Of all rows; see :func:`exact_scores`.
     margin : int

@@ -70,7 +70,7 @@ def verify_proof(problem: Problem, proof: Proof, seen: Seen | None = None) -> Ve
     Parameters
     ----------
     problem : Problem
-        The data, lists, margin, price and limits that the claim is about.
+        The data, lists, margin, penalty and limits that the claim is about.
     proof : Proof
         What the search recorded, or :func:`rerank.certificate.load_proof` read.
     seen : callable, optional

@@ -25,8 +25,9 @@ from rerank.cli import (
     reporting,
     tables,
 )
-from rerank.cli.common import STOPPED, guarded, tell
+from rerank.cli.common import BAD_INPUT, STOPPED, guarded, say, silence, tell
 from rerank.cli.examples import after_help
+from rerank.errors import OutputError
 
 app = typer.Typer(
     name="rerank",
@@ -85,6 +86,10 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # while a command was being read
         raise SystemExit(STOPPED) from None
+    except (OutputError, OSError) as error:  # help, a version, or what is wrong with the words of a command
+        silence()
+        say(f"rerank: {error}" if isinstance(error, OutputError) else f"rerank: Cannot write: {error.strerror}.")
+        raise SystemExit(BAD_INPUT) from None
     finally:
         # The exit code says how the command ended, and Python takes the handler away before it exits with that.
         for number in signals:

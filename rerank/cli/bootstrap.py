@@ -44,13 +44,10 @@ def lead_of(
 
     Parameters
     ----------
-    est : Reranker
     table : Table
         With labels.
     scores, first : arrays (n,)
         Scores that order each list, by the model and by its first stage.
-    draws : int
-    seed : int
     """
     from rerank.ranks import list_values
 

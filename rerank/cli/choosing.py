@@ -93,8 +93,6 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     ----------
     fitted : callable
         Makes the fit of a table, choices by folds included.
-    table : Table
-    share : float
     est : Reranker
         Statistic, gain and seed.
     """

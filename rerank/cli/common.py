@@ -159,12 +159,7 @@ class Outputs:
             self._lost.append(str(error))
 
     def check(self) -> None:
-        """Say at the end what could not be written.
-
-        Raises
-        ------
-        OutputError
-        """
+        """Say at the end what could not be written."""
         if self._lost:
             raise OutputError(" ".join(self._lost))
 
@@ -329,10 +324,6 @@ def refuse_idle(given: Mapping[str, object], why: str) -> None:
         None stands for an option that was not given.
     why : str
         Why none of them has a meaning, and what to do.
-
-    Raises
-    ------
-    InputError
     """
     for name, value in given.items():
         if value is not None:

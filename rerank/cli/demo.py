@@ -123,7 +123,6 @@ def cases(time_limit: float = 40.0, n_jobs: int | None = None) -> Iterator[Case]
     ----------
     time_limit : float
         Seconds for each guarded fit.
-    n_jobs : int or None
     """
     for ways in (2, 1):
         yield guarded(SEED, ways, time_limit, n_jobs)
@@ -139,7 +138,6 @@ def guarded(
     ----------
     seed, ways : int
         As for :func:`rerank.io.machines.machines`.
-    time_limit : float
     n_jobs : int or None
         As for :class:`rerank.Reranker`.
     others : mapping

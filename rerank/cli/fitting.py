@@ -85,7 +85,7 @@ def fit(
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Margin in units of the scaled score, or auto.")] = "auto",
     price: Annotated[
-        float, typer.Option("--C", help="Price of one feature, in the unit of the statistic.")
+        float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")
     ] = 0.0,
     max_features: Annotated[
         int | None, typer.Option(help="At most this many features.", show_default=False)

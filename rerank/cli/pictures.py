@@ -48,7 +48,6 @@ def write_picture(path: Path, draw: Callable[[], Any]) -> None:
 
     Parameters
     ----------
-    path : path
     draw : callable
         Raises an error of ours where there is nothing to draw.
     """
@@ -89,12 +88,7 @@ def course_of(reports: Sequence[Progress], result: Result) -> Any:
 
 
 def check_one_list(path: Path | None, table: Table) -> None:
-    """Refuse a picture of several lists.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a picture of several lists."""
     if path is not None and table.qid is not None and len(set(table.qid.tolist())) > 1:
         raise InputError("--plot draws one list, and the table has several; leave it out, or give one list.")
 

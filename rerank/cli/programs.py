@@ -112,7 +112,7 @@ def solve(
 ) -> None:
     """Solve a program file with an installed solver. Its solution is written, too.
 
-    Objective and bound are the statistic, less the price of features, for a program of rerank export, and the file's
+    Objective and bound are the statistic, less the penalty for features, for a program of rerank export, and the file's
     own objective, in its own sense, for any other.
     """
     began = time.monotonic()

@@ -13,6 +13,9 @@ import numpy as np
 
 from rerank.errors import InputError
 
+HEAVIEST = 2.0**1000
+"""Largest weight, and one over the least that the largest may be."""
+
 
 def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarray:
     """Return the features (an array or a data frame) as a C-contiguous float64 array (n, d), every entry finite.
@@ -106,7 +109,23 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarr
     values = _vector(weights, n, name, "weight", "but a weight cannot be negative; use 0 to leave a row out")
     if values.size and not values.any():
         raise InputError(f"{name} is 0 in every row: with all weights zero nothing counts; raise one above 0.")
+    check_size(values, name)
     return values
+
+
+def check_size(weights: np.ndarray, name: str) -> None:
+    """Refuse weights whose sums are infinite, or are all so small that they are inexact.
+
+    Raises
+    ------
+    InputError
+    """
+    largest = float(weights.max(initial=0.0))
+    if weights.size and not 1 / HEAVIEST <= largest <= HEAVIEST:
+        raise InputError(
+            f"The largest {name} is {largest:g}, and sums of such numbers are inexact or infinite; divide all of them "
+            "by a constant."
+        )
 
 
 def check_qid(qid: Any, n: int, name: str = "qid") -> np.ndarray:

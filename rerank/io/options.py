@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from functools import wraps
 from numbers import Integral, Real
@@ -18,24 +19,37 @@ from rerank.errors import InputError
 
 P = ParamSpec("P")
 
+LONGEST = 60
+"""Signs of what was given that a message shows."""
+
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:
     """An option as int, from ``least`` to ``most``; ``of`` says in the error where ``most`` comes from."""
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
     if number < least or (most is not None and number > most):
         ends = f"at least {least}" if most is None else f"from {least} to {most}{of}"
-        raise InputError(f"{name} is {value!r}; it must be a whole number, {ends}.")
+        raise InputError(f"{name} is {spelled(value)}; it must be a whole number, {ends}.")
     return number
+
+
+def spelled(value: Any) -> str:
+    """What was given, for a message."""
+    with suppress(ValueError):  # Python writes no whole number of some thousand digits
+        text = repr(value)
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return "a number of thousands of digits"
 
 
 def real(name: str, value: Any, least: float, end: float = math.inf, positive: bool = False) -> float:
     """An option as float, from ``least`` (above 0 if ``positive``) to below ``end``."""
-    usable = isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
-    number = float(value) if usable else math.nan
+    number = math.nan
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_):
+        with suppress(OverflowError):
+            number = float(value)
     if not least <= number < end or (positive and number <= 0):
         limits = "above 0" if positive else f"at least {least:g}"
         limits += f" and below {end:g}" if end < math.inf else ""
-        raise InputError(f"{name} is {value!r}; it must be a number, {limits}.")
+        raise InputError(f"{name} is {spelled(value)}; it must be a number, {limits}.")
     return number
 
 
@@ -52,7 +66,10 @@ def seed(random_state: Any) -> int:
     """A seed: 0 for None, a whole number itself, else one number that the ``RandomState`` or ``Generator`` draws."""
     if random_state is None or isinstance(random_state, Integral):
         return whole("random_state", random_state or 0, 0, 2**31 - 1)
-    return drawn_seed(random_state)
+    try:
+        return drawn_seed(random_state)
+    except InputError:
+        raise _no_seed(random_state, 2**31 - 1) from None
 
 
 def drawn_seed(random_state: Any) -> int:
@@ -97,9 +114,9 @@ def source(random_state: Any) -> np.random.Generator | np.random.RandomState:
     return random_state if isinstance(random_state, np.random.RandomState) else generator(random_state)
 
 
-def _no_seed(given: Any) -> InputError:
+def _no_seed(given: Any, most: int = 2**32 - 1) -> InputError:
     return InputError(
-        f"random_state is {given!r}; give a whole number, 0 to {2**32 - 1}, a RandomState or a Generator of "
+        f"random_state is {given!r}; give a whole number, 0 to {most}, a RandomState or a Generator of "
         "numpy.random or None."
     )
 

@@ -61,7 +61,7 @@ def cells(
     Parameters
     ----------
     problem : Problem
-        Margin and price count, as in the value of a fit.
+        Margin and penalty count, as in the value of a fit.
     best : array (d,), optional
         Weights to mark, by a ring.
     features : sequence of int, optional

@@ -117,7 +117,7 @@ def _unhex(texts: Any, count: int) -> NDArray[np.float64]:
 
 
 def digest(problem: Problem) -> str:
-    """SHA-256 of data, lists, margin, price and limits, in little-endian doubles and 64-bit integers."""
+    """SHA-256 of data, lists, margin, penalty and limits, in little-endian doubles and 64-bit integers."""
     sha = hashlib.sha256(b"rerank problem 1")
     for part in _parts(problem):
         # Adding zero makes the two zeros one, so that equal data have equal digests.

@@ -43,7 +43,7 @@ GRID = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data and lists in original units, with scaling, margin, price of features and limits on the weights.
+    """Data and lists in original units, with scaling, margin, penalty for features and limits on the weights.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Problem:
     epsilon : Margin
         In units of the scaled score: the double nearest to the rational that was written, ``epsilon.exact``.
     C : float
-        Price of one feature, in the unit of the value.
+        Penalty for one feature, in the unit of the value.
     max_features : int or None
         At most this many non-zero weights.
     signs : int8 array (d,)
@@ -150,7 +150,7 @@ class Problem:
 
     @cached_property
     def ideal(self) -> float:
-        """Value of the ideal lists, all positives on top, no price paid.  Rounded up."""
+        """Value of the ideal lists, all positives on top, no penalty paid.  Rounded up."""
         top = sum(unit.ideal for unit in self.units)
         total = self.constant + top
         return float(total + 1e-13 * (abs(top) + abs(self.constant)))
@@ -195,7 +195,7 @@ class Problem:
         Raises
         ------
         InputError
-            For a constant column, no list, or a margin, price, limit or sign that cannot be used.
+            For a constant column, no list, or a margin, penalty, limit or sign that cannot be used.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:

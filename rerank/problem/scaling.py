@@ -42,6 +42,13 @@ def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
         return np.clip(above / span, -FARTHEST, FARTHEST)
 
 
+def per_unit(weights: Floats, low: Floats, high: Floats) -> Floats:
+    """``weights / (high - low)``, also where the difference is beyond the largest double."""
+    with np.errstate(over="ignore"):
+        half = np.where(np.isfinite(high - low), 1.0, 0.5)
+    return weights * half / (high * half - low * half)
+
+
 def deviation(n: int, total: Fraction, squares: Fraction) -> float:
     """Standard deviation of ``n`` numbers with these exact sums of themselves and of their squares."""
     return math.sqrt(max(0.0, float(squares / n - (total / n) ** 2)))

@@ -23,7 +23,6 @@ class Evaluator:
 
     Parameters
     ----------
-    statistic : RankStatistic
     lists : sequence of OneList
         All rows, each in one list.
     """
@@ -54,7 +53,6 @@ class Evaluator:
         ----------
         scores : array (n,)
             Of all rows.
-        ties : {"pessimistic", "optimistic", "average"}
         """
         rows, number, gains, coefficients = self._flat
         given = scores_of(scores, rows.size)[rows]
@@ -81,11 +79,6 @@ class Evaluator:
         with :math:`d_i` what row i earns by one order less what it earns by the other, :math:`\sqrt{\sum_i d_i^2}`.
         For hits of the first N that is the root of the number of hits that only one of the two has [McNemar1947]; for
         AUC of two classes it is the error of two correlated areas [DeLong1988].
-
-        Parameters
-        ----------
-        scores, others : arrays (n,)
-        ties : {"pessimistic", "optimistic", "average"}
 
         Returns
         -------

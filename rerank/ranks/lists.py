@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.io.arrays import check_size
 from rerank.io.table import numbered
 from rerank.ranks.positions import Indices, comparable
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, missed_gains, weighted_gains
@@ -87,7 +88,6 @@ def split(
         Labels or grades.
     qid : array (n,), optional
         List of each row.
-    gain : {"exponential", "linear"}
     sample_weight : array (n,), optional
         Multiplies the gain of a row.
     query_weight : mapping of list name to weight, or array (n,), optional
@@ -130,8 +130,6 @@ def mean_over_lists(
 
     Parameters
     ----------
-    lists : sequence of OneList
-    values : iterable of float or None
     empty : {"skip", 0, 1, "error"}
         Leave lists without a value out of the mean, count them as 0 or 1, or refuse them.
 
@@ -201,4 +199,5 @@ def weights_of_lists(query_weight: Any, names: Sequence[Any], codes: Indices) ->
         raise InputError(
             "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
         )
+    check_size(weights, "query_weight")
     return weights

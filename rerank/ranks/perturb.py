@@ -387,7 +387,7 @@ def theorem_applies(
     ----------
     X : array (n, d)
     C : float
-        Price of a feature.
+        Penalty for a feature.
     max_features : int, optional
         Support limit.
     qid : array (n,), optional

@@ -52,8 +52,6 @@ def present(n: int, sample_weight: Any = None, query_weight: Any = None, qid: An
     ----------
     n : int
         Rows of the table.
-    sample_weight : array (n,), optional
-    query_weight : mapping of list name to weight, or array (n,), optional
     qid : array (n,), optional
         Lists that ``query_weight`` weighs; without it that is not looked at.
 

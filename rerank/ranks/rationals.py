@@ -18,13 +18,7 @@ MOST_SUMMED = 2**25
 
 
 def as_integers(values: NDArray[np.float64]) -> tuple[Exact, int]:
-    """Numerators of finite doubles over their smallest common denominator, a power of two.
-
-    Returns
-    -------
-    numerators : object array of int, shape of ``values``
-    denominator : int
-    """
+    """Numerators of finite doubles over their smallest common denominator, a power of two."""
     fractions, exponents = np.frexp(values)
     odd = (fractions * 2.0**53).astype(np.int64)  # exact: a double has 53 bits
     zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # at the end of each number in binary
@@ -129,7 +123,6 @@ def is_closed(gap: float, value: float, summed: float = 0.0) -> bool:
 
     Parameters
     ----------
-    gap, value : float
     summed : float
         Sum of the sizes of the terms that make up the value. Where large terms cancel, the gap may be as large as
         their rounding error: ``ROUNDING`` times this sum.

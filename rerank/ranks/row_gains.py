@@ -18,6 +18,9 @@ IdealGains = Mapping[Any, Sequence[float]] | None
 KINDS = ("exponential", "linear")
 """What a user may ask for; "binary" is what a statistic may ask for."""
 
+LARGEST = 2.0**1000
+"""Gain of a label of 1000, the largest: sums over rows stay finite."""
+
 
 def gain_of(stat: object, gain: Gain, sample_weight: ArrayLike | None = None) -> Gain:
     """The gain that a statistic counts: "binary" where it asks only whether a row is relevant, else the one given.
@@ -72,6 +75,7 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
     one_of("gain", kind, KINDS)
     grades = _numbers(y, "label")
     if kind == "linear":
+        _refuse(grades > LARGEST, grades, "label", f"numbers of at most {LARGEST:.3g}")
         return grades
     _refuse(grades > 1000, grades, "label", "numbers of at most 1000; use gain='linear' for larger ones")
     whole = grades.astype(np.int64)
@@ -91,7 +95,10 @@ def weighted_gains(
         raise InputError(
             f"There are {plain.size} labels and {weights.size} sample weights; give one per row."
         )
-    return plain * weights
+    with np.errstate(over="ignore"):
+        found = plain * weights
+    _refuse(found > LARGEST, weights, "sample_weight", f"smaller ones: times the gain it is above {LARGEST:.3g}")
+    return found
 
 
 def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> list[Floats]:
@@ -104,7 +111,6 @@ def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> l
         Lists that have no rows here are left out.
     names : sequence
         Names of the lists.
-    gain : {"exponential", "linear"}
 
     Raises
     ------

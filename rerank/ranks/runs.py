@@ -84,7 +84,6 @@ def run_values(
     ----------
     run : Run, path, dict or data frame
         See :func:`rerank.io.runs.run_of`.
-    qrels : Qrels, path, dict or data frame
     measures : sequence of str or RankStatistic
         See :func:`rerank.statistics.parse`; those that the gain of a list does not depend on take documents of
         ``level`` and above as relevant.
@@ -174,7 +173,6 @@ def worse_than_chance(name: str, measure: str, values: Floats, chance: Floats) -
 
     Parameters
     ----------
-    name, measure : str
     values, chance : float64 arrays (queries,)
         Values of the run, and the means over all orders of its documents; NaN for a query that counts nowhere. Worse is
         clear where Student's 95 % interval of the mean difference lies below 0.

@@ -26,7 +26,6 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
     ----------
     estimator : object
         A linear model, or a pipeline of standard scalers and a linear model; frozen or not.
-    X : float64 array (n, d)
     scores : float64 array (n,)
         The estimator's scores of ``X``; the weights have to give the same.
 

@@ -14,6 +14,9 @@ from rerank.io.labels import TwoLabels
 
 Floats = NDArray[np.float64]
 
+LARGEST = 2**53
+"""Grade up to which doubles count; larger ones are told apart by their gains, and are no classes."""
+
 WORD = "cuts"
 """Name of the entries of a model file."""
 
@@ -57,7 +60,7 @@ class Classes:
 
 
 def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Classes | None:
-    """The classes of training rows; None if a grade is no whole number.
+    """The classes of training rows; None if a grade is no whole number, or beyond those that doubles count.
 
     A grade is given from the score on that as many training rows reach as have the grade or a higher one. Equal scores
     are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it.
@@ -66,12 +69,11 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
     ----------
     y : float64 array (n,)
         Grades; the least is 0.
-    labels : TwoLabels or None
     scores : float64 array (n,) or None
         None for no cuts.
     """
     grades = np.unique(y)
-    if np.any(grades != np.floor(grades)):
+    if np.any(grades != np.floor(grades)) or grades[-1] > LARGEST:
         return None
     whole = tuple(int(grade) for grade in grades)
     if scores is None:
@@ -94,14 +96,16 @@ def from_flat(found: Mapping[str, Any], labels: TwoLabels | None) -> Classes | N
     """
     if not found:
         return None
-    usable = all(grade.isdecimal() and str(int(grade)) == grade != "0" for grade in found)
+    usable = all(
+        len(grade) <= len(str(LARGEST)) and grade.isdecimal() and str(int(grade)) == grade != "0" for grade in found
+    )
     grades = sorted(int(grade) for grade in found) if usable else []
     values = [found[str(grade)] for grade in grades]
     none = all(value is None for value in values)
     ascending = all(type(value) is float and np.isfinite(value) for value in values) and not np.any(
         np.diff(values) < 0
     )
-    if not usable or not (none or ascending) or (labels is not None and grades != [1]):
+    if not usable or grades[-1] > LARGEST or not (none or ascending) or (labels is not None and grades != [1]):
         raise InputError(
             "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save "
             "it again."

@@ -151,7 +151,6 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
 
     Parameters
     ----------
-    X : table
     y : array (n,), optional
         For a transformer.
     features : None, names, numbers, mask, callable or transformer

@@ -56,9 +56,6 @@ def staged(
 
     Parameters
     ----------
-    data : Data
-    settings : Settings
-    sample_weight : float64 array (n,) or None
     clock : Clock, optional
         No fold is begun that would not end in time.
     """

@@ -54,7 +54,6 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
 
     Parameters
     ----------
-    names : sequence of str, length p
     weights : float64 array (p,)
         In deviations of the first stage's score for one deviation of the column.
     spread : float64 array (p,)
@@ -97,7 +96,6 @@ def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
 
     Parameters
     ----------
-    state : FittedState
     unweighted : bool
         Whether it is known that no training row has a weight. Only then a value is told as a number of rows.
     """

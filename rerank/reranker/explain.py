@@ -13,6 +13,7 @@ from rerank.io.arrays import held
 from rerank.io.frames import frame_like, is_frame
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
+from rerank.problem.scaling import per_unit
 from rerank.reranker.ranking import RankingMixin, numbered_lists
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState
@@ -39,15 +40,10 @@ class ExplainMixin(RankingMixin):
 
         Parameters
         ----------
-        X : table (m, d)
         n : int
             Places, at least 1; a list with fewer rows gives all of them.
         qid : array-like (m,) or str, optional
             List of each row: the first ``n`` of each list, one list after the other.
-
-        Raises
-        ------
-        InputError
         """
         X = held(X)
         wanted, places = whole("n", n), self.rank(X, qid)
@@ -63,18 +59,10 @@ class ExplainMixin(RankingMixin):
         score is that of the head: rows below ``threshold_`` are ordered by the first stage alone. The two are called
         "first stage" and "constant", with underscores behind where a column of the fit is called so.
 
-        Parameters
-        ----------
-        X : table (n, d)
-
         Returns
         -------
         table (n, k)
             A data frame like X, with names; or an array, if X is one.
-
-        Raises
-        ------
-        InputError
         """
         X = held(X)
         added = self._added(X)
@@ -100,10 +88,6 @@ class ExplainMixin(RankingMixin):
         """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
 
         Returns the axes (:func:`rerank.plots.cumulative_gain`).
-
-        Raises
-        ------
-        InputError
         """
         from rerank.plots import cumulative_gain
 
@@ -122,15 +106,8 @@ class ExplainMixin(RankingMixin):
 
         Parameters
         ----------
-        X : table (m, d)
-        n : int
         names : sequence of str, optional
             Of all rows of X; their numbers without it.
-        ax : matplotlib axes, optional
-
-        Raises
-        ------
-        InputError
         """
         from rerank.plots import contributions
 
@@ -169,7 +146,6 @@ class ExplainMixin(RankingMixin):
         ----------
         every : bool
             Draw every face of the cube of free weights, not only the one on which the fit lies.
-        ax : matplotlib axes, optional
 
         Raises
         ------
@@ -190,5 +166,5 @@ def _constant(state: FittedState) -> float:
     """What the score of the head is where all columns, and a first stage that is a column of its own, are 0."""
     stage = state.first_stage
     if state.reranks and not state.anchored:
-        return -float(state.weights @ (state.low / (state.high - state.low)))
+        return -float(state.weights @ per_unit(state.low, state.low, state.high))
     return 0.0 if stage is None or state.prior_weight else stage.intercept

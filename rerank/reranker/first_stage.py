@@ -166,10 +166,8 @@ def fit_first_stage(
     first_stage : str, estimator, callable, array or None
         ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
         scikit-learn estimator, a function from a table to scores, or one score for each row. None gives None.
-    rows : Rows
     y : float64 array (n,)
         0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
-    qid, sample_weight : arrays (n,), optional
 
     Raises
     ------
@@ -210,7 +208,8 @@ def fit_first_stage(
             raise InputError(
                 f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it."
             )
-        estimator = fitted(estimator, seen, y, qid, sample_weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused below
+            estimator = fitted(estimator, seen, y, qid, sample_weight)
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):
         raise InputError(

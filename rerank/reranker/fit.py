@@ -57,11 +57,8 @@ def fit(
 
     Parameters
     ----------
-    data : Data
-    settings : Settings
     options : mapping
         The estimator's parameters as given; the state keeps them.
-    clock : Clock
     sample_weight : float64 array (n,) or None
         For the first stage.
     given : Staged, optional
@@ -96,12 +93,6 @@ def concluded(
 
     Parameters
     ----------
-    data : Data
-    settings : Settings
-    options : mapping
-    clock : Clock
-    first : Staged or None
-    training : Training
     solve : callable, optional
         See :data:`Solve`; by default what ``settings.solver`` names.
     """

@@ -38,7 +38,6 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
 
     Parameters
     ----------
-    table : table (n, d)
     names : sequence of str
         Of all its columns.
     which : sequence of int
@@ -133,8 +132,8 @@ def _copies(values: NDArray[Any], y: NDArray[Any]) -> bool:
 
 
 def _distinct(values: NDArray[Any]) -> bool:
-    """Whether values are whole numbers, and no two of them equal."""
-    if values.dtype.kind != "f" or np.any(values != np.floor(values)) or np.any(np.isinf(values)):
+    """Whether values are whole numbers that doubles count, and no two of them equal."""
+    if values.dtype.kind != "f" or np.any(values != np.floor(values)) or not np.abs(values).max() <= 2.0**53:
         return False
     return np.unique(values).size == values.size
 

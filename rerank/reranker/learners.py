@@ -26,8 +26,8 @@ SMALLEST = 1e-15
 
 @contextmanager
 def names_optional() -> Iterator[None]:
-    """scikit-learn does not remark that a table has names and that of the fit had none, or the reverse."""
-    with warnings.catch_warnings():
+    """No remark that a table has names and that of the fit had none, or the reverse, and none on huge numbers."""
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
         yield
 
@@ -51,7 +51,6 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
 
     Parameters
     ----------
-    estimator : object
     X : table
         As the user gave it, or the numeric columns.
     y : float64 array (n,)

@@ -20,6 +20,9 @@ from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
+MOST = 2**62
+"""Largest count that a model file holds."""
+
 SOLVERS = (*names(), "search", "none")
 
 
@@ -101,7 +104,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
     formulation = chosen_formulation(options["formulation"], statistic)
     radius = options.get("radius")
     if radius is not None:
-        radius = real("radius", radius, 0.0)
+        radius = real("radius", radius, 0.0, 1e100)
         if formulation == "resolved_rank":
             raise InputError(
                 "formulation is 'resolved_rank', which forbids scores closer than the margin, and with a radius the "
@@ -199,12 +202,7 @@ def _verbosity(value: Any) -> int:
 
 
 def check_solver(name: Any) -> None:
-    """Refuse a name that is not the name of a solver.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a name that is not the name of a solver."""
     if name not in SOLVERS:
         raise InputError(
             f"Unknown solver {name!r}; did you mean {nearest(str(name), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."
@@ -217,6 +215,8 @@ def _candidates(n_candidates: Any) -> int | str | None:
     try:
         return _count("n_candidates", n_candidates)
     except InputError:
+        if isinstance(n_candidates, Integral) and int(n_candidates) > MOST:
+            raise
         raise InputError(
             f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "
             "--candidates 0), or a whole number, at least 1."
@@ -224,6 +224,8 @@ def _candidates(n_candidates: Any) -> int | str | None:
 
 
 def _count(name: str, value: Any, least: int = 1) -> int | None:
+    if isinstance(value, Integral) and int(value) > MOST:
+        return whole(name, value, least, MOST)
     return None if value is None else whole(name, value, least)
 
 

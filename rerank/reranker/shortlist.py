@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InputError
 from rerank.ranks.lists import rows_by_list
+
+MOST_SCORE = 2.0**1000
+"""Of the first stage; head scores are above, and have to be finite."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -108,14 +112,23 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     ----------
     first, head : float64 arrays (n,)
         First-stage score and reranking score of every row.
-    is_head : bool array (n,)
     threshold : float
         All tail scores are below it.
     size : int
         Number of weights: rows inside the training range have reranking scores of at most this size.
+
+    Raises
+    ------
+    InputError
+        For a threshold so large that scores above it would overflow.
     """
     if threshold == -math.inf:
         return head.copy()  # no row can be in the tail
+    if threshold > MOST_SCORE:
+        raise InputError(
+            f"The first stage's scores reach {threshold:.3g}, and scores above them would overflow; divide them by a "
+            "constant."
+        )
     # Sums of a snapped score and a small power of two are exact, so no two different head scores become equal.
     shifted = head + 2.0 ** math.ceil(math.log2(size + 1))
     positive = np.where(shifted >= 1.0, shifted, 1.0 / (2.0 - np.minimum(shifted, 1.0)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
-from rerank.problem.scaling import snapped_scores
+from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.first_stage import FirstStage
@@ -141,7 +141,7 @@ class FittedState:
             coef = stage.coef.copy()
         if self.reranks:
             coef[self.features] += (
-                self.corrections if self.anchored else self.weights / (self.high - self.low)
+                self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
             )
         return coef
 
@@ -152,8 +152,8 @@ class FittedState:
     @property
     def corrections(self) -> Floats:
         """Corrections (p,) of an anchored problem, in units of the first stage's score for one unit of the column."""
-        spread = self.high - self.low
-        return self.weights[1:] * (spread[0] / spread[1:])
+        spread = np.full(self.features.size, self.high[0] - self.low[0])
+        return self.weights[1:] * per_unit(spread, self.low[1:], self.high[1:])
 
     @property
     def n_candidates(self) -> int | None:

@@ -59,11 +59,8 @@ def prepare(
 
     Parameters
     ----------
-    data : Data
-    statistic : RankStatistic
     scores : float64 array (n,) or None
         First-stage scores; None makes every row a candidate.
-    n_candidates : int or None
     anchor : Anchor, optional
         States the problem of correcting the scores, if these are not all equal; else the free problem.
     **options
@@ -213,7 +210,8 @@ def start_weights(
     columns = data.rows.columns
     if stage is None or stage.coef is None or columns.transformer is not None:
         return None
-    w = stage.coef[columns.chosen[training.features]] * (problem.high - problem.low)
+    half = problem.high / 2 - problem.low / 2  # only the ratios count, and twice that may be infinite
+    w = stage.coef[columns.chosen[training.features]] * half
     w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
     if problem.max_features is not None:
         w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0

@@ -146,7 +146,7 @@ def statistic_bound(
     random_state: int = 0,
     node_limit: int | None = None,
 ) -> float:
-    """A bound on the statistic itself: no margin, no price, ties against the relevant row.
+    """A bound on the statistic itself: no margin, no penalty, ties against the relevant row.
 
     The bound of :func:`solve` is one on the value at the margin, and a ranking may exceed it.  This one holds for the
     ranking by any allowed weights in which scaled scores that differ by less than ``RESOLUTION`` count as equal.

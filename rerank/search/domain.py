@@ -74,7 +74,7 @@ class Domain:
         return v
 
     def used(self, v: Floats) -> int:
-        """How many features count for the price and the limit."""
+        """How many features count for the penalty and the limit."""
         return int(np.count_nonzero(v[len(self.anchor) :]))
 
     def weights(self, v: Floats) -> Floats:

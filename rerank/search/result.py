@@ -24,7 +24,7 @@ class SearchResult:
     value : float
         ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place.
     bound : float
-        No weights have a larger value, margin and price included.
+        No weights have a larger value, margin and penalty included.
     weights : float64 (d,)
         In scaled space; ``max|w_j| = 1`` or all zero.
     closed : bool

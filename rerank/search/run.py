@@ -117,7 +117,7 @@ class Run:
     # ---- points
 
     def _inner(self, w: Floats) -> float:
-        """Value minus price in the tables' unit, every pair decided exactly."""
+        """Value minus penalty in the tables' unit, every pair decided exactly."""
         return self.exact.value(w) - self.price * self.domain.used(w)
 
     def offer(self, w: Floats) -> None:

@@ -160,7 +160,7 @@ def tolerance(problem: Problem) -> float:
 
 
 def spacing(problem: Problem) -> float:
-    """What divides the numbers of a box: ``v.(x_i - x_k) - epsilon`` at its centre and corners.
+    """What divides the numbers of a box: ``v.(x_i - x_k) - epsilon`` at its centre and vertices.
 
     It divides them where all half-widths but 0 are at least 1, and ``h`` times it where they are at least ``h``; 0 if
     none is known.  Tables of whole numbers have one: all numbers have a common denominator, and boxes are halved.

@@ -197,4 +197,5 @@ def how_to_install(name: str) -> str:
     """What to do where a solver is missing."""
     if name in SOLVERS:
         return SOLVERS[name].install
-    return f"install {name} so that PuLP finds {' or '.join(pulp.interfaces(name))}"
+    lacking = "" if pulp.module() is not None else ", and pip install pulp"
+    return f"install {name} so that PuLP finds {' or '.join(pulp.interfaces(name))}{lacking}"

@@ -125,7 +125,8 @@ class Window(AtDepth):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "c", real("The width c of a window", self.c, 1.0))
+        object.__setattr__(self, "c", real("The width c of a window", self.c, 1.0, 2.0**53))
+        whole("The depth of a window", self.at, 1, 2**53)
 
     def _coefficients(self, n: int) -> Floats:
         if self.c == 1.0:

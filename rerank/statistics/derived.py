@@ -64,6 +64,10 @@ class Share(RankStatistic):
         return found
 
 
+LONGEST = 10**8
+"""Rows of a list whose places are still held in memory."""
+
+
 @dataclass(frozen=True, repr=False)
 class InLists(RankStatistic):
     """The expected statistic of lists of ``rows`` rows, for a training list of another length.
@@ -81,7 +85,7 @@ class InLists(RankStatistic):
     stem = "inlists"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", whole("list_length", self.rows))
+        object.__setattr__(self, "rows", whole("list_length", self.rows, 1, LONGEST))
         if self.statistic.weighs_hits:
             raise InputError(
                 f"list_length is {self.rows}, and {self.statistic.name} pays several relevant rows at once, which has "

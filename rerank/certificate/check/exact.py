@@ -67,7 +67,7 @@ class ExactProblem:
     constant : Fraction
         The part of the value that no weights change.
     epsilon, price : Fraction
-        Margin, and the price of one feature.
+        Margin, and the penalty for one feature.
     scale : list of Fraction
         Weights are ``scale`` times the coordinates that boxes are made of.
     lower, upper : float64 (d,)

@@ -123,7 +123,7 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
 def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int, ...]], int]:
     """Supports that a proof must treat, in order, and their number.
 
-    With a price on features each set of features up to the limit counts by itself.  Without one the largest
+    With a penalty on features each set of features up to the limit counts by itself.  Without one the largest
     sets are enough, since a smaller one lies on their sides.  In anchored problems feature 0 is in all of them,
     beside those that are counted.
     """

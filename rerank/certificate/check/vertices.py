@@ -51,7 +51,7 @@ class RationalBox:
         return self.exact.difference(int(self.pairs.upper[p]), int(self.pairs.lower[p]), self.features)
 
     def value(self, lost: NDArray[np.int64]) -> Fraction:
-        """Value of lost counts, without the problem's constant and price."""
+        """Value of lost counts, without the problem's constant and penalty."""
         bounds = np.searchsorted(self.pairs.unit_of, np.arange(len(self.exact.units) + 1))
         counts = lost.tolist()
         return exact_sum(
@@ -74,7 +74,6 @@ def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> 
 
     Parameters
     ----------
-    box : RationalBox
     lost : int64 (S,)
         Lost counts that hold in the whole box.
     open_ : intp array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -127,7 +128,9 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     try:
         constant = float.fromhex(data["constant"])
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where} holds no constant; export it again.") from None
+        constant = math.nan
+    if not math.isfinite(constant):
+        raise InputError(f"{where} holds no constant; export it again.")
     check_formulation(data["formulation"], state.settings.statistic)
     if not isinstance(data["choices"], dict):
         raise InputError(f"{where} does not say how its program was stated; export it again.")
@@ -135,12 +138,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
 
 
 def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
-    """Whether the problem of a sidecar is that of its model.
-
-    Raises
-    ------
-    InputError
-    """
+    """Whether the problem of a sidecar is that of its model."""
     doc = document(state)
     sides = (
         (doc.data_sha256, digest(problem)), (doc.epsilon.text, problem.epsilon.text),
@@ -159,12 +157,7 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
 def _inside(
     w: NDArray[np.float64], box: tuple[NDArray[np.float64], NDArray[np.float64]] | None, name: str
 ) -> NDArray[np.float64]:
-    """The weights, which a box of their program must hold once their largest size is 1.
-
-    Raises
-    ------
-    InputError
-    """
+    """The weights, which a box of their program must hold once their largest size is 1."""
     j = None if box is None else outside(w, box)
     if box is not None and j is not None:
         raise InputError(

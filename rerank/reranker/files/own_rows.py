@@ -76,10 +76,6 @@ def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
     """Refuse a solution file of a program with more or fewer rows, where the file counts them.
 
     A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
-
-    Raises
-    ------
-    InputError
     """
     from formulations import mps
     from formulations.errors import FormulationError
@@ -107,12 +103,7 @@ def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
 
 
 def check_point(solution: Solution, x: NDArray[np.float64], own: Program, source: str) -> None:
-    """Refuse a point that violates the problem's program, and an objective that is not the point's.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a point that violates the problem's program, and an objective that is not the point's."""
     violated = own.violation(x)
     if not violated <= ACCEPTED:
         raise InputError(

@@ -59,8 +59,6 @@ def refit(
 
     Parameters
     ----------
-    doc : ModelDocument
-    table : Table
     where : str
         Name of the model in messages.
     first_stage : fitted estimator, optional

@@ -175,7 +175,6 @@ def verify(
 
     Parameters
     ----------
-    doc : ModelDocument
     table : Table, optional
         The one of the fit.
     where : str

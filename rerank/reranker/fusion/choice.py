@@ -97,19 +97,14 @@ def chosen_by_folds(
     ----------
     tables : mapping of normaliser to Data
         The same rows, lists and grades, normalised.
-    options : sequence of Option
     null : Null
         What has to be led.
     null_scores : float64 array (n,)
         Its scores of the rows.
-    statistic : RankStatistic
     settings : mapping
         Further parameters of the reranker.
     rule : mapping
         ``cv``, ``rule``, ``safeguard`` and ``random_state``.
-    clock : Clock
-    n_jobs : int or None
-    verbose : int
     """
     first = next(iter(tables.values()))
     relevant = of_mixed_lists(first)

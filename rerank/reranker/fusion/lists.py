@@ -48,12 +48,7 @@ class JudgedRuns:
                      ideal_gains=self.missed)  # fmt: skip
 
     def check_classes(self) -> None:
-        """Refuse documents of one grade, of which nothing can be learned.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse documents of one grade, of which nothing can be learned."""
         grades = self.judged.grades
         if not grades.any():
             raise InputError(

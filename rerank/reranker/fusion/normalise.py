@@ -47,7 +47,6 @@ def normalised(
     ----------
     scores : float64 array (runs, queries, documents)
         NaN where a run does not have the document, else finite.
-    normaliser : {"none", "minmax", "z", "rank", "sigmoid"}
     k : float
         For "rank".
     missing : {"lowest", "zero", "impute"}

@@ -99,8 +99,6 @@ def preferred(scores: Floats, names: Sequence[str], base: str, k: int) -> str:
 
     Parameters
     ----------
-    scores : float64 array (normalisers, folds)
-    names : sequence of str
     base : str
         The null's normaliser, which stands for ranks where these were not tried; else the first one does.
     k : int

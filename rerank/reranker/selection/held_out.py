@@ -60,10 +60,6 @@ class Folds:
     ----------
     base : Reranker
         The parameters that the options do not vary; its first stage is what has to be led.
-    splits : sequence of Split
-    data : Data
-    sample_weight : float64 array (n,) or None
-    clock : Clock
     n_jobs : int or None
         Folds at a time, by joblib.
     """
@@ -223,12 +219,7 @@ def judged_by(data: Data) -> NDArray[np.bool_]:
 
 
 def refuse_fixed_length(base: Reranker, data: Data) -> None:
-    """Refuse coefficients for one length if the folds are parts of a single list.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse coefficients for one length if the folds are parts of a single list."""
     statistic = parse(base.stat)
     if data.qid is None and statistic.length is not None:
         raise InputError(

@@ -102,12 +102,7 @@ def corrections(base: Reranker, n_columns: int, first_stage: str | None = None) 
 
 
 def check_safeguard(safeguard: Any) -> float:
-    """The safeguard as a float, ``inf`` and ``-inf`` among them.
-
-    Raises
-    ------
-    InputError
-    """
+    """The safeguard as a float, ``inf`` and ``-inf`` among them."""
     if not isinstance(safeguard, numbers.Real) or isinstance(safeguard, bool) or math.isnan(safeguard):
         spelled = "NaN" if isinstance(safeguard, float) else repr(safeguard)
         raise InputError(f"safeguard is {spelled}; it must be a number of standard errors.")
@@ -122,7 +117,6 @@ def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) 
 
     Parameters
     ----------
-    options : sequence of Option
     leads : sequence of Lead
         NaN where an option was not tried.
     safeguard : float

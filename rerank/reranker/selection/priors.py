@@ -90,11 +90,8 @@ def priors(
         All rows.
     settings : Settings
         Those of a candidate: with ``cross_fit`` the scores to learn from are out-of-fold.
-    sample_weight : float64 array (n,) or None
-    splits : sequence of Split
     parts : sequence of Part
         The training rows of each split.
-    call : callable
     """
     if settings.first_stage is None and settings.radius is None:
         return [None] * len(splits)

@@ -181,7 +181,7 @@ def _searched(
 
 
 def claimed(problem: Problem, settings: Settings) -> str:
-    """What a search bounds, in a few words: the statistic, with the margin by which pairs count and the price."""
+    """What a search bounds, in a few words: the statistic, with the margin by which pairs count and the penalty."""
     price = f", less {problem.C:g} a feature" if problem.C else ""
     return f"{settings.statistic.name} at margin {problem.epsilon:.3g}{price}"
 

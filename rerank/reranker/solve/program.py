@@ -51,12 +51,7 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
 
 
 def check_formulation(name: str, statistic: RankStatistic) -> None:
-    """Refuse an unknown formulation, and one whose objective is not the statistic.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse an unknown formulation, and one whose objective is not the statistic."""
     if name not in FORMULATIONS:
         raise InputError(
             f"Unknown formulation {name!r}; did you mean {nearest(str(name), FORMULATIONS)!r}? "
@@ -87,12 +82,7 @@ def unstated() -> str | None:
 
 
 def check_stated() -> None:
-    """Refuse to go on where no program can be stated.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse to go on where no program can be stated."""
     if why := unstated():
         raise InputError(f"{why}; run Python without that option; only solver='search' needs no program.")
 
@@ -103,12 +93,7 @@ def automatic_epsilon(problem: Problem) -> float:
 
 
 def check_margin(problem: Problem) -> None:
-    """Refuse a margin that is too small for a solver's tolerance, given the largest big-M of the rows.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a margin that is too small for a solver's tolerance, given the largest big-M of the rows."""
     try:
         check_epsilon(problem.epsilon, FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
     except InputError as error:
@@ -181,7 +166,6 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
 
     Parameters
     ----------
-    problem : Problem
     formulation : str
         One of ``FORMULATIONS``.
     box : pair of float64 arrays, optional
@@ -205,12 +189,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
 
 
 def _check_choices(choices: dict[str, Any], given: dict[str, Any]) -> None:
-    """Refuse options of a builder that the fitted problem sets, and unknown ones.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse options of a builder that the fitted problem sets, and unknown ones."""
     from formulations.options import Options
 
     free = [*(field.name for field in fields(Options) if field.name not in given), "name"]

@@ -66,8 +66,6 @@ def polished(
 
     Parameters
     ----------
-    problem : Problem
-    w : float64 array (d,)
     claim : float, optional
         Value that a solver claims for ``w``.
     box : pair of float64 arrays (d,), optional

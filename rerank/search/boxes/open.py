@@ -26,7 +26,7 @@ BATCHES_OF_MANY = 24  # where there are many supports, so that many of them are 
 EVALUATIONS = 120.0  # with so many evaluations of every pair at least
 A_JOB = 1e8  # evaluations of a pair by a job on many supports
 PARTS = 4  # batches into which the boxes left by one job are divided, by their bounds
-MOST_CORNERS = 5  # sides of a box whose corners are looked at
+MOST_CORNERS = 5  # sides of a box whose vertices are looked at
 MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth first
 
 
@@ -40,11 +40,11 @@ class OpenBoxes:
     columns : sequence of intp arrays
         The supports.
     prices : float64 (number of supports,)
-        What each support costs, in the tables' unit (0 without a price on features).
+        What each support costs, in the tables' unit (0 without a penalty on features).
     domain : Domain
         The weights that are allowed.
     value : float
-        Best value minus price met so far, in the tables' unit.
+        Best value minus penalty met so far, in the tables' unit.
     weights : float64 (d,), optional
         The best point.
     record : bool
@@ -54,7 +54,7 @@ class OpenBoxes:
     cap : float
         A bound on every value that is known from elsewhere, or from boxes explored before.
     target : float
-        Boxes whose bound (minus price) is at most this are set aside.
+        Boxes whose bound (minus penalty) is at most this are set aside.
     """
 
     tables: Any
@@ -74,7 +74,7 @@ class OpenBoxes:
     splits: list[Names] = field(init=False)
     n_splits: int = field(init=False)
     listed: set[int] = field(init=False)  # names of boxes fathomed by listing vertices
-    aside: float = field(init=False)  # largest bound (minus price) of the boxes set aside
+    aside: float = field(init=False)  # largest bound (minus penalty) of the boxes set aside
     shown_before: float = field(default=np.inf, init=False)  # the least bound that all boxes showed together,
     kept: tuple[list[Names], set[int]] = field(init=False)  # and what shows it
 
@@ -117,7 +117,7 @@ class OpenBoxes:
 
     @property
     def slack(self) -> float:
-        """By how much a fathomed box may beat the value: rounding of sums, and of adding and subtracting a price."""
+        """By how much a fathomed box may beat the value: rounding of sums, and of adding and subtracting a penalty."""
         priced = 4e-15 * (self.tables.total + abs(self.value)) if self.prices.any() else 0.0
         return self.tables.slack + priced
 
@@ -128,7 +128,7 @@ class OpenBoxes:
             self.cap = min(self.cap, self.shown_before)
 
     def shown(self) -> float:
-        """Largest bound (minus price) of what is not fathomed yet."""
+        """Largest bound (minus penalty) of what is not fathomed yet."""
         tops = [self.unexplored.bound(), -self.heap[0][0] if self.heap else -np.inf]
         tops += [self.aside] if self.passed_over else []
         tops += [b.bound - float(self.prices[b.support]) for b in self.unresolved]
@@ -140,7 +140,7 @@ class OpenBoxes:
         return self.aside > self.value + self.slack
 
     def open_bound(self) -> float:
-        """Bound on every value (minus price), never below the best."""
+        """Bound on every value (minus penalty), never below the best."""
         return max(self.value, min(self.shown(), self.cap))
 
     def recorded(self) -> tuple[list[Names], set[int]]:
@@ -149,17 +149,17 @@ class OpenBoxes:
 
     @property
     def limit(self) -> float:
-        """Bound (minus price) up to which boxes are not explored now."""
+        """Bound (minus penalty) up to which boxes are not explored now."""
         return max(self.value + self.slack, self.target)
 
     def _set_aside(self, bound: float) -> None:
         self.aside = max(self.aside, bound)
 
     def corners(self) -> Floats:
-        """Corners of the smallest of the boxes explored next, which touch the points where pairs differ by the margin.
+        """Vertices of the smallest of the boxes explored next, which touch the points where pairs differ by the margin.
 
         No centre is such a point once a split has gone through it.  None where the rows lie on no grid, or there are
-        too many corners.
+        too many vertices.
         """
         if not (self.heap and self.tables.spacing > 0 and not self.axes.whitened):
             return np.empty((0, self.domain.n_features))
@@ -186,7 +186,7 @@ class OpenBoxes:
         return np.ones(self.domain.n_features) if self.weights is None or not self.weights.any() else self.weights
 
     def offer(self, value: float, weights: Floats) -> None:
-        """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the price."""
+        """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the penalty."""
         if value > self.value:
             self.value, self.weights = value, weights
 

@@ -68,7 +68,7 @@ class Exact:
         return sum((a * b for a, b in zip(v, row, strict=True) if a), Fraction(0))
 
     def value(self, v: Floats) -> float:
-        """Value, in the tables' unit, of the weights at ``v``, every pair decided exactly (no price subtracted)."""
+        """Value, in the tables' unit, of the weights at ``v``, every pair decided exactly (no penalty subtracted)."""
         t = self.tables
         margin = v @ t.pairs - t.epsilon
         won = margin > t.tolerance

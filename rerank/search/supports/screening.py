@@ -52,7 +52,7 @@ class Waiting:
     prices: Floats
     signed: NDArray[np.bool_]
     screens: Callable[[], Screens | None] | None
-    _open: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap: price minus bound, support, boxes
+    _open: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap: penalty minus bound, support, boxes
     _next: int = 0
     _part: int = 0  # supports of a job; 0 until the first
     _made: Screens | None = None
@@ -61,7 +61,7 @@ class Waiting:
         return len(self.columns) - self._next + len(self._open)
 
     def bound(self) -> float:
-        """What no value minus price on a support that waits exceeds; -inf if none waits."""
+        """What no value minus penalty on a support that waits exceeds; -inf if none waits."""
         most = -self._open[0][0] if self._open else -np.inf
         if self._next < len(self.columns):
             most = max(most, self.tables.ideal + self.tables.slack - float(self.prices[self._next]))
@@ -96,8 +96,8 @@ class Waiting:
     def shares(self, limit: float, count: int, blind: bool = False) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
 
-        A job fathoms the supports on which nothing beats ``limit`` plus the price.  Where that is ``blind``, no weights
-        being known, or many supports are open, coarse boxes wait; bounds by groups do not.
+        A job fathoms the supports on which nothing beats ``limit`` plus the penalty.  Where that is ``blind``, no
+        weights being known, or many supports are open, coarse boxes wait; bounds by groups do not.
         """
         columns = self.columns
         if not isinstance(columns, Supports):

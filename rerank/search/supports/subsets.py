@@ -1,6 +1,6 @@
 """Which features may carry weight: the supports that the box search has to cover.
 
-With a price ``C`` on each feature or a limit on their number the cube falls apart into cubes of fewer
+With a penalty ``C`` on each feature or a limit on their number the cube falls apart into cubes of fewer
 dimensions, one a support.  With a limit alone only the largest supports are needed (a smaller one lies on the
 sides of a larger).
 """

@@ -24,6 +24,7 @@ from rerank.io.archive import read_archive, write_archive
 from rerank.latent import LatentRoBiRank
 from rerank.reranker.files import model_fields, model_file
 from rerank.reranker.files.verify import verify
+from rerank.solvers import gateway
 from tests.cases.advice import command, data, est, row, succeeds, table_file, write
 from tests.cases.advice import model_file as fitted_file
 from tests.cases.advice.rooms import latent
@@ -87,6 +88,18 @@ def own_table(**options: Any):
     return read_csv(table_file(), **{"label": "hit", **options})
 
 
+def solved_elsewhere(**entries: Any) -> Any:
+    """A program, whose sidecar may state other results of its model, and the solution of a solver."""
+    est(stat="dcg@5", first_stage="logistic", n_candidates=8).fit(X, Y).export_mps("p.mps")
+    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    body = json.loads(Path("p.json").read_text())
+    inner = body["data"]["model"]
+    inner["result"] |= entries
+    body["data"]["model"] = signed(inner)
+    write("p.json", json.dumps(body))
+    return command("import", "p.mps", "p.sol", "--model", "new.json")
+
+
 TABLES = [
     row(
         "The table has no labels; name the column that holds them",
@@ -102,6 +115,11 @@ TABLES = [
         "another shortlist follows from it; give that one",
         lambda: command("export", fitted_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),
         lambda: succeeds("export", fitted_file(), "t.csv", "p.mps"),
+    ),
+    row(
+        "one of the two is wrong, so neither is used; fit the model again",
+        lambda: solved_elsewhere(bound={"hex": (0.5).hex()}, value={"hex": (0.25).hex()}),
+        lambda: solved_elsewhere().exit_code == 0,
     ),
 ]
 

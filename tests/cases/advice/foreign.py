@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zipfile
 from pathlib import Path
+
+import numpy as np
 
 from rerank import load
 from rerank.certificate import load_proof, save_proof
@@ -135,6 +138,18 @@ def cut_short(path):
     return path
 
 
+def without_seconds(path):
+    """The checkpoint of a search without the time that it took."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(content["header.json"])
+    del header["seconds"]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, body in content.items():
+            archive.writestr(name, json.dumps(header) if name == "header.json" else body)
+    return path
+
+
 def resumes(path) -> bool:
     """Whether a fit with that checkpoint ends as one without."""
     return fitted(checkpoint=path).result_.value == fitted().result_.value
@@ -153,7 +168,7 @@ ARCHIVES = [
     ),
     row(
         "delete it to begin anew, or choose another path",
-        lambda: (resumes("c"), resumes(cut_short("c"))),
+        lambda: (resumes("c"), resumes(without_seconds("c"))),
         lambda: (os.remove("c"), resumes("c"), resumes("d"))[1:] == (True, True),
     ),
 ]
@@ -210,6 +225,11 @@ PROGRAMS = [
         lambda: imports(program_file()),
     ),
     row(
+        "holds no constant; export it again",
+        lambda: import_solution(program_file(constant="nan")),
+        lambda: imports(program_file()),
+    ),
+    row(
         "does not say how its program was stated; export it again",
         lambda: import_solution(program_file(choices=[])),
         lambda: imports(program_file()),
@@ -230,4 +250,54 @@ PROGRAMS = [
         lambda: imports(program_file()),
     ),
 ]
-ROWS = MODELS + ARCHIVES + PROGRAMS
+
+
+GRID = {"stat": "dcg@5", "C": 0.01, "positive": True, "epsilon": 0.05 + 1e-9}
+
+
+def on_a_grid(solver):
+    """A fit of rows whose differences miss the margin by less than a solver's tolerance."""
+    rng = np.random.default_rng(11)
+    return est(solver=solver, **GRID).fit(rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14))
+
+
+def solved_on_a_grid():
+    made = on_a_grid("none")
+    made.export_mps("g.mps")
+    command("solve", "g.mps")
+    return made.load_solution("g.sol")
+
+
+def with_bound(bound):
+    """The program of a fit that kept the weights 0, whose model claims that bound."""
+    made = est(stat="dcg@5", solver="none").fit(X[:10], Y[:10])
+    made.export_mps("b.mps")
+    body = json.loads(Path("b.json").read_text())
+    model = body["data"]["model"]
+    if bound is not None:
+        model["result"]["bound"] = {"hex": float(bound).hex()}
+    body["data"]["model"] = signed(model)
+    write("b.json", json.dumps(body))
+    return "b.mps"
+
+
+CLAIMS = [
+    row(
+        "polishing does not restore the claim; fit with solver='search', which has no tolerance",
+        solved_on_a_grid,
+        lambda: on_a_grid("search").result_.proved,
+    ),
+    row(
+        "above the bound {} of the model: one of the two is wrong, so neither is used; fit the model again",
+        lambda: import_solution(with_bound(0.5)),
+        lambda: imports(with_bound(None)),
+    ),
+]
+PROGRAMS.append(
+    row(
+        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: import_solution(program_file(choices={"box": "x"})),
+        lambda: imports(program_file()),
+    )
+)
+ROWS = MODELS + ARCHIVES + PROGRAMS + CLAIMS

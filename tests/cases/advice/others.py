@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -27,7 +29,7 @@ from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.advice import command, data, model_file, row, succeeds, table_file, write
 from tests.cases.advice.rooms import GRADES, OTHER, RUN, fuse
-from tests.cases.advice.tables import fit, same, tiny
+from tests.cases.advice.tables import fit, parquet, same, tiny
 
 X, Y = data()
 FRAME = pd.DataFrame(X, columns=["a", "b"])
@@ -255,7 +257,18 @@ def squared(first_stage=None, **options):
     return made.fit(table, (table[:, 0] ** 2 > 2.2).astype(int))
 
 
+def by_score(largest):
+    """A fit of a shortlist by scores that go up to a number."""
+    table = FRAME.assign(s=np.linspace(0.7, 1.0, 40) * largest)
+    return fit(table, first_stage="s", n_candidates=12, features=["a", "b"])
+
+
 MODELS = [
+    row(
+        "and scores above them would overflow; divide them by a constant",
+        lambda: by_score(1.7e308),
+        lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value,
+    ),
     row(
         "is larger than {} bytes; pass another file",
         lambda: load(oversized()),
@@ -336,4 +349,91 @@ RUNS = [
         lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None,
     ),
 ]
-ROWS = PATHS + TABLES + MODELS + GONE + RUNS
+
+
+@contextmanager
+def little_memory(name: str, most: int) -> Iterator[None]:
+    """A function of numpy finds no memory for more than so many entries."""
+    real = getattr(np, name)
+
+    def allocate(first, *rest, **options):
+        if np.size(first) > most:
+            raise MemoryError(f"Unable to allocate {np.size(first)} entries")
+        return real(first, *rest, **options)
+
+    with mock.patch.object(np, name, allocate):
+        yield
+
+
+def judgements(n, path="q.txt"):
+    write(path, "".join(f"q{k} 0 d 1\n" for k in range(n)))
+    with little_memory("array", 20):
+        return read_qrels(path)
+
+
+def scored(rows=slice(None), **options):
+    """A fit after a first stage that finds memory for 30 rows only."""
+
+    def stage(table):
+        if len(table) > 30:
+            raise MemoryError("Unable to allocate 40 rows")
+        return table[:, 0]
+
+    return fit(X[rows], Y[rows], first_stage=stage, **options)
+
+
+def ranked(n):
+    path = write(f"{n}.csv", "\n".join(Path("t.csv").read_text().splitlines()[: n + 1]) + "\n")
+    with little_memory("lexsort", 20), little_memory("argsort", 20):
+        return command("rank", "m.json", path)
+
+
+@contextmanager
+def without_docstrings() -> Iterator[None]:
+    """As python -OO runs."""
+    flags = {name: getattr(sys.flags, name) for name in dir(sys.flags) if name[0] != "_"}
+    with mock.patch.object(sys, "flags", SimpleNamespace(**flags | {"optimize": 2})):
+        yield
+
+
+def fit_without_docstrings(**options):
+    fit(X, **options)  # what it imports is imported before
+    with without_docstrings():
+        return fit(X, **options)
+
+
+def without_pyarrow(path):
+    with mock.patch.dict(sys.modules, {"pyarrow": None}):
+        return read_table(path, label="hit")
+
+
+MACHINES = [
+    row(
+        "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features",
+        scored,
+        lambda: scored(slice(30)).result_.value > 0,
+    ),
+    row(
+        "rerank: There is not enough memory for this; pass a smaller table or fewer candidates",
+        lambda: (model_file(), ranked(40))[1],
+        lambda: ranked(20).exit_code == 0,
+    ),
+    row(
+        "{} needs more memory than there is; pass a smaller file",
+        lambda: judgements(40),
+        lambda: len(judgements(20).grade) == 20,
+    ),
+    row(
+        "is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV",
+        lambda: without_pyarrow(parquet("i.parquet")),
+        lambda: len(read_table("i.parquet", label="hit")) == len(without_pyarrow(table_file())) == 40,
+    ),
+    row(
+        "{}; run Python without that option; only solver='search' needs no program",
+        lambda: fit_without_docstrings(solver="highs", presolve=False),
+        lambda: (
+            fit(X, solver="highs", presolve=False).result_.value > 0 and same(fit_without_docstrings(solver="search"))
+        ),
+    ),
+]
+ROWS = PATHS + TABLES + MODELS + GONE + RUNS + MACHINES

@@ -5,28 +5,41 @@
 from __future__ import annotations
 
 import datetime
-from contextlib import contextmanager
+import os
+import sys
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from unittest.mock import patch
 
 import highspy
+import joblib
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
 import scipy.sparse
 from sklearn.model_selection import KFold, ShuffleSplit
 
+from formulations import mps
 from rerank import RerankerCV, plots
-from rerank.certificate import leaf_boxes
+from rerank.certificate import certify, check_claim, leaf_boxes
+from rerank.cli import ranking
+from rerank.cli.common import read_for
 from rerank.ranks import evaluate, weighted_gains
 from rerank.ranks.perturb import perturb_rows, perturb_weights
 from rerank.ranks.runs import run_values
 from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
+from rerank.search import run as search_run
 from rerank.search import sizes
 from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse, presentation
-from tests.cases.advice import data, est, row
+from tests.cases.advice import command, data, est, model_file, row, shown, table_file, write
+from tests.cases.advice.fits import wide
 from tests.cases.advice.programs import program, small
-from tests.cases.advice.rooms import RUN, fuse, model
+from tests.cases.advice.rooms import RUN, fuse, latent, model
 
 X, Y = data()
 FIRST = (X[:, 0] > 1).astype(int)
@@ -382,4 +395,239 @@ PICTURES = [
     ),
 ]
 
-ROWS = FIRST_STAGES + LABELS + SEARCHES + FUSIONS + PICTURES
+
+@contextmanager
+def without(*packages, path=None):
+    """A machine that lacks packages, and programs on its path."""
+    hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in packages}
+    sys.modules.update(dict.fromkeys([*packages, *hidden]))
+    try:
+        with patch.dict(os.environ, {} if path is None else {"PATH": path}):
+            yield
+    finally:
+        for name in packages:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+def solve_file(solver, machine=None):
+    """A program file solved by a solver of this machine, or of one that lacks it."""
+    mps.write(program(), "p.mps")
+    with machine or nullcontext():
+        return gateway.solve_file("p.mps", solver, solution="p.sol", time_limit=20)
+
+
+def agrees(solver) -> bool:
+    return abs(solve_file(solver).objective - solve_file("highs").objective) < 1e-6
+
+
+def drawn(machine=None):
+    with machine or nullcontext():
+        return plots.cumulative_gain(Y, {"a": X[:, 0]})
+
+
+def by_command(machine=None):
+    with machine or nullcontext():
+        return command(
+            "fit",
+            table_file(),
+            "--label",
+            "hit",
+            "--solver",
+            "search",
+            "--plot",
+            "p.png",
+            "--model",
+            "m.json",
+        )
+
+
+def in_parts(engine, machine=None):
+    with machine or nullcontext():
+        return latent(engine=engine).n_epochs_
+
+
+def doctor(machine=None):
+    with machine or nullcontext():
+        return command("doctor")
+
+
+MISSING = [
+    row(
+        "--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'",
+        lambda: by_command(without("matplotlib")),
+        lambda: by_command().exit_code in (0, 3),
+    ),
+    row(
+        "pip install 'exact-rerank[plots]'", lambda: drawn(without("matplotlib")), lambda: drawn() is not None
+    ),
+    row(
+        "HiGHS is not installed; run: pip install highspy",
+        lambda: solve_file("highs", without("highspy")),
+        lambda: solve_file("highs").objective > 0,
+    ),
+    row(
+        "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc",
+        lambda: solve_file("cbc", without("pulp", path="")),
+        lambda: agrees("cbc"),
+    ),
+    row(
+        "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk",
+        lambda: solve_file("glpk", without("pulp", path="")),
+        lambda: agrees("glpk"),
+    ),
+    row(
+        "pip install pyscipopt",
+        lambda: solve_file("scip", without("pulp", "pyscipopt", path="")),
+        lambda: agrees("scip"),
+    ),
+    row(
+        "pip install highspy",
+        lambda: doctor(without("highspy")),
+        lambda: "highs was not found" not in shown(doctor()),
+    ),
+    row(
+        "pip install pulp",
+        lambda: doctor(without("pulp")),
+        lambda: "pulp was not found" not in shown(doctor()),
+    ),
+    row(
+        "which needs the package ray; install exact-rerank[ray] or use engine='local'",
+        lambda: in_parts("ray", without("ray")),
+        lambda: in_parts("local") > 0,
+    ),
+    row(
+        "log has {} items for n_shards={}; give at least two items for each shard",
+        lambda: latent(n_shards=5),
+        lambda: latent(n_shards=4).n_epochs_ > 0,
+    ),
+]
+
+
+class Large:
+    """A data set of pyarrow, as far as that is looked at, whose rows are too many for this machine."""
+
+    __module__ = "pyarrow.dataset"
+
+    def __init__(self, most=20):
+        self.most = most
+
+    def to_table(self, most=None):
+        if most is None and self.most < 40:
+            raise MemoryError
+        return pa.table({"a": X[:most, 0], "b": X[:most, 1]})
+
+
+def data_set(text=None):
+    """A data set of a CSV file, which is read when it is used."""
+    pa.csv.write_csv(pa.table({"a": X[:, 0], "b": X[:, 1]}), "a.csv")
+    found = pa.dataset.dataset("a.csv", format="csv")
+    if text is not None:
+        write("a.csv", text)
+    return found
+
+
+@contextmanager
+def small_machine(most=30):
+    """A machine whose memory ends at a search of more rows than these."""
+
+    def checked(problem, entries, workers=1):
+        if problem.X.shape[0] > most:
+            raise MemoryError("1 TiB")
+
+    with (
+        patch.object(search_run, "check_rows", checked),
+        patch.object(search_run, "rows_alone", lambda *_: True),
+    ):
+        yield
+
+
+def on_small_machine(table=X, y=Y, **options):
+    with small_machine():
+        return fit(table, y, stat="auc", **{"first_stage": table[:, 1], **options})
+
+
+def ranked_on_small_machine(n):
+    """The rows of a table, ranked by the command line where memory ends at thirty rows."""
+
+    def checked(model, data, **options):
+        if len(Path(data).read_text().splitlines()) > 31:
+            raise MemoryError
+        return read_for(model, data, **options)
+
+    model_file()
+    with patch.object(ranking, "read_for", checked):
+        return command("rank", "m.json", table_file("n.csv", n))
+
+
+def broken_workers(*_, **__):
+    raise BrokenExecutor
+
+
+def with_workers(n_jobs):
+    """A fit by joblib's own workers, which are lost."""
+    with joblib.parallel_config("loky", n_jobs=2), patch.object(joblib.Parallel, "__call__", broken_workers):
+        return wide(n_jobs=n_jobs, time_limit=0.5)
+
+
+def by_solver(share=1.0):
+    """What a search found, and a claim of more or as much."""
+    found = fit(stat="auc")
+    certificate = certify(found.state_.problem, found.result_.weights)
+    return check_claim(certificate, value=found.result_.value * share, tolerance=1e-9)
+
+
+def within_tolerance(solver):
+    """A fit of rows whose differences miss the margin by less than a solver's tolerance."""
+    rng = np.random.default_rng(11)
+    rows, y = rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14)
+    return est(stat="dcg@5", C=0.01, positive=True, epsilon=0.05 + 1e-9, solver=solver).fit(rows, y)
+
+
+def claimed():
+    """The weights of a solver that claims more than they are worth."""
+    other = within_tolerance("none")
+    other.export_mps("p.mps")
+    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    return other.load_solution("p.sol")
+
+
+LIMITS = [
+    row(
+        "cannot be read ({}); mend it, or pass the table in memory",
+        lambda: fit(data_set("a,b\n1,x,3\n")),
+        lambda: proved(fit(data_set())) and proved(fit(data_set().to_table())),
+    ),
+    row(
+        "needs more memory than there is; read the rows and columns that count, with a filter, or a sample",
+        lambda: fit(Large()),
+        lambda: proved(fit(Large().to_table(30), Y[:30])),
+    ),
+    row(
+        "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features",
+        lambda: on_small_machine(),
+        lambda: proved(on_small_machine(n_candidates=20)) and proved(on_small_machine(X[:30], Y[:30])),
+    ),
+    row(
+        "rerank: There is not enough memory for this; pass a smaller table or fewer candidates",
+        lambda: ranked_on_small_machine(40),
+        lambda: ranked_on_small_machine(30).exit_code == 0,
+    ),
+    row(
+        "and joblib does not begin it anew; call again, with fewer workers if memory ended",
+        lambda: with_workers(2),
+        lambda: with_workers(1).result_.nodes > 0,
+    ),
+    row(
+        "do not use this result, and take solver='search' if a solver reported it",
+        lambda: by_solver(1.01),
+        lambda: by_solver() is None,
+    ),
+    row(
+        "and polishing does not restore the claim; fit with solver='search', which has no tolerance",
+        lambda: claimed(),
+        lambda: proved(within_tolerance("search")),
+    ),
+]
+
+ROWS = FIRST_STAGES + LABELS + SEARCHES + FUSIONS + PICTURES + MISSING + LIMITS

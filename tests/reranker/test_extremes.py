@@ -1,0 +1,101 @@
+"""Numbers that a double can just hold, or no longer: every one is fitted, or refused in one sentence."""
+
+import re
+
+import numpy as np
+import pytest
+
+from rerank import Reranker, load
+from rerank.errors import InputError
+from rerank.ranks import evaluate
+from rerank.reranker.files import model_file
+from rerank.statistics import InLists, Window, parse
+
+N = 40
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+Y = (X[:, 0] + 1.5 * RNG.normal(size=N) > 0.6).astype(int)
+LISTS = np.arange(N) // 10
+HUGE = 10**5000
+
+
+def fitted(y=Y, rows=X, qid=None, weights=None, query_weight=None, **options):
+    est = Reranker(**{"stat": "dcg@5", "solver": "search", "node_limit": 20, "first_stage": None, **options})
+    return est.fit(rows, y, qid, sample_weight=weights, query_weight=query_weight)
+
+
+def refused(message, call):
+    with pytest.raises(InputError, match=message) as told:
+        call()
+    assert len(str(told.value)) < 400 and str(told.value).endswith(".")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e308, 5e-324])
+@pytest.mark.parametrize("first_stage", [None, "logistic"])
+def test_weights_whose_sums_are_no_numbers_are_refused(size, first_stage):
+    many = np.where(Y > 0, size, size / 2)
+    refused("largest sample_weight.*divide all", lambda: fitted(weights=many, first_stage=first_stage))
+    refused("largest query_weight.*divide all", lambda: fitted(qid=LISTS, query_weight=dict.fromkeys(range(4), size)))
+    refused("largest sample_weight.*divide all", lambda: evaluate("dcg@5", Y, X[:, 0], sample_weight=many))
+    refused("largest query_weight", lambda: evaluate("dcg@5", Y, X[:, 0], LISTS, query_weight=np.full(N, size)))
+    for scale in (2.0**900, 2.0**-900):
+        assert fitted(weights=np.where(Y > 0, scale, scale / 2), first_stage=first_stage).rank(X).size == N
+
+
+@pytest.mark.parametrize("stat", ["dcg@5", "auc", "ndcg@5", "pauc@5", "pnorm@4", "mrr"])
+def test_labels_beyond_those_that_sums_hold_are_refused_and_others_are_no_classes(stat, tmp_path):
+    refused("label of row 0 is 1e.308", lambda: fitted(Y * 1e308, stat=stat, gain="linear"))
+    refused("sample_weight of row", lambda: fitted(Y * 1e300, stat=stat, gain="linear", weights=np.full(N, 1e9)))
+    est = fitted(Y * 1e300, stat=stat, gain="linear")
+    assert est.classes_ is None and np.array_equal(est.rank(X), fitted(stat=stat).rank(X))
+    est.save(tmp_path / "m.json")
+    assert np.array_equal(load(tmp_path / "m.json").rank(X), est.rank(X))
+
+
+def test_a_forged_class_beyond_all_is_refused(tmp_path):
+    est = fitted()
+    est.save(tmp_path / "m.json")
+    doc = model_file.read(tmp_path / "m.json")
+    for grade in ("9" * 30, "9" * 5000, "²"):
+        settings = {("cuts." + grade if key == "cuts.1" else key): value for key, value in doc.settings.items()}
+        assert settings != doc.settings
+        model_file.write(tmp_path / "forged.json", type(doc)(**{**vars(doc), "settings": settings}))
+        refused("cuts between classes", lambda: load(tmp_path / "forged.json"))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"radius": HUGE}, "^radius is a number of thousands of digits; it must be a number"),
+        ({"radius": 1e308}, "below 1e.100"),
+        ({"window": 1e308}, "width c of a window is 1e.308.*below 9"),
+        ({"list_length": 10**9}, "from 1 to 100000000"),
+        ({"list_length": HUGE}, "thousands of digits"),
+        ({"n_candidates": 2**63}, "n_candidates is 9223372036854775808; it must be a whole number, from 1 to"),
+        ({"max_features": HUGE}, "max_features is a number of thousands of digits"),
+        ({"node_limit": 10**400}, r"node_limit is 1000*\.\.\.; it must be"),
+        ({"random_state": "x"}, "0 to 2147483647"),
+        ({"C": HUGE}, "C is a number of thousands"),
+    ],
+)
+def test_options_beyond_all_are_refused_before_the_fit(options, message):
+    refused(message, lambda: fitted(**options))
+
+
+def test_windows_and_lists_beyond_all_are_refused():
+    refused("depth of a window", lambda: Window(10**400))
+    refused("list_length", lambda: InLists(parse("dcg@5"), 10**12))
+    assert re.fullmatch("window2@100", Window(100).name)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("options", [{}, {"first_stage": "logistic"}, {"first_stage": "logistic", "radius": 0.1}])
+def test_a_column_whose_range_is_beyond_all_is_ranked_explained_and_no_number_of_rows(options):
+    wide = X / np.abs(X).max(axis=0) * [1.0, 1.7e308, 1.0]
+    est = fitted(rows=wide, **options)
+    tame = fitted(rows=wide * [1.0, 2.0**-20, 1.0], **options)
+    assert np.array_equal(est.rank(wide), tame.rank(wide * [1.0, 2.0**-20, 1.0]))
+    np.testing.assert_allclose(est.coef_ * [1.0, 2.0**20, 1.0], tame.coef_, rtol=1e-9)
+    assert len(est.result_.notes) == len(tame.result_.notes)
+    est.contributions(wide)
