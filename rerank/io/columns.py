@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -189,7 +189,14 @@ def choose_columns(
     else:
         free = [column for column in range(len(names)) if column not in taken]
         if "qid" not in given:
-            _refuse_forgotten_list(path, [names[column] for column in free])
+            # A column of numbers would become a feature, one of text would be left out, and all lists be one.
+            for name in (names[column] for column in free):
+                if name.lower().translate(_MARKS) in LIST_NAMES:
+                    raise InputError(
+                        f"{path}: the column {named(name)} is called like the id of a list, and no column was named as "
+                        f"such; pass qid={named(name)} (--qid {named(name)}), or name the columns to use with features "
+                        "(--features)."
+                    )
         index = [column for column in saved_index(names, schema) if column not in taken]
         is_numeric = {column: numeric(column) for column in free if column not in index}
         chosen, left_out = ([column for column, fits in is_numeric.items() if fits is sort] for sort in (True, False))
@@ -199,36 +206,19 @@ def choose_columns(
     return Columns(path, names, given, chosen, left_out, positive, notes)
 
 
-def _refuse_forgotten_list(path: Path, free: Sequence[str]) -> None:
-    """Refuse a table whose lists would be merged: a column without a role is called like the id of a list.
-
-    A column of numbers would become a feature, and one of text would be left out.
-    """
-    for name in free:
-        if name.lower().translate(_MARKS) in LIST_NAMES:
-            raise InputError(
-                f"{path}: the column {named(name)} is called like the id of a list, and no column was named as such; "
-                f"pass qid={named(name)} (--qid {named(name)}), or name the columns to use with features (--features)."
-            )
-
-
 def saved_index(names: Sequence[str], schema: Any = None) -> list[int]:
     """Places of the columns that are a saved index, by their names or by what pandas wrote into a schema of pyarrow.
 
     They number or name the rows, often in an order that knows the label, and so are no features.
     """
-    told = _told(schema)
-    return [place for place, name in enumerate(names) if name in told or _INDEX.fullmatch(name)]
-
-
-def _told(schema: Any) -> Collection[str]:
-    """Names of the index columns in the metadata of pandas; an index of plain numbers is no column."""
     raw = (getattr(schema, "metadata", None) or {}).get(b"pandas")
     try:
-        found = [] if raw is None else json.loads(raw)["index_columns"]
+        stated = [] if raw is None else json.loads(raw)["index_columns"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return ()
-    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else ()
+        stated = []
+    # An index of plain numbers is no column, and stands there as a dictionary.
+    index = {name for name in stated if isinstance(name, str)} if isinstance(stated, list) else set()
+    return [place for place, name in enumerate(names) if name in index or _INDEX.fullmatch(name)]
 
 
 def index_note(names: Sequence[str]) -> str:

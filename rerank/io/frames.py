@@ -189,12 +189,6 @@ def _of_objects(array: NDArray[Any]) -> Floats | None:
     return found
 
 
-def _times(values: Any) -> bool:
-    """Whether a column holds dates, times of the day or durations."""
-    kind = str(getattr(values, "dtype", None) or getattr(values, "type", "")).lower()
-    return kind.startswith(("date", "time", "duration", "month", "period"))
-
-
 def some_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some of the rows, in the order given, as a table of the same kind."""
     if is_sparse(X):
@@ -266,9 +260,10 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
     for place, j in enumerate(chosen):
         values = numbers(column(X, j))
         if values is None:
-            found, cure = ("dates or times, not", "convert it, to days for instance") if _times(column(X, j)) else (
-                "no", "encode it"
-            )
+            own = column(X, j)
+            kind = str(getattr(own, "dtype", None) or getattr(own, "type", "")).lower()
+            times = kind.startswith(("date", "time", "duration", "month", "period"))
+            found, cure = ("dates or times, not", "convert it, to days for instance") if times else ("no", "encode it")
             raise InputError(f"Column {names[j]!r} holds {found} numbers; {cure}, or leave it out with features=[...].")
         table[:, place] = values
     refuse_gaps(table, chosen, names, "fill or drop them, or leave the column out with features=[...]")
@@ -287,8 +282,6 @@ def entries(values: Any) -> list[Any]:
         found = list(values) if kind not in "mM" else np.asarray(values).astype(f"{kind}8[us]").tolist()
     kinds = set(map(type, found))
     odd = {kind for kind in kinds if issubclass(kind, float | np.floating) or kind.__name__ in ("NAType", "NaTType")}
-    return [None if type(one) in odd and _is_missing(one) else one for one in found] if odd else found
-
-
-def _is_missing(entry: Any) -> bool:
-    return not isinstance(entry, float | np.floating) or bool(np.isnan(entry))
+    # NA and NaT are missing, and NaN is the number that differs from itself.
+    number = (float, np.floating)
+    return [None if type(x) in odd and not (isinstance(x, number) and x == x) else x for x in found] if odd else found

@@ -163,10 +163,18 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
         documents are left out, which makes every value larger; `Table.notes` gives their number.
     """
     joined = join(runs)
+    lists, query = numbered(joined.qid)
+    X = joined.scores.copy()
+    for column in X.T:
+        there = ~np.isnan(column)
+        lowest = np.full(len(lists), np.inf)
+        np.minimum.at(lowest, query[there], column[there])
+        lowest[np.isinf(lowest)] = 0.0
+        column[~there] = lowest[query[~there]]
     known = None if qrels is None else judge(joined, qrels)
     missed = {} if known is None else known.missed
     return Table(
-        X=_filled(joined),
+        X=X,
         y=None if known is None else known.grades,
         qid=joined.qid,
         ids=joined.docid,
@@ -174,19 +182,6 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
         ideal_gains=missed if judged and missed else None,
         notes=notes_on(missed, set(joined.qid.tolist()), COUNTED if judged else LEFT_OUT),
     )
-
-
-def _filled(joined: Joined) -> Floats:
-    """The scores, the lowest of a run in the query where it lacks the document; 0 where it has none of the query."""
-    names, query = numbered(joined.qid)
-    X = joined.scores.copy()
-    for column in X.T:
-        there = ~np.isnan(column)
-        lowest = np.full(len(names), np.inf)
-        np.minimum.at(lowest, query[there], column[there])
-        lowest[np.isinf(lowest)] = 0.0
-        column[~there] = lowest[query[~there]]
-    return X
 
 
 COUNTED, LEFT_OUT = "; they count in the ideal list", "; they are left out of the ideal list"

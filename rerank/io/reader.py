@@ -37,7 +37,8 @@ def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
         if not given.get("kinds"):
             given.pop("kinds", None)  # all of it is complete numbers
         for key in given.keys() - {"n_features", "zero_based"}:
-            raise InputError(f"{path} is svmlight, which has no {_meaning(key)}; leave that option out.")
+            what = {"delimiter": key, "kinds": "column of texts"}.get(key, f"{key} column by name")
+            raise InputError(f"{path} is svmlight, which has no {what}; leave that option out.")
         return read_svmlight(path, **given)
     known = ", ".join([*DELIMITERS, ".parquet", *sorted(SVMLIGHT)])
     what = f"has the suffix {suffix!r}, which names no" if suffix else "has no suffix that names a"
@@ -61,7 +62,3 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """The suffix that names the format, in small letters, without ``.gz``."""
     return Path(Path(path).name.removesuffix(".gz")).suffix.lower()
-
-
-def _meaning(key: str) -> str:
-    return {"delimiter": key, "kinds": "column of texts"}.get(key, f"{key} column by name")

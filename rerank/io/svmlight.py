@@ -44,99 +44,79 @@ def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool
         comes twice, a value that is no finite number, ``qid:`` in some rows only, a table of more than 2**27
         cells, an empty file.
     """
-    rows = _Rows(path, 0 if zero_based else 1, n_features)
+    base = 0 if zero_based else 1
+    labels, values = array("d"), array("d")
+    lines, ends, columns = array("q"), array("q"), array("q")
+    qids, names = list[str](), list[str]()
     for line, text in numbered_lines(path):
-        body, mark, comment = text.partition("#")
-        parts = body.split()
-        if parts:
-            rows.add(line, parts, comment.strip() if mark else "")
-    return ideal.joined(path, rows.table())
-
-
-class _Rows:
-    """Collects the pairs in flat arrays, and spreads them when the number of columns is known."""
-
-    def __init__(self, path: Path, base: int, n_features: int | None) -> None:
-        self.path, self.base, self.n_features = path, base, n_features
-        self.labels, self.values = array("d"), array("d")
-        self.lines, self.ends, self.columns = array("q"), array("q"), array("q")
-        self.qids: list[str] = []
-        self.names: list[str] = []
-
-    def add(self, line: int, parts: list[str], comment: str) -> None:
-        """Take one row."""
+        body, _, comment = text.partition("#")
+        label, *pairs = body.split() or [""]
+        if not label:
+            continue
         try:
-            self.labels.append(number(parts[0]))
+            labels.append(number(label))
         except ValueError:
-            raise no_number(self.path, line, "'label'", parts[0]) from None
-        pairs = parts[1:]
+            raise no_number(path, line, "'label'", label) from None
         if pairs and pairs[0].startswith("qid:"):
             if len(pairs[0]) == 4:
-                raise wrong(self.path, line, "'qid:' names no list", "write it as qid:7")
-            self.qids.append(pairs.pop(0)[4:])
-        if self.qids and len(self.qids) != len(self.labels):
-            raise wrong(self.path, line, "some rows have a qid and others have none", "give every row its qid")
-        start = len(self.columns)
+                raise wrong(path, line, "'qid:' names no list", "write it as qid:7")
+            qids.append(pairs.pop(0)[4:])
+        if qids and len(qids) != len(labels):
+            raise wrong(path, line, "some rows have a qid and others have none", "give every row its qid")
+        start = len(columns)
         for pair in pairs:
-            self._pair(line, pair)
-        if len(set(self.columns[start:])) < len(self.columns) - start:
-            raise wrong(self.path, line, "a feature index comes twice", "keep one value for it")
-        if match := _DOCID.match(comment):
-            self.names.append(match.group(1))
-        self.ends.append(len(self.columns))
-        self.lines.append(line)
-
-    def _pair(self, line: int, pair: str) -> None:
-        index, colon, value = pair.partition(":")
-        if not colon or not (index.isascii() and index.isdigit() and len(index) < 18):
-            raise wrong(self.path, line, f"{pair[:40]!r} is not index:value", "correct it")
-        column = int(index) - self.base
-        if column < 0:
-            advice = "pass zero_based=True in Python if the file counts from 0, or add 1 to each"
-            raise wrong(self.path, line, "there is a feature index 0", advice)
-        if self.n_features is not None and column >= self.n_features:
-            found = f"the feature index {index} is beyond the {self.n_features} features that are wanted"
-            raise wrong(self.path, line, found, "pass the file that belongs to the model, or a larger n_features")
-        try:
-            self.values.append(number(value))
-        except ValueError:
-            raise no_number(self.path, line, index, value) from None
-        self.columns.append(column)
-
-    def table(self) -> Table:
-        """Return the dense table."""
-        n = len(self.labels)
-        if n == 0:
-            raise InputError(f"{self.path} is empty; pass a file with at least one row.")
-        lines, columns, ends = (np.frombuffer(a, np.int64) for a in (self.lines, self.columns, self.ends))
-        labels, values = (np.frombuffer(a, np.float64) for a in (self.labels, self.values))
-        counts = np.asarray(np.diff(ends, prepend=0), dtype=np.int64)
-        for name, numbers, where in (("'label'", labels, lines), ("'value'", values, np.repeat(lines, counts))):
-            if (bad := np.flatnonzero(~np.isfinite(numbers))).size:
-                raise no_number(self.path, int(where[bad[0]]), name, str(numbers[bad[0]]))
-        grades = grades_of_signs(labels)
-        if grades is None:
-            row = int(np.argmax(labels < 0))
-            found = f"the label is {labels[row]:g}, but labels are 0/1, -1/1 or grades from 0 upwards"
-            raise wrong(self.path, int(lines[row]), found, "recode it")
-        d = self.n_features if self.n_features is not None else int(columns.max(initial=-1)) + 1
-        if d == 0:
-            raise InputError(f"{self.path} has no feature in any row; pass a file with index:value pairs.")
-        if n * d > MAX_CELLS:
-            raise InputError(
-                f"{self.path} has {n} rows and feature indices up to {d - 1 + self.base}: over {MAX_CELLS} "
-                "cells as a dense table; choose fewer columns before reading it."
-            )
-        X = np.zeros((n, d))
-        X[np.repeat(np.arange(n), counts), columns] = values
-        return Table(
-            X=X,
-            y=grades.copy(),
-            qid=words(self.qids) if self.qids else None,
-            ids=words(self.names) if len(self.names) == n else None,
-            feature_names=tuple(f"f{j + self.base}" for j in range(d)),
-            notes=() if grades is labels else (SIGNS_NOTE,),
+            index, colon, value = pair.partition(":")
+            if not colon or not (index.isascii() and index.isdigit() and len(index) < 18):
+                raise wrong(path, line, f"{pair[:40]!r} is not index:value", "correct it")
+            columns.append(int(index) - base)
+            if columns[-1] < 0:
+                advice = "pass zero_based=True in Python if the file counts from 0, or add 1 to each"
+                raise wrong(path, line, "there is a feature index 0", advice)
+            if n_features is not None and columns[-1] >= n_features:
+                beyond = f"the feature index {index} is beyond the {n_features} features that are wanted"
+                raise wrong(path, line, beyond, "pass the file that belongs to the model, or a larger n_features")
+            try:
+                values.append(number(value))
+            except ValueError:
+                raise no_number(path, line, index, value) from None
+        if len(set(columns[start:])) < len(columns) - start:
+            raise wrong(path, line, "a feature index comes twice", "keep one value for it")
+        if match := _DOCID.match(comment.strip()):
+            names.append(match.group(1))
+        ends.append(len(columns))
+        lines.append(line)
+    if not labels:
+        raise InputError(f"{path} is empty; pass a file with at least one row.")
+    y, x, places = np.frombuffer(labels), np.frombuffer(values), np.frombuffer(columns, np.int64)
+    row_lines = np.frombuffer(lines, np.int64)
+    counts = np.asarray(np.diff(np.frombuffer(ends, np.int64), prepend=0), dtype=np.int64)
+    for name, checked, where in (("'label'", y, row_lines), ("'value'", x, np.repeat(row_lines, counts))):
+        if (bad := np.flatnonzero(~np.isfinite(checked))).size:
+            raise no_number(path, int(where[bad[0]]), name, str(checked[bad[0]]))
+    grades = grades_of_signs(y)
+    if grades is None:
+        row = int(np.argmax(y < 0))
+        said = f"the label is {y[row]:g}, but labels are 0/1, -1/1 or grades from 0 upwards"
+        raise wrong(path, int(row_lines[row]), said, "recode it")
+    n, d = y.size, n_features if n_features is not None else int(places.max(initial=-1)) + 1
+    if d == 0:
+        raise InputError(f"{path} has no feature in any row; pass a file with index:value pairs.")
+    if n * d > MAX_CELLS:
+        raise InputError(
+            f"{path} has {n} rows and feature indices up to {d - 1 + base}: over {MAX_CELLS} "
+            "cells as a dense table; choose fewer columns before reading it."
         )
+    X = np.zeros((n, d))
+    X[np.repeat(np.arange(n), counts), places] = x
+    table = Table(
+        X=X,
+        y=grades.copy(),
+        qid=words(qids) if qids else None,
+        ids=words(names) if len(names) == n else None,
+        feature_names=tuple(f"f{j + base}" for j in range(d)),
+        notes=() if grades is y else (SIGNS_NOTE,),
+    )
+    return ideal.joined(path, table)
 
 
 def write_svmlight(path: Path, table: Table) -> None:

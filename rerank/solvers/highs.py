@@ -158,7 +158,17 @@ class _Run:
         ]  # fmt: skip
         for callback, call in self.callbacks:
             callback.subscribe(call)
-        _set_options(highs, options, presolve)
+        tolerance, limit = options.feasibility_tolerance, options.time_limit
+        values: dict[str, Any] = {
+            "output_flag": True, "log_to_console": False, "threads": options.threads, "random_seed": options.seed,
+            "mip_rel_gap": options.mip_rel_gap, "mip_abs_gap": options.mip_abs_gap,
+            "mip_feasibility_tolerance": tolerance, "primal_feasibility_tolerance": min(1e-7, tolerance),
+            "presolve": "choose" if presolve else "off", "mip_max_nodes": options.node_limit,
+            "time_limit": None if limit is None else float(limit),
+        }  # fmt: skip
+        for name, value in values.items():
+            if value is not None and "kOk" not in str(highs.setOptionValue(name, value)):
+                raise SolverError(f"HiGHS {self.version} refuses {name} = {value!r}.")
         if options.cutoff is not None:
             highs.setOptionValue("objective_bound", program.constant - options.cutoff)
         rowwise, minimise, matrix = 2, 1, program.matrix
@@ -342,20 +352,6 @@ def _highspy() -> Any:
     except ImportError as error:
         raise SolverError("HiGHS is not installed; run: pip install highspy") from error
     return highspy
-
-
-def _set_options(highs: Any, options: Options, presolve: bool) -> None:
-    tolerance, limit = options.feasibility_tolerance, options.time_limit
-    values: dict[str, Any] = {
-        "output_flag": True, "log_to_console": False, "threads": options.threads, "random_seed": options.seed,
-        "mip_rel_gap": options.mip_rel_gap, "mip_abs_gap": options.mip_abs_gap,
-        "mip_feasibility_tolerance": tolerance, "primal_feasibility_tolerance": min(1e-7, tolerance),
-        "presolve": "choose" if presolve else "off", "mip_max_nodes": options.node_limit,
-        "time_limit": None if limit is None else float(limit),
-    }  # fmt: skip
-    for name, value in values.items():
-        if value is not None and "kOk" not in str(highs.setOptionValue(name, value)):
-            raise SolverError(f"HiGHS {highs.version()} refuses {name} = {value!r}.")
 
 
 def _quietly(make: Callable[[], Any]) -> Any:

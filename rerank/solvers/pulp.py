@@ -72,9 +72,16 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
             objective = program.constant - report.objective
         if report.best_bound is not None and math.isfinite(report.best_bound):
             bound = program.constant - report.best_bound
-    else:
+    else:  # PuLP 2 and 3 a number that is "optimal" at a time limit, too; ``sol_status`` tells the two apart
         late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
-        word, held = _word_of_3(pulp, report, model, late)
+        held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+        word = next(word for word, meant in (
+            ("unbounded", pulp.LpStatusUnbounded in (report, model.sol_status)),
+            ("infeasible", report == pulp.LpStatusInfeasible),
+            ("optimal", model.sol_status == pulp.LpSolutionOptimal),
+            ("time", late),
+            ("", True),
+        ) if meant)  # fmt: skip
     original = original_names(program)
     values = {original[key]: variable.value() for key, variable in variables.items()}
     x = None if None in values.values() else program.vector(values)
@@ -101,18 +108,3 @@ def _constructed(kind: Any, options: Options) -> Any:
             if not wanted:
                 raise
             wanted.popitem()
-
-
-def _word_of_3(pulp: Any, status: int, model: Any, late: bool) -> tuple[str, bool]:
-    """How PuLP 2 and 3 end, and whether they hold a point.
-
-    They return a number that is "optimal" at a time limit too; ``sol_status`` tells the two apart.
-    """
-    held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    if pulp.LpStatusUnbounded in (status, model.sol_status):
-        return "unbounded", held
-    if status == pulp.LpStatusInfeasible:
-        return "infeasible", held
-    if model.sol_status == pulp.LpSolutionOptimal:
-        return "optimal", held
-    return "time" if late else "", held
