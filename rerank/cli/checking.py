@@ -71,7 +71,7 @@ def verify(
     """
     from rerank.io.paths import check_outputs
     from rerank.reranker.files import model_file
-    from rerank.reranker.files.model_fields import usable
+    from rerank.reranker.files.model_file import usable
     from rerank.reranker.files.verify import verify as check
 
     check_picture(plot)

@@ -64,6 +64,10 @@ class FittedState:
         Shortlist and problem; None after reading a file.
     scores : float64 array (n,) or None
         First-stage scores of the training rows, out-of-fold where there are folds; None after reading a file.
+    data_sha256 : str or None
+        Digest of the problem that a file states.
+    certificate : mapping
+        Entries of the certificate of a file; fractions that are too long for it are digests.
     """
 
     options: Mapping[str, Any]
@@ -85,6 +89,8 @@ class FittedState:
     columns_read: Mapping[str, Any] = field(default_factory=dict)
     training: Training | None = None
     scores: Floats | None = None
+    data_sha256: str | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def problem(self) -> Problem | None:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rerank.reranker.files import model_file
-from rerank.reranker.files.model_fields import KINDS
-from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.files.model_file import KINDS, ModelDocument
 from rerank.reranker.result import STATUSES
 
 # Words that a field may hold elsewhere: a forger swaps one for another.

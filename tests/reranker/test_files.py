@@ -15,7 +15,7 @@ from rerank.errors import CertificateError, InputError, NotSupportedError
 from rerank.io import Table
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.reranker.estimator import restored
-from rerank.reranker.files import model_fields, model_file
+from rerank.reranker.files import model_file
 from rerank.reranker.files.export import imported
 from rerank.reranker.files.verify import verify
 from tests.reranker.test_reranker import lists, table
@@ -228,7 +228,7 @@ def test_files_of_earlier_versions_hold_thinning_and_are_read_where_it_has_no_va
     est.save(path)
     body = json.loads(path.read_text())
     for value in (None, 0.8):
-        given = body | {"settings": body["settings"] | {"thinning": model_fields.encode("settings", {"t": value})["t"]}}
+        given = body | {"settings": body["settings"] | {"thinning": model_file.encode("settings", {"t": value})["t"]}}
         del given["digest"]
         path.write_text(json.dumps(given | {"digest": model_file._digest(given)}))
         if value is None:

@@ -2,7 +2,6 @@ import json
 import os
 import pickletools
 import sys
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.reranker.files import model_file
-from rerank.reranker.files.model_fields import KINDS
 from rerank.reranker.files.model_file import ModelDocument
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -230,7 +228,3 @@ def test_no_pickle_is_opened(tmp_path, monkeypatch):
     with pytest.raises(Exception):  # noqa: B017 - the file is no pickle, whatever the reason given
         list(pickletools.genops(path.read_bytes()))
     assert "pickle" not in set(vars(sys.modules["rerank.reranker.files.model_file"]))
-
-
-def test_every_field_has_a_kind():
-    assert set(KINDS) == {each.name for each in fields(ModelDocument)}

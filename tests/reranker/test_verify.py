@@ -213,9 +213,9 @@ def test_weights_of_lists_are_given_again():
 
 
 def test_fractions_too_long_for_a_file_are_compared_by_their_digest(monkeypatch):
-    from rerank.reranker.files import result_json
+    from rerank.reranker.files import document as files
 
-    monkeypatch.setattr(result_json, "MAX_TEXT", 70)
+    monkeypatch.setattr(files, "MAX_TEXT", 70)
     X, y, qid = lists(3)
     est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid)
     doc, given = document(est.state_), Table(X, y, qid, None, est.state_.feature_names)

@@ -20,7 +20,7 @@ from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
-from rerank.reranker.files.model_fields import usable
+from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.result import status_of
 from rerank.reranker.solve.by_program import seconds_to_state

@@ -31,16 +31,15 @@ from rerank.reranker.data import Weights
 from rerank.reranker.files.document import (
     KEPT,
     TABLE,
+    UNFITTED,
     document,
     missing_first_stage,
     quoted_statistic_of,
     result_of,
     state_of,
 )
-from rerank.reranker.files.model_fields import usable
-from rerank.reranker.files.model_file import ModelDocument
+from rerank.reranker.files.model_file import ModelDocument, usable
 from rerank.reranker.files.refit import Refit, refit, same_scaling
-from rerank.reranker.files.result_json import UNFITTED
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.result import Result, Solution, status_of
@@ -289,7 +288,7 @@ def _alone(
     result = findings.result
     if result.status in UNFITTED:
         again = replace(result, bound=result.value, bound_source="ideal", certificate=None)
-        state = replace(state, certificate={})  # type: ignore[call-arg]
+        state = replace(state, certificate={})
     else:
         kept = result.status == "first_stage_kept" and result.solver not in ("none", "file")
         again = replace(result, status="first_stage_kept" if kept else status_of(result))

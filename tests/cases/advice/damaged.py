@@ -22,7 +22,7 @@ from rerank.certificate.proof_file import FORM, load_proof, save_proof
 from rerank.io import read_csv
 from rerank.io.archive import read_archive, write_archive
 from rerank.latent import LatentRoBiRank
-from rerank.reranker.files import model_fields, model_file
+from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.advice import command, data, est, row, succeeds, table_file, write
@@ -167,7 +167,7 @@ def refused_by_system(*_: Any, **__: Any) -> None:
 
 def kept(save: Callable[[], Any], most: int = 1_000_000, size: int = 1 << 26) -> Any:
     """A model that is saved and read where a file holds so many entries of a field, and bytes."""
-    with patch.object(model_fields, "MAX_ENTRIES", most), patch.object(model_file, "MAX_BYTES", size):
+    with patch.object(model_file, "MAX_ENTRIES", most), patch.object(model_file, "MAX_BYTES", size):
         return load(saved(save()))
 
 
