@@ -112,7 +112,8 @@ def _search_then_program(
     allowed = 0.2 * clock.remaining
     fits = seconds_to_state(problem, name, allowed) < allowed
     limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
-    solution, found = _searched(problem, settings, clock, start, limit)
+    # A program goes on from weights whose value is known exactly.
+    solution, found = _searched(problem, replace(settings, judged=False), clock, start, limit)
     if found.interrupted:
         return solution
     try:
