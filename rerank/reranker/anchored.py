@@ -108,7 +108,7 @@ def corrections(
         ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`.
     """
     table = np.column_stack([scores, data.X[:, features]])
-    spread = deviations(table)
+    spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
     used = head_rows[np.concatenate([item.rows for item in lists])]
     low = table[used].min(axis=0)
     high = low + spread

@@ -18,6 +18,7 @@ from rerank.errors import InputError, LeakWarning
 from rerank.io.arrays import check_qid, check_weights, held
 from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
+from rerank.problem.scaling import deviations
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
@@ -80,6 +81,11 @@ class Data:
     def units(self) -> Indices | None:
         """What folds keep whole: the number of each row's list or group, or of both together; None for rows alone."""
         return self.qid if self.groups is None else units_of(self.qid, self.groups)
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Standard deviation of each column of ``X``; all problems of correcting a score on these rows share it."""
+        return deviations(self.X)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ the problem to a :class:`~rerank.reranker.result.Solution`, and all else is the 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -80,7 +81,7 @@ def stated(data: Data, settings: Settings, first: Staged | None) -> tuple[Settin
         data, settings.statistic, None if first is None else first.scores, n_candidates,
         anchor_of(data.rows.columns, settings, None if first is None else first.stage),
         epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
-        signs=settings.signs,
+        signs=settings.signs, count_repeats=not settings.judged,
     )  # fmt: skip
     return settings, training
 
@@ -125,12 +126,14 @@ def concluded(
         if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
             start, solve = problem.unchanged if problem.anchored else None, unsolved
         elif solve is None:
-            solve = unsolved if settings.solver == "none" else best_weights
+            fixed = settings.judged and settings.radius == 0
+            solve = unsolved if settings.solver == "none" or fixed else best_weights
         solution = solve(problem, settings, clock, start)
-        assert solution.certificate is not None
+        assert solution.certificate is not None or settings.judged
         with clock.phase("certificate"):
             fitted = fitted_scores(data, training, scores, solution.weights)
-            after, exact = data.evaluate(statistic, fitted), float(solution.certificate.statistic)
+            after = data.evaluate(statistic, fitted)
+            exact = after if solution.certificate is None else float(solution.certificate.statistic)
         if not is_closed(abs(exact - after), exact):
             notes += [
                 f"Scores that differ by less than 1e-12 count as equal in a ranking: the statistic is {after:.9g}, and "
@@ -157,7 +160,8 @@ def concluded(
         epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
         n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
         seconds=clock.report(), first_stage_statistic=quoted_before, folds=0 if first is None else first.folds,
-        grouped=data.groups is not None, left_out=columns.left_out, theorem=theorem_of(problem),
+        grouped=data.groups is not None, left_out=columns.left_out,
+        theorem="" if settings.judged else theorem_of(problem),
     )  # fmt: skip
     if status.startswith("nothing"):
         warnings.warn(result.message, stacklevel=5)  # the line that called Reranker.fit
@@ -169,12 +173,15 @@ def concluded(
         scores=scores, low=none if problem is None else problem.low, high=none if problem is None else problem.high,
         weighted_lists=data.list_weight is not None, labels=data.labels,
     )  # fmt: skip
-    return state.with_classes(data.rows, data.y, scores)
+    return state if settings.judged else state.with_classes(data.rows, data.y, scores)
 
 
 def unsolved(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
-    best = verified(problem, np.zeros(problem.n_features) if start is None else start)
+    w = np.zeros(problem.n_features) if start is None else start
+    if settings.judged:
+        return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
+    best = verified(problem, w)
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, start_value=best.value,
         bound=max(problem.ideal, best.value), bound_source="ideal",

@@ -53,6 +53,8 @@ class Settings:
     n_jobs : int
         Number of workers, at least 1.
     seed : int
+    judged : bool
+        Whether held-out rows judge the weights, and nothing else of the fit is used: no value is recomputed exactly.
 
     The other attributes are those of the estimator.
     """
@@ -78,6 +80,7 @@ class Settings:
     radius: float | None = None
     prior: Any = "auto"
     cross_fit: int | str = 0
+    judged: bool = False
 
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.

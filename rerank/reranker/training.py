@@ -53,7 +53,7 @@ class Training:
 
 def prepare(
     data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None,
-    anchor: Anchor | None = None, **options: Any,
+    anchor: Anchor | None = None, count_repeats: bool = True, **options: Any,
 ) -> Training:  # fmt: skip
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
@@ -63,6 +63,8 @@ def prepare(
         First-stage scores; None makes every row a candidate.
     anchor : Anchor, optional
         States the problem of correcting the scores, if these are not all equal; else the free problem.
+    count_repeats : bool
+        Whether rows are counted that are equal to others.
     **options
         ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`.
 
@@ -104,14 +106,15 @@ def prepare(
         # Where rows are left out the order of the others matters, or the first stage's is as good as any.
         (item,) = problem.lists
         nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
-        duplicates, conflicts = _repeats(problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp))
+        repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
         nothing = _nothing(weighed, features.size)
-        duplicates, conflicts = _repeats(
+        repeated = (
             table[:, features] if problem is None else problem.X,
             data.gains[head_rows],
             np.repeat(np.arange(len(lists)), np.diff(start)),
         )
+    n_duplicates, n_conflicts = _repeats(*repeated) if count_repeats else (0, 0)
     info = ShortlistInfo(
         n_candidates=n_candidates,
         n_rows=data.y.size,
@@ -119,8 +122,8 @@ def prepare(
         n_positive=int(np.sum(data.gains > 0)),
         n_positive_head=int(np.sum(data.gains[head_rows] > 0)),
         n_tied=short.n_tied,
-        n_duplicates=duplicates,
-        n_conflicts=conflicts,
+        n_duplicates=n_duplicates,
+        n_conflicts=n_conflicts,
         n_features=int(features.size),
         constant_features=tuple(
             name for j, name in enumerate(data.feature_names) if j not in set(features.tolist())

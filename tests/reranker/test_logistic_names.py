@@ -242,9 +242,16 @@ def test_rows_that_lack_a_column_or_have_another_type_are_refused_in_a_sentence(
         again.rank(frame)
 
 
-def test_commands_take_the_variants_on_numbers(tmp_path):
+def test_commands_read_texts_as_python_does_and_take_the_variants_on_numbers(tmp_path):
     X, y = mixed("pandas")
     model, data = str(tmp_path / "m.json"), str(tmp_path / "t.csv")
+    est = fitted(X, y)
+    est.save(model)
+    X.assign(y=y).to_csv(data, index=False)
+    told = CliRunner().invoke(app, ["rank", model, data, "--top", "0", "--json"])
+    assert told.exit_code == 0, told.output
+    rows = [int(row["id"]) for row in json.loads(told.stdout)["rows"]]
+    np.testing.assert_array_equal(rows, np.argsort(est.rank(X)))
     X[["size", "flag"]].assign(y=y).to_csv(data, index=False)
     options = ["--label", "y", "--stat", "precision@20", "--solver", "search", "--node-limit", "20"]
     fit = [

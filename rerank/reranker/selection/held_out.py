@@ -162,14 +162,15 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
 def _resolved(settings: Settings) -> Settings:
     """The settings with a number of folds for the first stage's scores, as a plain fit would use.
 
-    Held-out rows judge weights and no bound. So a search ends with its first points, unless it is told where to end.
+    Held-out rows judge weights, and no bound or value. So a search ends with its first points, unless it is told where
+    to end, and values are not recomputed.
     A first stage alone learns nothing from its scores of training rows.
     """
     folds = 0 if settings.radius == 0 else asked_folds(settings)
     limit = settings.node_limit
     if limit is None and settings.presolve and settings.formulation != "resolved_rank":
         limit = 0
-    return replace(settings, cross_fit=folds, node_limit=limit, proof=False, verbose=0)
+    return replace(settings, cross_fit=folds, node_limit=limit, proof=False, verbose=0, judged=True)
 
 
 def _fold(

@@ -26,7 +26,7 @@ from rerank.reranker.settings import Settings
 from rerank.reranker.solve.alone import alone
 from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin, chosen_formulation, unstated
-from rerank.reranker.solve.verified import polished, summed
+from rerank.reranker.solve.verified import polished, summed, won_pairs
 from rerank.solvers.outcome import Progress
 from rerank.solvers.progress import claims, live, printed, recorded
 
@@ -110,7 +110,8 @@ def _search_then_program(
     allowed = 0.2 * clock.remaining
     fits = seconds_to_state(problem, name, allowed) < allowed
     limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
-    solution, found = _searched(problem, settings, clock, start, limit)
+    # A program goes on from weights whose value is known exactly.
+    solution, found = _searched(problem, replace(settings, judged=False), clock, start, limit)
     if found.interrupted:
         return solution
     try:
@@ -157,9 +158,12 @@ def _searched(
         printed("search ends:", told=claims(claimed(problem, settings)))(end)
     if course is not None:
         course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
+    w = np.asarray(found.weights, dtype=np.float64)
+    if settings.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
+        return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
-            best = polished(problem, np.asarray(found.weights, dtype=np.float64))
+            best = polished(problem, w)
     if not is_closed(found.value - best.value, found.value, summed(problem)):
         raise CertificateError(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "

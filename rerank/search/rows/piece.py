@@ -11,6 +11,7 @@ from rerank.search.compiled import inner
 from rerank.search.lines.margin import won_from
 from rerank.search.rows.unit import worth
 
+BLOCK = 64  # rows that are compared with another at a time
 
 @inner()
 def middle(
@@ -41,33 +42,67 @@ def swept(
         here[i] = A[which[i]] + a * B[which[i]]
         there[i] = A[which[i]] + z * B[which[i]]
     lost[: (lists.first_unit[q + 1] - lists.first_unit[q]) * m] = 0
+    open_ = np.empty(BLOCK + 1, np.int64)
+    begins = np.empty(m, np.int64)  # where the rows begin that have the level of this one
     for i in range(m):
-        mine = level[which[i]]
-        for k in range(m - 1, i, -1):
-            other = level[which[k]]
-            if other >= mine:
-                break
-            x = here[i] - here[k]
-            y = there[i] - there[k]
-            if x >= margin.most and y >= margin.most:
-                continue
-            if x >= margin.least or y >= margin.least:
-                left, right = _won_on(A, B, which[i], which[k], x >= margin.most, y >= margin.most, margin)
-                if n + 2 > when.size:
-                    when, pair = longer(when, n + 2), longer(pair, n + 2)
-                if left < right:
-                    if a < left <= z:
-                        when[n], pair[n] = left, i * m + k + 1
-                        n += 1
-                    if a < right <= z:
-                        when[n], pair[n] = right, -(i * m + k + 1)
-                        n += 1
-                if left <= a < right:
-                    continue
+        begins[i] = begins[i - 1] if i > 0 and level[which[i]] == level[which[i - 1]] else i
+    for i in range(m):
+        mine, end = level[which[i]], m
+        while level[which[end - 1]] < mine:
+            first = begins[end - 1]
+            other = level[which[first]]
+            behind = 0
+            for stop in range(end, first, -BLOCK):
+                block = max(first, stop - BLOCK)
+                sure, unsure = _compared(here, there, i, block, stop, margin.least, margin.most, open_)
+                behind += sure
+                for e in range(unsure):
+                    k = open_[e]
+                    x = here[i] - here[k]
+                    y = there[i] - there[k]
+                    left, right = _won_on(A, B, which[i], which[k], x >= margin.most, y >= margin.most, margin)
+                    if n + 2 > when.size:
+                        when, pair = longer(when, n + 2), longer(pair, n + 2)
+                    if left < right:
+                        if a < left <= z:
+                            when[n], pair[n] = left, i * m + k + 1
+                            n += 1
+                        if a < right <= z:
+                            when[n], pair[n] = right, -(i * m + k + 1)
+                            n += 1
+                    if not left <= a < right:
+                        behind += 1
             for t in range(other, mine):
-                lost[t * m + i] += 1
+                lost[t * m + i] += behind
+            end = first
     value, gain = _followed(lists, q, when, pair, n, m, which, scratch)
     return value, n, when, gain
+
+
+@inner()
+def _compared(
+    here: Any, there: Any, i: int, first: int, stop: int, least: float, most: float, open_: Any
+) -> Any:
+    """How many of the rows ``first .. stop`` stay above row ``i`` on a piece, and of how many that is not known.
+
+    These are written into ``open_``, last first. Most rows stay above or below, and without branches several are
+    compared at a time.
+    """
+    behind, ahead = 0, 0
+    for k in range(first, stop):
+        x = here[i] - here[k]
+        y = there[i] - there[k]
+        behind += (x < least) & (y < least)
+        ahead += (x >= most) & (y >= most)
+    unsure = stop - first - behind - ahead
+    n = 0
+    if unsure > 0:
+        for k in range(stop - 1, first - 1, -1):
+            x = here[i] - here[k]
+            y = there[i] - there[k]
+            open_[n] = k
+            n += 1 - ((x < least) & (y < least)) - ((x >= most) & (y >= most))
+    return behind, unsure
 
 
 @inner()
