@@ -153,7 +153,7 @@ def fit(
     from rerank.reranker.describe import described
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
-    from rerank.reranker.settings import check
+    from rerank.reranker.task import task_of
 
     check_holdout(holdout)
     check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
@@ -182,7 +182,7 @@ def fit(
         random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     if cv is None:
-        check(est.get_params(deep=False), table.X.shape[1])
+        task_of(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")

@@ -59,11 +59,10 @@ class Ranked:
 def ranked(est: Reranker, table: Table) -> Ranked:
     """The table ranked by the model."""
     from rerank.ranks.lists import places_by_list
-    from rerank.statistics import parse
 
     scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
     before = None if first is None else places_by_list(first, table.qid)
-    depth = parse(est.stat).depth
+    depth = est.state_.task.quoted.depth
     return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth)
 
 

@@ -76,7 +76,7 @@ def export(
         need_label=True,
     )  # fmt: skip
     state = refitted(doc, table, str(model))
-    name = chosen_formulation(formulation or state.settings.formulation, state.settings.statistic)
+    name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
         choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise") else {
             "big_m": big_m, "linking": linking,

@@ -145,7 +145,6 @@ def score(
     """Evaluate a ranking of labelled rows, and the first stage's."""
     from rerank.io.paths import check_outputs
     from rerank.ranks import count_empty, evaluate
-    from rerank.statistics import parse
 
     check_picture(plot)
     check_outputs([model, *with_ideal(data)], {"--plot": plot})
@@ -165,11 +164,11 @@ def score(
     first = None
     if scores is not None:
         first = evaluate(
-            parse(est.stat), table.y, scores, table.qid, gain=est.gain,
+            est.state_.task.quoted, table.y, scores, table.qid, gain=est.gain,
             sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
         )  # fmt: skip
-    empty = count_empty(parse(est.stat), table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
-    name = parse(est.stat).name
+    empty = count_empty(est.state_.task.quoted, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
+    name = est.state_.task.quoted.name
     if as_json:
         answer(
             {

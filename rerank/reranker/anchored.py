@@ -18,7 +18,7 @@ from rerank.problem.scaling import deviations
 from rerank.reranker.columns import Columns
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.settings import Settings
+from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
@@ -56,14 +56,14 @@ class Anchor:
         return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
 
 
-def anchor_of(columns: Columns, settings: Settings, stage: FirstStage | None) -> Anchor | None:
+def anchor_of(columns: Columns, task: Task, stage: FirstStage | None) -> Anchor | None:
     """How far the fit may move from the first stage; None for the free problem."""
-    if settings.radius is None or stage is None:
+    if task.radius is None or stage is None:
         return None
     coef = stage.coef
     if coef is None or columns.transformer is not None or np.delete(coef, columns.chosen).any():
-        return Anchor(settings.radius)
-    return Anchor(settings.radius, coef[columns.chosen])
+        return Anchor(task.radius)
+    return Anchor(task.radius, coef[columns.chosen])
 
 
 @dataclass(frozen=True, eq=False)

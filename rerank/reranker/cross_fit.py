@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_own_name, linear_stage
-from rerank.reranker.settings import FOLDS, Settings
+from rerank.reranker.task import FOLDS, Task
 
 Floats = NDArray[np.float64]
 
@@ -50,33 +50,33 @@ class Staged:
 
 
 def staged(
-    data: Data, settings: Settings, sample_weight: Floats | None, clock: Clock | None = None
+    data: Data, task: Task, sample_weight: Floats | None, clock: Clock | None = None
 ) -> Staged | None:
-    """The first stage of a fit, cross-fitted if the settings say so; None if every row is a candidate.
+    """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate.
 
     Parameters
     ----------
     clock : Clock, optional
         No fold is begun that would not end in time.
     """
-    if settings.first_stage is None:
-        if settings.radius is None:
+    if task.first_stage is None:
+        if task.radius is None:
             return None
-        prior = "equal" if isinstance(settings.prior, str) and settings.prior == "auto" else settings.prior
+        prior = "equal" if isinstance(task.prior, str) and task.prior == "auto" else task.prior
         return Staged(*linear_stage(prior, data.rows))
     began = working_time()
-    given = (data.rows, data.y, data.qid, sample_weight, settings.seed)
-    found = fit_first_stage(settings.first_stage, *given)
+    given = (data.rows, data.y, data.qid, sample_weight, task.seed)
+    found = fit_first_stage(task.first_stage, *given)
     assert found is not None
     stage, scores = found
-    anchored = settings.radius is not None
+    anchored = task.radius is not None
     if stage.frozen:
         word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
         return Staged(stage, scores, notes=(word,) if anchored else ())
-    folds = folds_of(data, settings)
+    folds = folds_of(data, task)
     if folds < 2:
-        return Staged(stage, scores, notes=() if asked_folds(settings) < 2 else (_undivided(data),))
-    fold, held_out = fold_of(data, folds, settings.seed), np.empty(data.y.size)
+        return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (_undivided(data),))
+    fold, held_out = fold_of(data, folds, task.seed), np.empty(data.y.size)
     for k in range(folds):
         taken = working_time() - began
         if clock is not None and clock.remaining < taken:
@@ -88,7 +88,7 @@ def staged(
         began = working_time()
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         held_out[test] = held_out_scores(
-            settings.first_stage, data, train, test, sample_weight, settings.seed
+            task.first_stage, data, train, test, sample_weight, task.seed
         )
     if stage.log_odds:
         return Staged(stage, held_out, folds)
@@ -105,9 +105,9 @@ def _undivided(data: Data) -> str:
     )
 
 
-def folds_of(data: Data, settings: Settings) -> int:
+def folds_of(data: Data, task: Task) -> int:
     """How many parts: as many as asked for, and no more than relevant rows, or lists or groups with one; 0 for none."""
-    asked = asked_folds(settings)
+    asked = asked_folds(task)
     marked = data.y > data.y.min()
     there = int(marked.sum()) if data.units is None else np.unique(data.units[marked]).size
     if data.fold is not None:
@@ -116,12 +116,12 @@ def folds_of(data: Data, settings: Settings) -> int:
     return folds if folds > 1 else 0
 
 
-def asked_folds(settings: Settings) -> int:
-    """How many folds the settings ask for: "auto" is for anchored problems, and for learners of others."""
-    if isinstance(settings.cross_fit, str):
-        ours = is_own_name(settings.first_stage)
-        return FOLDS if settings.radius is not None or not ours else 0
-    return settings.cross_fit
+def asked_folds(task: Task) -> int:
+    """How many folds the task ask for: "auto" is for anchored problems, and for learners of others."""
+    if isinstance(task.cross_fit, str):
+        ours = is_own_name(task.first_stage)
+        return FOLDS if task.radius is not None or not ours else 0
+    return task.cross_fit
 
 
 def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:

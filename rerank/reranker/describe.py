@@ -15,9 +15,9 @@ from rerank.io.page import Part, Words
 from rerank.reranker.columns import Columns
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result, is_closed, listed, number
-from rerank.reranker.settings import Settings
 from rerank.reranker.state import FittedState
-from rerank.statistics import Precision, parse
+from rerank.reranker.task import Task
+from rerank.statistics import Precision
 
 Floats = NDArray[np.float64]
 
@@ -67,15 +67,15 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
     return f"{CORRECTIONS}, in deviations of the first stage's score: {', '.join(told)}{more}."
 
 
-def kept_in_words(settings: Settings, stage: FirstStage | None, columns: Columns) -> tuple[str, ...]:
+def kept_in_words(task: Task, stage: FirstStage | None, columns: Columns) -> tuple[str, ...]:
     """A sentence if a first stage that is kept ranks by more columns than ``max_features`` allows weights."""
-    if stage is None or settings.max_features is None:
+    if stage is None or task.max_features is None:
         return ()
     used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
-    if used <= settings.max_features:
+    if used <= task.max_features:
         return ()
     return (
-        f"max_features={settings.max_features} limits what is fitted after the first stage; that is kept, and ranks by "
+        f"max_features={task.max_features} limits what is fitted after the first stage; that is kept, and ranks by "
         f"{used} columns.",
     )
 
@@ -121,7 +121,7 @@ def _rows(result: Result) -> str:
 
 def _who(state: FittedState) -> str:
     """The weights that the bound speaks of, with all limits that they had."""
-    result, asked, p = state.result, state.settings, state.features.size
+    result, asked, p = state.result, state.task, state.features.size
     short, limits = result.shortlist, []
     these = "this column" if p == 1 else f"these {p} columns"
     who = f"weights of {these}"
@@ -139,7 +139,7 @@ def _who(state: FittedState) -> str:
 
 def _counting(state: FittedState, unweighted: bool) -> int | None:
     """The places of a statistic whose value is a number of relevant rows; None for all others."""
-    result, stat = state.result, parse(state.options["stat"])
+    result, stat = state.result, state.task.quoted
     grades = None if state.classes is None else state.classes.grades
     read = state.columns_read
     known = unweighted or ("weight_column" in read and read["weight_column"] is None)

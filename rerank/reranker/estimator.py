@@ -17,8 +17,8 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.fit import fit
 from rerank.reranker.ranker import Ranker
-from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
+from rerank.reranker.task import task_of
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -241,7 +241,7 @@ class Reranker(Ranker):
             given = (X, y, qid, sample_weight, query_weight, ideal_gains)
             data, weights = data_of(*given, options, self, names, groups)
             data = replace(data, fold=fold)
-            fitted = fit(data, check(options, data.X.shape[1]), options, clock, weights)
+            fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
             named = data.rows.columns.frame or bool(names)
             return self._adopt(replace(fitted, named=named))
 
@@ -263,7 +263,7 @@ class Reranker(Ranker):
 
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
-        return statistic_bound(*given, state.settings.n_jobs, state.settings.seed)
+        return statistic_bound(*given, state.task.n_jobs, state.task.seed)
 
     def audit(self, time_limit: float | None = 60.0) -> str:
         """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
@@ -272,7 +272,7 @@ class Reranker(Ranker):
         who = "No allowed weights of these columns have"
         if state.anchored and stage is not None:
             score = "out-of-fold score" if state.result.folds else "score"
-            who = f"No correction of the {score} of {stage.name} within radius {state.settings.radius:g} has"
+            who = f"No correction of the {score} of {stage.name} within radius {state.task.radius:g} has"
         now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 
@@ -313,7 +313,7 @@ class Reranker(Ranker):
         """Name of the program that ``formulation`` asks for."""
         from rerank.reranker.solve.program import chosen_formulation
 
-        return chosen_formulation(self.formulation, self._fitted().settings.statistic)
+        return chosen_formulation(self.formulation, self._fitted().task.statistic)
 
     def _fitted(self) -> FittedState:
         check_is_fitted(self, "result_")
@@ -357,7 +357,7 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
 
 def restored(state: FittedState) -> Reranker:
     """The estimator of a fitted state."""
-    est = Reranker(**state.options)
+    est = Reranker(**state.task.given)
     est.n_features_in_ = len(state.columns.inputs)
     if state.columns.frame:
         est.feature_names_in_ = np.array(state.columns.inputs, dtype=object)

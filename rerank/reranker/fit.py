@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +24,16 @@ from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
-from rerank.reranker.settings import Settings
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
+from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
 
 Floats = NDArray[np.float64]
-Solve = Callable[[Problem, Settings, Clock, Floats | None], Solution]
+Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 
 LATE = "nothing was left for the search"
@@ -51,15 +50,12 @@ ROUNDING = 1e-12
 
 
 def fit(
-    data: Data, settings: Settings, options: Mapping[str, Any], clock: Clock, sample_weight: Floats | None,
-    given: Staged | None = None,
-) -> FittedState:  # fmt: skip
+    data: Data, task: Task, clock: Clock, sample_weight: Floats | None, given: Staged | None = None
+) -> FittedState:
     """Fit on checked data.
 
     Parameters
     ----------
-    options : mapping
-        The estimator's parameters as given; the state keeps them.
     sample_weight : float64 array (n,) or None
         For the first stage.
     given : Staged, optional
@@ -67,45 +63,44 @@ def fit(
     """
     with clock.phase("first_stage"):
         with limited(clock.share(FIRST_STAGE_SHARE)):
-            first = staged(data, settings, sample_weight, clock) if given is None else given
-        settings, training = stated(data, settings, first)
-    return concluded(data, settings, options, clock, first, training)
+            first = staged(data, task, sample_weight, clock) if given is None else given
+        task, training = stated(data, task, first)
+    return concluded(data, task, clock, first, training)
 
 
-def stated(data: Data, settings: Settings, first: Staged | None) -> tuple[Settings, Training]:
-    """The problem of a first stage's shortlist, and the settings with its size."""
-    whole = first is None or settings.first_stage is None
-    n_candidates = None if whole else settings.candidates(data.longest_list)
-    settings = replace(settings, n_candidates=n_candidates)
+def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
+    """The problem of a first stage's shortlist, and the task with its size."""
+    whole = first is None or task.first_stage is None
+    n_candidates = None if whole else task.candidates(data.longest_list)
+    task = replace(task, n_candidates=n_candidates)
     training = prepare(
-        data, settings.statistic, None if first is None else first.scores, n_candidates,
-        anchor_of(data.rows.columns, settings, None if first is None else first.stage),
-        epsilon=settings.epsilon or SMALLEST_DEFAULT, C=settings.C, max_features=settings.max_features,
-        signs=settings.signs, count_repeats=not settings.judged,
+        data, task.statistic, None if first is None else first.scores, n_candidates,
+        anchor_of(data.rows.columns, task, None if first is None else first.stage),
+        epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
+        signs=task.signs, count_repeats=not task.judged,
     )  # fmt: skip
-    return settings, training
+    return task, training
 
 
 def concluded(
-    data: Data, settings: Settings, options: Mapping[str, Any], clock: Clock, first: Staged | None, training: Training,
-    solve: Solve | None = None,
-) -> FittedState:  # fmt: skip
+    data: Data, task: Task, clock: Clock, first: Staged | None, training: Training, solve: Solve | None = None
+) -> FittedState:
     """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
 
     Parameters
     ----------
     solve : callable, optional
-        See :data:`Solve`; by default what ``settings.solver`` names.
+        See :data:`Solve`; by default what ``task.solver`` names.
     """
-    problem, statistic = training.problem, settings.statistic
+    problem, statistic = training.problem, task.statistic
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
     before = None if scores is None else data.evaluate(statistic, scores)
-    quoted_before = None if scores is None else _quoted(data, settings, scores, before)
-    notes = _notes(data, settings, clock, first, training)
+    quoted_before = None if scores is None else _quoted(data, task, scores, before)
+    notes = _notes(data, task, clock, first, training)
     if problem is None or training.nothing or _is_ideal(before, problem):
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal) if before is None else before
-        quoted = _quoted(data, settings, equal, value) if quoted_before is None else quoted_before
+        quoted = _quoted(data, task, equal, value) if quoted_before is None else quoted_before
         best = data.best(statistic)
         status = training.nothing
         ideal = is_closed(best - value, value)
@@ -118,7 +113,7 @@ def concluded(
         weights = np.zeros(0) if problem is None else problem.unchanged
         solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
     else:
-        if settings.epsilon is None and settings.solver not in ("search", "none", "file"):
+        if task.epsilon is None and task.solver not in ("search", "none", "file"):
             problem = problem.with_epsilon(automatic_epsilon(problem))
             training = replace(training, problem=problem)
         notes += notes_on_near_rows(problem)
@@ -126,10 +121,10 @@ def concluded(
         if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
             start, solve = problem.unchanged if problem.anchored else None, unsolved
         elif solve is None:
-            fixed = settings.judged and settings.radius == 0
-            solve = unsolved if settings.solver == "none" or fixed else best_weights
-        solution = solve(problem, settings, clock, start)
-        assert solution.certificate is not None or settings.judged
+            fixed = task.judged and task.radius == 0
+            solve = unsolved if task.solver == "none" or fixed else best_weights
+        solution = solve(problem, task, clock, start)
+        assert solution.certificate is not None or task.judged
         with clock.phase("certificate"):
             fitted = fitted_scores(data, training, scores, solution.weights)
             after = data.evaluate(statistic, fitted)
@@ -143,67 +138,67 @@ def concluded(
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         ahead = after if before is None else after - before
-        if quoted_before is not None and ahead <= ROUNDING * abs(after) and settings.solver not in ("none", "file"):
+        if quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file"):
             status, quoted = "first_stage_kept", quoted_before
         else:
-            quoted = _quoted(data, settings, fitted, after)
+            quoted = _quoted(data, task, fitted, after)
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
                 notes += [words] if words else []
     columns, kept, none = data.rows.columns, status in KEEPING, np.empty(0)
     result = Result.of(
-        solution.noting(*notes, *(kept_in_words(settings, stage, columns) if kept else ())),
+        solution.noting(*notes, *(kept_in_words(task, stage, columns) if kept else ())),
         statistic=quoted, status=status,
-        statistic_name=settings.quoted.name, fitted_name=statistic.name, gain=settings.gain, C=settings.C,
-        solver=settings.solver,
-        epsilon=problem.epsilon if problem is not None else settings.epsilon or SMALLEST_DEFAULT,
+        statistic_name=task.quoted.name, fitted_name=statistic.name, gain=task.gain, C=task.C,
+        solver=task.solver,
+        epsilon=problem.epsilon if problem is not None else task.epsilon or SMALLEST_DEFAULT,
         n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
         seconds=clock.report(), first_stage_statistic=quoted_before, folds=0 if first is None else first.folds,
         grouped=data.groups is not None, left_out=columns.left_out,
-        theorem="" if settings.judged else theorem_of(problem),
+        theorem="" if task.judged else theorem_of(problem),
     )  # fmt: skip
     if status.startswith("nothing"):
         warnings.warn(result.message, stacklevel=5)  # the line that called Reranker.fit
     state = FittedState(
-        options=options, settings=settings, columns=columns,
+        task=task, columns=columns,
         prior_scores=scores if first is not None and first.folds else None,
         first_stage=stage, threshold=training.shortlist.threshold, reranks=not kept or stage is None,
         features=columns.chosen[training.features], weights=result.weights, result=result, training=training,
         scores=scores, low=none if problem is None else problem.low, high=none if problem is None else problem.high,
         weighted_lists=data.list_weight is not None, labels=data.labels,
     )  # fmt: skip
-    return state if settings.judged else state.with_classes(data.rows, data.y, scores)
+    return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
-def unsolved(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
+def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     w = np.zeros(problem.n_features) if start is None else start
-    if settings.judged:
+    if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, start_value=best.value,
         bound=max(problem.ideal, best.value), bound_source="ideal",
     )  # fmt: skip
-    if settings.solver != "none":
+    if task.solver != "none":
         return solution
     return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
 
 
-def _quoted(data: Data, settings: Settings, scores: Floats, value: float | None) -> float:
+def _quoted(data: Data, task: Task, scores: Floats, value: float | None) -> float:
     """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
-    same = settings.quoted is settings.statistic
-    return value if same and value is not None else data.evaluate(settings.quoted, scores)
+    same = task.quoted is task.statistic
+    return value if same and value is not None else data.evaluate(task.quoted, scores)
 
 
 def _is_ideal(before: float | None, problem: Problem) -> bool:
     return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
 
 
-def _notes(data: Data, settings: Settings, clock: Clock, first: Staged | None, training: Training) -> list[str]:
+def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training: Training) -> list[str]:
     """What has to be said of first stage, statistic and columns."""
-    index, problem, statistic = data.rows.columns.index, training.problem, settings.statistic
+    index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
     notes = [*([index_note(index)] if index else []), *data.notes]
     notes += [] if first is None else [*first.stage.notes, *first.notes]
     if clock.remaining <= 0:
@@ -213,6 +208,6 @@ def _notes(data: Data, settings: Settings, clock: Clock, first: Staged | None, t
         ]
     if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
         notes += [statistic.remark]
-    if settings.radius is not None and problem is not None and not problem.anchored:
+    if task.radius is not None and problem is not None and not problem.anchored:
         notes += ["The first stage gives all rows the same score, so the weights are free and radius is not used."]
     return notes

@@ -25,7 +25,6 @@ from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
 from rerank.reranker.learners import names_optional
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState
-from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -131,7 +130,7 @@ class Ranker(BaseEstimator):
                 names, lists = number_lists(check_qid(given.qid, rows.n))
                 _, weights = gains_and_weights(grades, self.gain, None, weights, names, lists)
             return evaluate(
-                parse(self.stat),
+                self.state_.task.quoted,
                 grades,
                 self.state_.list_scores(rows, lists),
                 lists,
@@ -230,7 +229,7 @@ class Ranker(BaseEstimator):
         curves = {"fitted": self.state_.list_scores(rows, None, first)}
         if first is not None:
             curves["first stage"] = first
-        return cumulative_gain(grades > 0, curves, top=getattr(parse(self.stat), "at", None), ax=ax)
+        return cumulative_gain(grades > 0, curves, top=getattr(self.state_.task.quoted, "at", None), ax=ax)
 
     def plot_contributions(self, X: Any, n: int = 10, names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """What puts the first ``n`` rows of one list there: what each column adds to the score, less its mean.
@@ -274,7 +273,7 @@ class Ranker(BaseEstimator):
         if not (state.anchored and state.reranks):
             raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
         names = [state.feature_names[j] for j in state.features]
-        return corrections(names, state.weights[1:], state.settings.radius, ax=ax)
+        return corrections(names, state.weights[1:], state.task.radius, ax=ax)
 
     def plot_weights(self, every: bool = False, ax: Any = None) -> Any:
         """Value of all weights of two or three features, or of one or two corrections, right after the fit.

@@ -18,8 +18,8 @@ from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
-from rerank.reranker.settings import Settings
 from rerank.reranker.shortlist import joined, list_heads, stack
+from rerank.reranker.task import Task
 from rerank.reranker.training import Training
 
 Floats = NDArray[np.float64]
@@ -31,10 +31,7 @@ class FittedState:
 
     Attributes
     ----------
-    options : mapping of str to object
-        The parameters of the estimator, as they were given.
-    settings : Settings
-        The same, checked.
+    task : Task
     columns : Columns
         Names of the input columns, and which of them can be reranked.
     named : bool
@@ -70,8 +67,7 @@ class FittedState:
         Entries of the certificate of a file; fractions that are too long for it are digests.
     """
 
-    options: Mapping[str, Any]
-    settings: Settings
+    task: Task
     columns: Columns
     first_stage: FirstStage | None
     threshold: float
@@ -164,7 +160,7 @@ class FittedState:
     @property
     def n_candidates(self) -> int | None:
         """K; None for all rows."""
-        return None if isinstance(self.settings.n_candidates, str) else self.settings.n_candidates
+        return None if isinstance(self.task.n_candidates, str) else self.task.n_candidates
 
     @property
     def by_threshold(self) -> bool:

@@ -11,9 +11,9 @@ from rerank.errors import CertificateError
 from rerank.problem import Problem, RankedList
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.settings import check
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.verified import polished, summed, verified, within_tolerance
+from rerank.reranker.task import task_of
 from rerank.solvers import gateway
 from tests.cases.instances import draw
 
@@ -22,8 +22,8 @@ TOLERANCE = "only within the solver's tolerance"
 
 def solved(problem, **options):
     asked = Reranker("dcg", formulation="mixed").get_params() | options
-    settings = replace(check(asked, problem.n_features), C=problem.C, signs=problem.signs)
-    return solve(problem, settings, Clock(60.0))
+    task = replace(task_of(asked, problem.n_features), C=problem.C, signs=problem.signs)
+    return solve(problem, task, Clock(60.0))
 
 
 def test_weights_of_21_orders_of_magnitude_in_one_list():

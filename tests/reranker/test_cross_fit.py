@@ -17,7 +17,7 @@ from rerank.reranker.data import checked
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.priors import part_of, priors
-from rerank.reranker.settings import check
+from rerank.reranker.task import task_of
 
 SEEN: list[np.ndarray] = []
 
@@ -116,7 +116,7 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
         calls.append(len(jobs))
         return [function(*given) for function, given in jobs]
 
-    found = priors(data, check(options, 2), None, splits, parts, call)
+    found = priors(data, task_of(options, 2), None, splits, parts, call)
     for prior in found:
         assert not prior.held.any()
         assert prior.staged.scores.any() == (k == 2)  # with two folds no row is left for a model without both

@@ -191,7 +191,7 @@ def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program,
     assert est.formulation == "auto" and est.result_.formulation == program
     assert (est.result_.bound_source, est.result_.status) == ("solver", "optimal_by_solver")
     assert shares_optimum(
-        chosen_formulation("auto", est.state_.settings.statistic), est.state_.settings.statistic
+        chosen_formulation("auto", est.state_.task.statistic), est.state_.task.statistic
     )
     assert est.build_model().rerank_info.kind == program
     path, _ = est.export_mps(tmp_path / "p.mps")
@@ -199,7 +199,7 @@ def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program,
     assert highs_says.objective is not None and highs_says.holds == "optimal"
     est.save(tmp_path / "m.json")
     assert rerank.load(tmp_path / "m.json").formulation == "auto"
-    assert est.load_solution(tmp_path / "p.sol").state_.options["formulation"] == "auto"
+    assert est.load_solution(tmp_path / "p.sol").state_.task.given["formulation"] == "auto"
 
 
 @pytest.mark.parametrize("formulation", ["auc", "pairwise"])

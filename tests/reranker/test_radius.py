@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, task
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
@@ -41,7 +41,7 @@ def swept(stat, y, prior, column, radius, margin):
 
 
 @pytest.mark.parametrize("stat", ["precision@6", "dcg@6", "auc", "window2@6"])
-@settings(max_examples=8, deadline=None)
+@task(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), radius=st.sampled_from([0.05, 0.3, 1.0]), margin=st.sampled_from([1e-6, 0.05]))
 def test_the_value_is_that_of_a_sweep_over_one_correction(stat, seed, radius, margin):
     X, y = table(seed, n=50, d=2)
@@ -64,7 +64,7 @@ def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
     scaled = (every - problem.low) / (problem.high - problem.low)
     low, high = problem.limits if problem.anchored else (-np.ones(3), np.ones(3))
     for w in rng.uniform(low, high, (3000, low.size)):
-        best = max(best, evaluate(est.state_.settings.statistic, y, scaled @ w))
+        best = max(best, evaluate(est.state_.task.statistic, y, scaled @ w))
     assert best <= bound + 1e-9 and bound <= problem.ideal + 1e-9
     said = est.audit(20.0)
     who = "No correction of the score of logistic" if problem.anchored else "No allowed weights of these"

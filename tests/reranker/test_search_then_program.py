@@ -10,8 +10,8 @@ from rerank import Reranker, search
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
-from rerank.reranker.settings import check
 from rerank.reranker.solve import by_program, optimise
+from rerank.reranker.task import task_of
 from rerank.search.loop import BranchAndBound
 from tests.cases.search import noisy_problem
 from tests.oracles.sweep import sweep
@@ -33,7 +33,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def solved(problem: Problem, statistic: str, seconds: float) -> Solution:
     asked = Reranker(statistic, solver="highs", n_jobs=1).get_params() | {"epsilon": problem.epsilon}
-    return optimise.solve(problem, check(asked, problem.n_features), Clock(seconds))
+    return optimise.solve(problem, task_of(asked, problem.n_features), Clock(seconds))
 
 
 @pytest.mark.parametrize("statistic", ["auc", "mrr"])

@@ -23,8 +23,8 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import MAX_TEXT, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.result import KEEPING, SOURCES, STATUSES, Result, ShortlistInfo
-from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState
+from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
 NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")
@@ -36,7 +36,7 @@ OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "x
 # Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
 TABLE = "table"
-"""Entries of the settings below this name are the state of a first stage that learned from a table as it is."""
+"""Entries of the task below this name are the state of a first stage that learned from a table as it is."""
 
 # Lists of that state, which may be empty, and then have no entry.
 _LISTS = ("columns", "left_out", "centre", "square_of")
@@ -64,21 +64,21 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
-    stage, options = state.first_stage, state.options
+    stage, options = state.first_stage, state.task.given
     if state.columns.transformer is not None:
         raise NotSupportedError(
             "A model whose columns are made by a transformer cannot be written to a file; transform the table "
             "first, and fit on what comes out."
         )
     opaque = stage is not None and stage.coef is None
-    statistic = parse(options["stat"])
+    statistic = state.task.quoted
     custom = isinstance(statistic, Custom)
     if custom and callable(statistic.a):  # type: ignore[attr-defined]
         raise NotSupportedError(
             "A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead."
         )
     chosen = state.columns.chosen
-    signs = state.settings.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
+    signs = state.task.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
     result = result_to_flat(state.result)
     if state.result.certificate is None:
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
@@ -92,9 +92,9 @@ def document(state: FittedState) -> ModelDocument:
         high=state.high,
         weights=state.weights if state.weights.size == state.low.size else np.zeros(state.low.size),
         epsilon=Margin(state.result.epsilon),
-        gain=state.settings.gain,
+        gain=state.task.gain,
         C=state.result.C,
-        max_features=state.settings.max_features,
+        max_features=state.task.max_features,
         signs=signs,
         first_stage=None if stage is None or opaque else stage.name,
         first_stage_coef=None if stage is None or opaque else stage.coef,
@@ -123,7 +123,7 @@ def document(state: FittedState) -> ModelDocument:
         },
         versions=versions(),
         data_sha256=_data_sha256(state),
-        random_state=state.settings.seed,
+        random_state=state.task.seed,
     )
 
 
@@ -303,8 +303,7 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
         pair = ("label_negative", "label_positive")
         labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
         return FittedState(
-            options=options,
-            settings=check(options, columns.chosen.size),
+            task=task_of(options, columns.chosen.size),
             columns=columns, named=True, first_stage=stage, prior_scores=doc.prior_scores,
             threshold=-math.inf if doc.threshold is None else doc.threshold,
             reranks=bool(doc.settings.get("reranks", True)) or stage is None,

@@ -131,7 +131,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
         constant = math.nan
     if not math.isfinite(constant):
         raise InputError(f"{where} holds no constant; export it again.")
-    check_formulation(data["formulation"], state.settings.statistic)
+    check_formulation(data["formulation"], state.task.statistic)
     if not isinstance(data["choices"], dict):
         raise InputError(f"{where} does not say how its program was stated; export it again.")
     return state, problem, {**data, "constant": constant}
@@ -189,7 +189,7 @@ def _solved_by_file(
     old = state.result
     # The weights of the model are a point of any program that asks no more than the problem.
     asks_more = box is not None or choices.get("big_m", "pair") != "pair"
-    if shares_optimum(formulation, state.settings.statistic) and not asks_more:
+    if shares_optimum(formulation, state.task.statistic) and not asks_more:
         check_claim(solution, claim, max(old.value, best.value), name)
     known = old.certificate is not None or old.bound < problem.ideal
     bound, source = (old.bound, old.bound_source) if known else (problem.ideal, "ideal")
@@ -219,9 +219,9 @@ def _solved_by_file(
         start_accepted=None, evidence=None, notes=tuple(told),
     ).within_bound()  # fmt: skip
     # "auto" stays what was asked for where it stands for this program.
-    asked = {} if formulation == state.settings.formulation else {"formulation": formulation}
+    asked = {} if formulation == state.task.formulation else {"formulation": formulation}
     return replace(
-        state, options={**state.options, **asked}, weights=best.weights, reranks=True,
+        state, task=replace(state.task, given={**state.task.given, **asked}), weights=best.weights, reranks=True,
         classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
         result=replace(result, status=status_of(result)),
     )  # fmt: skip

@@ -16,8 +16,8 @@ from rerank.reranker.data import Data, Given, Weights, checked
 from rerank.reranker.files.document import columns_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.fit import stated
-from rerank.reranker.settings import Settings
 from rerank.reranker.state import FittedState
+from rerank.reranker.task import Task
 from rerank.reranker.training import Training
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Refit:
     ----------
     state : FittedState
         That of the file.
-    settings : Settings
+    task : Task
     data : Data
     weights : float64 array (n,) or None
     words : TwoLabels or None
@@ -44,7 +44,7 @@ class Refit:
     """
 
     state: FittedState
-    settings: Settings
+    task: Task
     data: Data
     weights: Floats | None
     words: TwoLabels | None
@@ -87,7 +87,7 @@ def refit(
     # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
-    gain = gain_of(statistic_of(doc), state.settings.gain, table.sample_weight)
+    gain = gain_of(statistic_of(doc), state.task.gain, table.sample_weight)
     given = Given.of(table.X, table.y, table.qid, table.sample_weight, query_weight)
     rows = state.columns.rows(given.X)
     data, weights = checked(
@@ -100,12 +100,12 @@ def refit(
             f"{where} holds out-of-fold scores of {scores.size} rows, and the table has {rows.n}; give the "
             "table of the fit."
         )
-    settings, first = replace(state.settings, epsilon=state.settings.epsilon or doc.epsilon), None
+    task, first = replace(state.task, epsilon=state.task.epsilon or doc.epsilon), None
     if state.first_stage is not None and scores is not None:
-        folds = 0 if doc.prior_scores is None else folds_of(data, settings)
+        folds = 0 if doc.prior_scores is None else folds_of(data, task)
         first = Staged(state.first_stage, scores, folds)
-    settings, training = stated(data, settings, first)
-    return Refit(state, settings, data, weights, table.labels, first, training)
+    task, training = stated(data, task, first)
+    return Refit(state, task, data, weights, table.labels, first, training)
 
 
 def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:

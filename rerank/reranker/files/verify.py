@@ -312,14 +312,14 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
         findings.check("scaling of the shortlist", "as stored", "another", False)
         findings.remarks.append("Another problem follows from the table, so the rest was not recomputed.")
         return None
-    solver = "file" if result.solver == "file" else found.settings.solver
-    settings = replace(found.settings, solver=solver)
+    solver = "file" if result.solver == "file" else found.task.solver
+    task = replace(found.task, solver=solver)
 
     def solve(problem: Problem, *_: Any) -> Solution:
         return _of_file(problem, proof, findings)
 
     try:
-        again = concluded(data, settings, state.options, Clock(), found.first, found.training, solve)
+        again = concluded(data, task, Clock(), found.first, found.training, solve)
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
@@ -459,7 +459,7 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
     other: Gain = "linear" if doc.gain == "exponential" else "exponential"
     grades = found.data.y
     if other == "linear" or grades.max() <= 1000:
-        gains = weighted_gains(grades, gain_of(found.settings.statistic, other), found.weights)
+        gains = weighted_gains(grades, gain_of(found.task.statistic, other), found.weights)
         if np.array_equal(gains, found.data.gains):
             given["gain"] = "the labels are worth the same by both gains"
     if doc.data_sha256 is None and without_digest:

@@ -23,8 +23,8 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.fit import fit
 from rerank.reranker.selection.folds import Indices, Split, fold_names
 from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
-from rerank.reranker.settings import Settings, check, jobs_of
 from rerank.reranker.state import FittedState
+from rerank.reranker.task import Task, jobs_of, task_of
 from rerank.search.cached import is_compiled
 from rerank.search.warm import compile_kernels
 from rerank.statistics import parse
@@ -106,12 +106,10 @@ class Folds:
             Naming the fold on whose rows no model can be fitted.
         """
         given = self._given | dict(option)
-        settings = _resolved(check(given, self.data.X.shape[1]))
-        own = self._prior(settings, folds)
-        null = self._prior(replace(settings, first_stage=self._given["first_stage"]), folds)
-        jobs = [
-            (settings, given, self._parts[k], self._held[k], prior, led) for k, prior, led in zip(folds, own, null)
-        ]
+        task = _resolved(task_of(given, self.data.X.shape[1]))
+        own = self._prior(task, folds)
+        null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds)
+        jobs = [(task, self._parts[k], self._held[k], prior, led) for k, prior, led in zip(folds, own, null)]
         found: list[Ranked] = []
         while len(found) < len(jobs) and self._clock.remaining > 0:
             some = jobs[len(found) : len(found) + self._workers]
@@ -120,13 +118,13 @@ class Folds:
             fits -= len(some)
         return found
 
-    def _prior(self, settings: Settings, folds: Sequence[int]) -> list[Prior | None]:
+    def _prior(self, task: Task, folds: Sequence[int]) -> list[Prior | None]:
         """First-stage scores of some folds; fewer if the time is over."""
-        stage = settings.first_stage
-        kind = (stage if isinstance(stage, str) else id(stage), settings.cross_fit, settings.radius is None, *folds)
+        stage = task.first_stage
+        kind = (stage if isinstance(stage, str) else id(stage), task.cross_fit, task.radius is None, *folds)
         if kind not in self._priors:
             splits, parts = [self.splits[k] for k in folds], [self._parts[k] for k in folds]
-            found = priors(self.data, settings, self._weights, splits, parts, self._call)
+            found = priors(self.data, task, self._weights, splits, parts, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
@@ -159,29 +157,26 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
     return result, os.getpid(), time.perf_counter() - began, compiling_time() - before
 
 
-def _resolved(settings: Settings) -> Settings:
-    """The settings with a number of folds for the first stage's scores, as a plain fit would use.
+def _resolved(task: Task) -> Task:
+    """The task with a number of folds for the first stage's scores, as a plain fit would use.
 
     Held-out rows judge weights, and no bound or value. So a search ends with its first points, unless it is told where
     to end, and values are not recomputed.
     A first stage alone learns nothing from its scores of training rows.
     """
-    folds = 0 if settings.radius == 0 else asked_folds(settings)
-    limit = settings.node_limit
-    if limit is None and settings.presolve and settings.formulation != "resolved_rank":
+    folds = 0 if task.radius == 0 else asked_folds(task)
+    limit = task.node_limit
+    if limit is None and task.presolve and task.formulation != "resolved_rank":
         limit = 0
-    return replace(settings, cross_fit=folds, node_limit=limit, proof=False, verbose=0, judged=True)
+    return replace(task, cross_fit=folds, node_limit=limit, proof=False, verbose=0, judged=True)
 
 
 def _fold(
-    settings: Settings, option: Mapping[str, Any], part: Part, held: Data, own: Prior | None, null: Prior | None,
-    seconds: float | None,
-) -> Ranked:  # fmt: skip
+    task: Task, part: Part, held: Data, own: Prior | None, null: Prior | None, seconds: float | None
+) -> Ranked:
     """One option on one fold."""
     with naming(f"the training rows of {part.name}"):
-        state = fit(
-            part.data, settings, option, Clock(seconds), part.weights, None if own is None else own.staged
-        )
+        state = fit(part.data, task, Clock(seconds), part.weights, None if own is None else own.staged)
     with naming(f"the rows held out in {part.name}"):
         return _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
 

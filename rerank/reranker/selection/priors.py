@@ -20,7 +20,7 @@ from rerank.reranker.cross_fit import Staged, on_one_scale, staged
 from rerank.reranker.data import Data, checked
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
 from rerank.reranker.selection.folds import Indices, Split, fold_of_each
-from rerank.reranker.settings import Settings
+from rerank.reranker.task import Task
 
 Floats = NDArray[np.float64]
 Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
@@ -79,7 +79,7 @@ class Prior:
 
 
 def priors(
-    data: Data, settings: Settings, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part],
+    data: Data, task: Task, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part],
     call: Call,
 ) -> list[Prior | None]:  # fmt: skip
     """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
@@ -88,23 +88,23 @@ def priors(
     ----------
     data : Data
         All rows.
-    settings : Settings
+    task : Task
         Those of a candidate: with ``cross_fit`` the scores to learn from are out-of-fold.
     parts : sequence of Part
         The training rows of each split.
     """
-    if settings.first_stage is None and settings.radius is None:
+    if task.first_stage is None and task.radius is None:
         return [None] * len(splits)
-    ready = _ready(data, settings)
+    ready = _ready(data, task)
     if ready is not None:
         return [
             Prior(replace(ready, scores=ready.scores[split.train]), ready.scores[split.test])
             for split in splits
         ]
-    given = [(settings, part, data.rows.some(split.test)) for split, part in zip(splits, parts)]
-    if settings.cross_fit and splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None:
+    given = [(task, part, data.rows.some(split.test)) for split, part in zip(splits, parts)]
+    if task.cross_fit and splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None:
         return call([(_fit_folded, one) for one in given])
-    if not settings.cross_fit:
+    if not task.cross_fit:
         return [
             Prior(Staged(stage, scores), held)
             for stage, scores, held in call([(_fit_one, one) for one in given])
@@ -116,17 +116,17 @@ def priors(
         if len(singles) < len(own):
             break
         tests, stages = [splits[i].test for i in own], [one[0] for one in singles]
-        found += (by_pairs := _by_pairs(data, settings, sample_weight, tests, stages, call))
+        found += (by_pairs := _by_pairs(data, task, sample_weight, tests, stages, call))
         if not by_pairs:
             break
     return found
 
 
-def _ready(data: Data, settings: Settings) -> Staged | None:
+def _ready(data: Data, task: Task) -> Staged | None:
     """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
-    if settings.first_stage is None:
-        return staged(data, settings, None)
-    stage = settings.first_stage
+    if task.first_stage is None:
+        return staged(data, task, None)
+    stage = task.first_stage
     if isinstance(stage, str) and stage not in data.rows.columns.inputs:
         return None
     from rerank.reranker.learners import is_fitted
@@ -137,25 +137,25 @@ def _ready(data: Data, settings: Settings) -> Staged | None:
     return Staged(*found) if found is not None and found[0].frozen else None
 
 
-def _fit_one(settings: Settings, part: Part, held: Any) -> tuple[FirstStage, Floats, Floats]:
+def _fit_one(task: Task, part: Part, held: Any) -> tuple[FirstStage, Floats, Floats]:
     """A first stage of the part, its scores of these rows and of the rows held out."""
     with naming(f"the training rows of {part.name}"):
         own = part.data
-        found = fit_first_stage(settings.first_stage, own.rows, own.y, own.qid, part.weights, settings.seed)
+        found = fit_first_stage(task.first_stage, own.rows, own.y, own.qid, part.weights, task.seed)
     assert found is not None
     return (*found, found[0].scores(held))
 
 
-def _fit_folded(settings: Settings, part: Part, held: Any) -> Prior:
+def _fit_folded(task: Task, part: Part, held: Any) -> Prior:
     """Out-of-fold scores by folds of the part's own, where those of a splitter do not divide the rows."""
     with naming(f"the training rows of {part.name}"):
-        found = staged(part.data, settings, part.weights)
+        found = staged(part.data, task, part.weights)
     assert found is not None
     return Prior(found, found.stage.scores(held))
 
 
 def _by_pairs(
-    data: Data, settings: Settings, sample_weight: Floats | None, tests: list[Indices], stages: list[FirstStage],
+    data: Data, task: Task, sample_weight: Floats | None, tests: list[Indices], stages: list[FirstStage],
     call: Call,
 ) -> list[Prior]:  # fmt: skip
     """The priors of one repeat, from models without two of its folds; none of them if the time is over."""
@@ -169,7 +169,7 @@ def _by_pairs(
     for a, b in pairs:
         both = (fold == a) | (fold == b)
         train, test = np.flatnonzero(~both), np.flatnonzero(both)
-        given = (settings.first_stage, data, train, test, sample_weight, settings.seed)
+        given = (task.first_stage, data, train, test, sample_weight, task.seed)
         jobs.append((held_out_scores, given))
     scored = call(jobs) if len(tests) > 2 else []
     if len(tests) > 2 and len(scored) < len(jobs):

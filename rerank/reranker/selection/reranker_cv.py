@@ -44,8 +44,8 @@ from rerank.reranker.selection.options import (
     corrections,
     options_of,
 )
-from rerank.reranker.settings import check
 from rerank.reranker.state import FittedState, first_stage_kept
+from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class RerankerCV(ShownMixin, Ranker):
         data, weights = data_of(*rows, given, clone(base), names, groups)
         options = options_of(self.grid, base, data)
         for option in options:
-            check(given | option.params, data.X.shape[1])
+            task_of(given | option.params, data.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, X, qid, groups)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
@@ -204,7 +204,7 @@ class RerankerCV(ShownMixin, Ranker):
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
         params = trial.params_of(chosen, base)
         best = clone(base).set_params(**params)
-        if fold is not None and asked_folds(check(best.get_params(deep=False), data.X.shape[1])):
+        if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
             best.set_params(cross_fit=len(splits))
         best.set_params(time_limit=clock.least(best.time_limit, 1))
         best._fit_named(*rows, names, groups, fold)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
-from rerank.reranker.settings import Settings
 from rerank.reranker.solve.by_program import checked, restored, run, seconds_to_state, with_outcome
 from rerank.reranker.solve.program import check_stated, normalised, shares_optimum, state
 from rerank.reranker.solve.verified import verified
+from rerank.reranker.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -22,12 +22,12 @@ START_SECONDS = 0.5
 """Most seconds of line search before the program."""
 
 
-def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | None) -> Solution:
-    """Solve the plain program of ``settings.formulation``, with a start from a short line search."""
+def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
+    """Solve the plain program of ``task.formulation``, with a start from a short line search."""
     check_stated()
-    name = settings.formulation
+    name = task.formulation
     with clock.phase("start"):
-        w, start_value = _improved(problem, settings, clock, start)
+        w, start_value = _improved(problem, task, clock, start)
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         return _not_built(problem, clock, name, seconds, normalised(w, problem.limits), start_value)
     with clock.phase("build"):
@@ -36,7 +36,7 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
         # Weights that change nothing are feasible in every program, and so a value that is known.
         known = x if x is not None else stated.point(problem.unchanged)[0]
     unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
-    outcome = run(stated, settings, clock, clock.share(1.0, reserve=0.3), known)
+    outcome = run(stated, task, clock, clock.share(1.0, reserve=0.3), known)
     with clock.phase("certificate"):
         best = verified(problem, w)
         other, remarks = restored(problem, stated, outcome, clock)
@@ -49,7 +49,7 @@ def alone(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
         notes=remarks if x is not None else (unused, *remarks),
     )  # fmt: skip
     solution = with_outcome(solution, stated, outcome)
-    if shares_optimum(name, settings.statistic):
+    if shares_optimum(name, task.statistic):
         bound = max(outcome.bound + stated.constant, best.value)
         return replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
     if outcome.holds == "optimal":
@@ -78,11 +78,11 @@ def _not_built(
 
 
 def _improved(
-    problem: Problem, settings: Settings, clock: Clock, start: Floats | None
+    problem: Problem, task: Task, clock: Clock, start: Floats | None
 ) -> tuple[Floats, float]:
     """Start weights after exact line search, and their value."""
     from rerank import search
 
     limit = min(START_SECONDS, clock.remaining * 0.1)
-    w, value = search.line_search(problem, start=start, time_limit=limit, random_state=settings.seed)
+    w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     return normalised(np.asarray(w, dtype=np.float64), problem.limits), float(value)

@@ -18,7 +18,6 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
-from rerank.reranker.settings import Settings
 from rerank.reranker.solve.program import (
     Stated,
     chosen_formulation,
@@ -28,6 +27,7 @@ from rerank.reranker.solve.program import (
     unstated,
 )
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
+from rerank.reranker.task import Task
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Stop, beside
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
 
 
 def confirm(
-    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
+    problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult
 ) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
-    name = settings.formulation
+    name = task.formulation
     if why := unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
@@ -90,7 +90,7 @@ def confirm(
             "cannot confirm them."
         )
     try:
-        outcome = run(stated, settings, clock, budget, x)
+        outcome = run(stated, task, clock, budget, x)
     except SolverError as error:
         return solution.noting(f"The proof stands without a second opinion: {error}")
     return _compared(problem, with_outcome(solution, stated, outcome), stated, outcome)
@@ -134,13 +134,13 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 
 
 def proceed(
-    problem: Problem, settings: Settings, clock: Clock, solution: Solution, found: SearchResult
+    problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult
 ) -> Solution:
     """Solve a program if the search did not close, with the start, the cut-off and the box of the search.
 
     It is the one whose optimum is the problem's.
     """
-    name = chosen_formulation("auto", settings.statistic)
+    name = chosen_formulation("auto", task.statistic)
     with clock.phase("build"):
         stated = state(problem, name, box=found.box)
         # The polished weights may lie outside the box that holds all better points.
@@ -150,7 +150,7 @@ def proceed(
     solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
-        outcome = run(stated, settings, clock, limit, x, cutoff=solution.value)
+        outcome = run(stated, task, clock, limit, x, cutoff=solution.value)
     except SolverError as error:
         return solution.noting(f"The program brought nothing: {error}")
     # A program that ended by itself would not go on either, and none has a smaller bound than an exact one.
@@ -175,29 +175,29 @@ def proceed(
 
 
 def run(
-    stated: Stated, settings: Settings, clock: Clock, limit: float | None, start: Floats | None,
+    stated: Stated, task: Task, clock: Clock, limit: float | None, start: Floats | None,
     cutoff: float | None = None,
 ) -> Outcome:  # fmt: skip
     """Solve the program with HiGHS in memory, or with another solver through a file."""
     from joblib import effective_n_jobs
 
-    with clock.phase(settings.solver):
+    with clock.phase(task.solver):
         options = Options(
             time_limit=limit,
-            threads=effective_n_jobs(settings.n_jobs),
-            node_limit=settings.node_limit,
-            seed=settings.seed % 2**31,
+            threads=effective_n_jobs(task.n_jobs),
+            node_limit=task.node_limit,
+            seed=task.seed % 2**31,
             cutoff=None if cutoff is None else cutoff - stated.constant,
-            verbose=settings.verbose,
+            verbose=task.verbose,
         )
-        if settings.solver == "highs":
+        if task.solver == "highs":
             from rerank.solvers import highs
 
             # Nor do HiGHS's callbacks survive a KeyboardInterrupt.
             return protected(
                 lambda: highs.solve(stated.program, options, start=start, cancel=current().asked)
             )[0]
-        return _through_file(stated, settings.solver, options, start)
+        return _through_file(stated, task.solver, options, start)
 
 
 def _through_file(stated: Stated, solver: str, options: Options, start: Floats | None) -> Outcome:

@@ -22,11 +22,11 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
-from rerank.reranker.settings import Settings
 from rerank.reranker.solve.alone import alone
 from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin, chosen_formulation, unstated
 from rerank.reranker.solve.verified import polished, summed, won_pairs
+from rerank.reranker.task import Task
 from rerank.solvers.outcome import Progress
 from rerank.solvers.progress import claims, live, printed, recorded
 
@@ -47,13 +47,13 @@ POLISH_SHARE = 0.5
 INTERRUPTED = "Stopped by Ctrl-C."
 
 
-def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | None = None) -> Solution:
+def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = None) -> Solution:
     """Best weights that can be found in the time, verified exactly, and a bound.
 
     Parameters
     ----------
     problem : Problem
-    settings : Settings
+    task : Task
     clock : Clock
     start : float64 array (d,), optional
         Weights to start from.
@@ -63,20 +63,20 @@ def solve(problem: Problem, settings: Settings, clock: Clock, start: Floats | No
     CertificateError
         If a claim of the search or of a solver fails the exact check.
     """
-    points_only = settings.node_limit == 0 and settings.presolve
-    if settings.solver == "search" or problem.weighs_hits or points_only:
+    points_only = task.node_limit == 0 and task.presolve
+    if task.solver == "search" or problem.weighs_hits or points_only:
         solution, _ = _searched(
-            problem, settings, clock, start, clock.share(0.97, reserve=certificate_seconds(problem))
+            problem, task, clock, start, clock.share(0.97, reserve=certificate_seconds(problem))
         )
-        if settings.solver != "search" and not points_only:
-            solution = solution.noting(f"No program states {settings.statistic.name}; the search had all of the time.")
+        if task.solver != "search" and not points_only:
+            solution = solution.noting(f"No program states {task.statistic.name}; the search had all of the time.")
     else:
-        if settings.epsilon is not None:
+        if task.epsilon is not None:
             check_margin(problem)
-        if settings.presolve:
-            solution = _search_then_program(problem, settings, clock, start)
+        if task.presolve:
+            solution = _search_then_program(problem, task, clock, start)
         else:
-            solution = alone(problem, settings, clock, start)
+            solution = alone(problem, task, clock, start)
     return bounded_by_ideal(problem, solution).within_bound()
 
 
@@ -104,24 +104,24 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 
 
 def _search_then_program(
-    problem: Problem, settings: Settings, clock: Clock, start: Floats | None
+    problem: Problem, task: Task, clock: Clock, start: Floats | None
 ) -> Solution:
-    name = chosen_formulation("auto", settings.statistic)
+    name = chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
     fits = seconds_to_state(problem, name, allowed) < allowed
     limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
     # A program goes on from weights whose value is known exactly.
-    solution, found = _searched(problem, replace(settings, judged=False), clock, start, limit)
+    solution, found = _searched(problem, replace(task, judged=False), clock, start, limit)
     if found.interrupted:
         return solution
     try:
         if _closed(problem, solution):
-            return confirm(problem, settings, clock, solution, found)
+            return confirm(problem, task, clock, solution, found)
         if not fits:
             why = unstated() or f"The {name} program would be too large to help in the time"
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
-        return proceed(problem, settings, clock, solution, found)
+        return proceed(problem, task, clock, solution, found)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)
 
@@ -131,35 +131,35 @@ def _closed(problem: Problem, solution: Solution) -> bool:
 
 
 def _searched(
-    problem: Problem, settings: Settings, clock: Clock, start: Floats | None, limit: float | None
+    problem: Problem, task: Task, clock: Clock, start: Floats | None, limit: float | None
 ) -> tuple[Solution, SearchResult]:
     from rerank import search
 
-    points = settings.node_limit == 0 and settings.checkpoint is None
-    search.ready(problem, points, settings.proof)  # what it says comes before the live line
+    points = task.node_limit == 0 and task.checkpoint is None
+    search.ready(problem, points, task.proof)  # what it says comes before the live line
     course = recorded()
     if course == []:
         course.append(Progress(0.0, -math.inf, problem.ideal, 0))  # what is known before the first round
-    with clock.phase("search"), _shown(settings.verbose, claimed(problem, settings)) as show:
+    with clock.phase("search"), _shown(task.verbose, claimed(problem, task)) as show:
         found = search.solve(
             problem,
             time_limit=limit,
             start=start,
-            n_jobs=settings.n_jobs,
-            random_state=settings.seed,
-            proof=settings.proof,
+            n_jobs=task.n_jobs,
+            random_state=task.seed,
+            proof=task.proof,
             progress=show,
-            node_limit=settings.node_limit,
-            checkpoint=settings.checkpoint,
+            node_limit=task.node_limit,
+            checkpoint=task.checkpoint,
         )
     clock.cut = limit is not None and clock.seconds["search"] >= limit
-    if settings.verbose > 1:
+    if task.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
-        printed("search ends:", told=claims(claimed(problem, settings)))(end)
+        printed("search ends:", told=claims(claimed(problem, task)))(end)
     if course is not None:
         course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
     w = np.asarray(found.weights, dtype=np.float64)
-    if settings.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
+    if task.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
@@ -174,7 +174,7 @@ def _searched(
         start_value=found.start_value, nodes=int(found.nodes), proof=found.proof,
         gave_up=found.gave_up,
     )  # fmt: skip
-    limit, open_ = settings.node_limit, not (found.closed or found.gave_up or found.interrupted)
+    limit, open_ = task.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
         solution = replace(solution, gave_up=True).noting(
             f"The search ended at node_limit={limit}, before its time was over; raise node_limit, or leave it out, for "
@@ -184,10 +184,10 @@ def _searched(
     return solution.noting(*notes), found
 
 
-def claimed(problem: Problem, settings: Settings) -> str:
+def claimed(problem: Problem, task: Task) -> str:
     """What a search bounds, in a few words: the statistic, with the margin by which pairs count and the penalty."""
     price = f", less {problem.C:g} a feature" if problem.C else ""
-    return f"{settings.statistic.name} at margin {problem.epsilon:.3g}{price}"
+    return f"{task.statistic.name} at margin {problem.epsilon:.3g}{price}"
 
 
 @contextmanager

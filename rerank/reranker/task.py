@@ -1,10 +1,10 @@
-"""The parameters of :class:`rerank.Reranker`, checked once at the start of a fit."""
+"""What is asked for: the parameters of :class:`rerank.Reranker`, as they were given and checked once."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -37,7 +37,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class Task:
     """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`.
 
     Attributes
@@ -55,6 +55,8 @@ class Settings:
     seed : int
     judged : bool
         Whether held-out rows judge the weights, and nothing else of the fit is used: no value is recomputed exactly.
+    given : mapping of str to object
+        The parameters of the estimator, as they were given.
 
     The other attributes are those of the estimator.
     """
@@ -81,6 +83,7 @@ class Settings:
     prior: Any = "auto"
     cross_fit: int | str = 0
     judged: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
@@ -93,7 +96,7 @@ class Settings:
         return None if depth is None or longest_list <= whole_list else max(2 * depth, LEAST_HEAD)
 
 
-def check(options: Mapping[str, Any], n_features: int) -> Settings:
+def task_of(options: Mapping[str, Any], n_features: int) -> Task:
     """The parameters of an estimator, checked.
 
     Raises
@@ -130,7 +133,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
                 "radius, or use epsilon."
             )
         epsilon = _margin("margin", margin, "a number, at least 0")
-    return Settings(
+    return Task(
         quoted=quoted,
         statistic=statistic,
         n_candidates=_candidates(options["n_candidates"]),
@@ -152,6 +155,7 @@ def check(options: Mapping[str, Any], n_features: int) -> Settings:
         radius=radius,
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
+        given=options,
     )
 
 
