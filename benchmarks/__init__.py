@@ -4,7 +4,7 @@
 ``python -m benchmarks.NAME``          prints
 =====================================  ==========================================================================
 ``exact``                              the exact search: time to a proof, gaps, quality in equal time, workers
-``frames``                             boxes on whitened axes against the features' own
+``mechanisms``                         the search with each of its mechanisms turned off; in ``docs/mechanisms.md``
 ``programs``                           the mathematical programs in HiGHS, the paper's letter among them
 ``library``                            the optima of the library of instances; writes its files
 ``first_stage``                        TopPush, RankSVM and RoBiRank; ``first_stage.toppush`` and so on for one

@@ -48,6 +48,18 @@ def noisy_problem(n: int, d: int, statistic: str, share: float, seed: int, **opt
     return problem_of(X, y, parse(statistic), **options)
 
 
+def correlated(d: int, correlation: float, statistic: str, seed: int = 0) -> Problem:
+    """One list of 100 rows whose normal features all have the same correlation; noise as strong as the signal."""
+    rng = np.random.default_rng(seed)
+    root = np.linalg.cholesky((1 - correlation) * np.eye(d) + correlation)
+    X = rng.standard_normal((100, d)) @ root.T
+    signal = X @ rng.standard_normal(d)
+    noisy = signal + rng.standard_normal(100) * signal.std()
+    gains = np.zeros(100)
+    gains[np.argsort(-noisy)[:35]] = 1.0
+    return problem_of(X, gains, parse(statistic))
+
+
 def flags(n: int, d: int, statistic: str, seed: int, **options: Any) -> Problem:
     """Booleans of which five make a row relevant, with as much noise as signal; a tenth of the rows is relevant."""
     rng = np.random.default_rng(seed)

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.exact.data import noisy_problem
-from benchmarks.frames import correlated
+from benchmarks.exact.data import correlated, noisy_problem
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.errors import InputError
 from rerank.io.archive import read_archive, refusing

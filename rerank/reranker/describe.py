@@ -97,7 +97,7 @@ def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
     Parameters
     ----------
     unweighted : bool
-        Whether it is known that no training row has a weight. Only then a value is told as a number of rows.
+        Whether it is known that no training row has a weight. Only then a value is given as a number of rows.
     """
     result = state.result
     if result.status == "already_ideal" or result.status.startswith("nothing"):

@@ -184,7 +184,7 @@ class Result(Solution):
         Columns that are not reranked because they hold no numbers or miss some.
     evidence : Evidence or None
         What held-out rows said of each option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()``
-        tells it and ``evidence.plot()`` draws it.
+        prints it and ``evidence.plot()`` draws it.
     said : str
         What stands for the message, where the fit is one of something else, such as of runs.
     """

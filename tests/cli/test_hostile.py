@@ -183,3 +183,10 @@ def test_evaluate_prints_control_characters_as_their_codes(tmp_path):
     (tmp_path / "q.qrels").write_text("q\x1b[31m 0 d 1\n")
     done = command(tmp_path, "evaluate", "x\n\x1b=a.run", "b.run", "q.qrels", "--per-query")
     assert done.returncode == 0 and "\x1b" not in done.stdout and "x\\n\\x1b\tq\\x1b[31m\t" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("rank", "--help"), ("nonsense",), ()])
+def test_help_that_cannot_be_written_is_no_traceback(tmp_path, words):
+    for shell in (">/dev/full", ">/dev/full 2>/dev/full"):
+        done = command(tmp_path, *words, shell=shell)
+        assert done.returncode == 2 and "Traceback" not in done.stderr and "Exception" not in done.stderr

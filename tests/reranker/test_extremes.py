@@ -99,3 +99,15 @@ def test_a_column_whose_range_is_beyond_all_is_ranked_explained_and_no_number_of
     np.testing.assert_allclose(est.coef_ * [1.0, 2.0**20, 1.0], tame.coef_, rtol=1e-9)
     assert len(est.result_.notes) == len(tame.result_.notes)
     est.contributions(wide)
+
+
+@pytest.mark.parametrize("value", [None, "x", True])
+def test_a_forged_scale_of_the_first_stage_is_one_sentence(value, tmp_path):
+    fitted(first_stage="logistic+squares", radius=0.1).save(tmp_path / "m.json")
+    doc = model_file.read(tmp_path / "m.json")
+    forged = {**vars(doc), "settings": {**doc.settings, "prior_scale": value}}
+    model_file.write(tmp_path / "forged.json", type(doc)(**forged))
+    if value is True:  # which is 1
+        assert load(tmp_path / "forged.json").rank(X).size == N
+    else:
+        refused("forged.json holds a number or a text that cannot be used", lambda: load(tmp_path / "forged.json"))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.frames import correlated
+from benchmarks.exact.data import correlated
 from benchmarks.trust import kills
 from benchmarks.trust.kills import bits, killed
 from rerank.certificate import verify_proof

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.exact.data import noisy_problem
-from benchmarks.frames import correlated
+from benchmarks.exact.data import correlated, noisy_problem
 from rerank.certificate import verify_proof
 from rerank.problem import Problem
 from rerank.search import loop, solve, targets

@@ -272,7 +272,18 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
 
 
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
-    """The fitted state that a document describes, without its training data."""
+    """The fitted state that a document describes, without its training data.
+
+    Raises
+    ------
+    InputError
+        For an entry that no fit writes, or a first stage that is not in the file.
+    """
+    with usable(where):
+        return _state_of(doc, first_stage, where)
+
+
+def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
     opaque = missing_first_stage(doc)
     if opaque is not None and first_stage is None:
         raise InputError(

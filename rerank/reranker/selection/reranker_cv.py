@@ -252,7 +252,7 @@ class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _evidence(self, trial: _Trial, safeguard: float, best: Reranker) -> Evidence:
-        """The numbers of the choice as what can be told, drawn and kept."""
+        """The numbers of the choice, to be reported, drawn and kept."""
         judge, statistic = trial.judge, trial.judge.statistic
         counted = judge.data.qid is None and statistic.depth is not None
         deals = judge.deals()
