@@ -22,12 +22,8 @@ def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
     The text goes to a temporary file beside the target, is flushed to the disk, and is then moved over it.
     After an error the target is as it was and nothing is left beside it. What a killed process left beside
     the target is removed. A link stays, and the file that it leads to is replaced. The mode of an existing
-    file is kept.
-
-    Raises
-    ------
-    InputError
-        The folder does not exist or cannot be written, the path is no regular file, or the disk is full.
+    file is kept. InputError: the folder does not exist or cannot be written, the path is no regular file, or the disk
+    is full.
     """
     return _replacing(path, "w", encoding="utf-8", newline="\n")
 
