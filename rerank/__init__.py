@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from rerank import scorers as scorers
     from rerank import search as search
     from rerank import statistics as statistics
-    from rerank.reranker.estimator import Reranker
-    from rerank.reranker.loading import load
+    from rerank.reranker.estimator import Reranker, load
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 __version__ = "0.2.0"
@@ -35,7 +34,7 @@ __all__ = ["Reranker", "RerankerCV", "__version__", "load"]
 _HOMES = {
     "Reranker": "rerank.reranker.estimator",
     "RerankerCV": "rerank.reranker.selection.reranker_cv",
-    "load": "rerank.reranker.loading",
+    "load": "rerank.reranker.estimator",
 }
 _ROOMS = {
     "certificate", "errors", "io", "latent", "plots", "problem", "ranks", "scorers", "search", "statistics",

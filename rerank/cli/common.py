@@ -141,7 +141,7 @@ def standard_output() -> Iterator[None]:
 def tell(text: str) -> None:
     """Lines of an answer, on standard output."""
     with standard_output():
-        typer.echo(harmless(text))
+        print(harmless(text), flush=True)
 
 
 class Outputs:

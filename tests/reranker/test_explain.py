@@ -181,6 +181,6 @@ def test_nothing_in_a_result_is_read_as_html() -> None:
     from dataclasses import replace
 
     X, y = drawn()
-    evil = replace(fitted("free", X, y).result_, message="<script>alert(1)</script>", notes=("<b>",))
+    evil = replace(fitted("free", X, y).result_, said="<script>alert(1)</script>", notes=("<b>",))
     page = evil._repr_html_()
     assert "<script>" not in page and "<b>&lt;script" in page and "<li>&lt;b&gt;" in page

@@ -242,14 +242,9 @@ def test_rows_that_lack_a_column_or_have_another_type_are_refused_in_a_sentence(
         again.rank(frame)
 
 
-def test_commands_send_who_has_texts_to_python_and_take_the_variants_on_numbers(tmp_path):
+def test_commands_take_the_variants_on_numbers(tmp_path):
     X, y = mixed("pandas")
     model, data = str(tmp_path / "m.json"), str(tmp_path / "t.csv")
-    fitted(X, y).save(model)
-    X.assign(y=y).to_csv(data, index=False)
-    told = CliRunner().invoke(app, ["rank", model, data])
-    assert told.exit_code == 2 and "as a data frame, with rerank.load." in " ".join(told.output.split())
-    assert load(model).rank(X).size == y.size  # the advice
     X[["size", "flag"]].assign(y=y).to_csv(data, index=False)
     options = ["--label", "y", "--stat", "precision@20", "--solver", "search", "--node-limit", "20"]
     fit = [

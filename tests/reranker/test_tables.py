@@ -256,7 +256,7 @@ def test_boosted_trees_are_first_stages(module, name, kind):
     X, qid = np.column_stack([age, size]), np.arange(N) % 8
     for lists in (None, qid):
         stat = "precision@15" if lists is None else "ndcg@5"
-        est = Reranker(stat, first_stage=learner, radius=0.1, solver="search", time_limit=2.0, cross_fit=2)
+        est = Reranker(stat, first_stage=learner, radius=0.1, solver="search", node_limit=20, cross_fit=2)
         est.fit(X, y, lists, sample_weight=np.ones(N))
         assert est.result_.folds == 2 and est.rank(X, lists).size == N
         assert est.result_.first_stage_statistic > 0

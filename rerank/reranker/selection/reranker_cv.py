@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
@@ -31,8 +31,8 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
-from rerank.reranker.explain import ExplainMixin
 from rerank.reranker.fit import LATE
+from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Ranked, judged_by, refuse_fixed_length, took
 from rerank.reranker.selection.judge import NOT_TRIED, Judge, Lead, beside, cv_results
@@ -61,7 +61,7 @@ FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all rows."""
 
 
-class RerankerCV(ShownMixin, ExplainMixin, BaseEstimator):
+class RerankerCV(ShownMixin, Ranker):
     """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
     Parameters

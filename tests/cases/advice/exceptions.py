@@ -4,6 +4,7 @@
 
 # Each with the reason why it is not followed.
 REASONS = {
+    ", and pip install pulp": "needs a solver that this machine lacks, and no PuLP",
     "'weights' lie in [-1, 1], or correct a score of weight 1": "no advice",
     "A bound of {} was claimed, but these weights are worth {}, which is more; the proof is wrong, do not use it.": "says that nothing helps",
     "A list has a negative gain, weight or scale, or coefficients that fall: it has no bound.": "no advice",

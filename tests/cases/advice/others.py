@@ -435,5 +435,10 @@ MACHINES = [
             fit(X, solver="highs", presolve=False).result_.value > 0 and same(fit_without_docstrings(solver="search"))
         ),
     ),
+    row(
+        "sums of such numbers are inexact or infinite; divide all of them by a constant.",
+        lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308)),
+        lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308) / 1e300).result_.value > 0,
+    ),
 ]
 ROWS = PATHS + TABLES + MODELS + GONE + RUNS + MACHINES

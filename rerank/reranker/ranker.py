@@ -1,4 +1,4 @@
-"""What a fitted model says of rows: the first ones of a list, what each column adds to a score, and a picture."""
+"""What a fitted ranking says of rows: scores, places, labels, what each column adds, pictures, and its statistic."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, NotSupportedError
-from rerank.io.arrays import held
-from rerank.io.frames import frame_like, is_frame
+from rerank.io.arrays import check_qid, held
+from rerank.io.frames import expect_columns, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.problem.scaling import per_unit
-from rerank.reranker.ranking import RankingMixin, numbered_lists
+from rerank.ranks import evaluate
+from rerank.ranks.lists import number_lists, places_by_list
+from rerank.ranks.row_gains import IdealGains
+from rerank.reranker.columns import Rows, lists_of
+from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
+from rerank.reranker.learners import names_optional
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState
 from rerank.statistics import parse
@@ -22,9 +30,15 @@ from rerank.statistics import parse
 Floats = NDArray[np.float64]
 
 
-class ExplainMixin(RankingMixin):
-    """First rows, contributions and a picture, for a class that ranks by a fitted state."""
+class Ranker(BaseEstimator):
+    """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`.
 
+    A classifier for scikit-learn, whose classes may be grades.
+    """
+
+    stat: Any
+    gain: Any
+    state_: FittedState
     result_: Result
     coef_: Floats
     prior_weight_: float
@@ -35,15 +49,122 @@ class ExplainMixin(RankingMixin):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = False  # sparse tables need features=[...]
+        return tags
+
+    def decision_function(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
+        """Score of each row, larger is better; with a radius over whole lists in the unit of the first stage's score.
+
+        After a fit on one list, a row is in the head if its first-stage score reaches ``threshold_``, whatever the
+        other rows are; :meth:`rank` and :meth:`score` use the same rule. After a fit on several lists, the head is the
+        K best rows of each list, which needs ``qid``. Without ``qid`` the threshold is used, which is approximate.
+        """
+        X = held(X)
+        rows = self._rows(X, qid)
+        if qid is None:
+            return self.state_.single_scores(rows)
+        return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row: one of ``classes_``, by cuts on the score.
+
+        A row is relevant from the score on that as many training rows reach as were relevant, out-of-fold where the
+        first stage's scores are. With grades there is such a cut for each of them.
+
+        Raises
+        ------
+        NotSupportedError
+            After a fit on several lists, whose scores are compared within a list only; and for labels that are no whole
+            numbers.
+        """
+        rows = self._rows(X)
+        return self.state_.labels_of(rows)
+
+    def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
+        """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
+        X = held(X)
+        rows = self._rows(X, qid)
+        return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
+
+    def first_stage_scores(self, X: Any) -> Floats | None:
+        """Scores of the first stage alone; None if there is none."""
+        return self.state_.first(self._rows(X))
+
+    def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+        """Place of each row in its list, 1 on top, by the scores of :meth:`list_scores`.
+
+        Equal scores keep the order of the rows.
+        """
+        X = held(X)
+        rows = self._rows(X, qid)
+        lists = numbered_lists(X, qid, rows.n)
+        return places_by_list(self.state_.list_scores(rows, lists), lists)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
+    ) -> float:
+        """The statistic ``stat`` of the ranking, equal scores against the relevant rows.
+
+        Lists without a gain are skipped. Weights and ``ideal_gains`` as in ``fit``: a row or a list of weight 0 is not
+        there.
+        """
+        X = held(X)
+        rows = self._rows(X, qid)
+        given = Given.of(rows.given, y, lists_of(X, qid), sample_weight, query_weight)
+        rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
+        with given.counted():
+            grades = labels_of(given.y, rows.n, self.state_.labels)
+            names: tuple[Any, ...] = (0,)
+            lists, weights = None, given.query_weight
+            if qid is not None:
+                names, lists = number_lists(check_qid(given.qid, rows.n))
+                _, weights = gains_and_weights(grades, self.gain, None, weights, names, lists)
+            return evaluate(
+                parse(self.stat),
+                grades,
+                self.state_.list_scores(rows, lists),
+                lists,
+                gain=self.gain,
+                sample_weight=given.sample_weight,
+                query_weight=weights,
+                ideal_gains=numbered(ideal_gains, names),
+            )
+
+    def _rows(self, X: Any, qid: Any = None) -> Rows:
+        check_is_fitted(self, "result_")
+        columns, X = self.state_.columns, held(X)
+        rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
+        if columns.frame and is_frame(rows.given):
+            expect_columns(rows.given, columns.inputs)
+        with names_optional():
+            validate_data(self, rows.given, reset=False, skip_check_array=True)
+        return rows
+
     def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Numbers of the rows at places 1 to ``n``, best first; ``X.iloc[est.top(X, n)]`` are the rows.
 
         Parameters
         ----------
+        X : table (m, d)
         n : int
             Places, at least 1; a list with fewer rows gives all of them.
         qid : array-like (m,) or str, optional
             List of each row: the first ``n`` of each list, one list after the other.
+
+        Raises
+        ------
+        InputError
         """
         X = held(X)
         wanted, places = whole("n", n), self.rank(X, qid)
@@ -59,10 +180,18 @@ class ExplainMixin(RankingMixin):
         score is that of the head: rows below ``threshold_`` are ordered by the first stage alone. The two are called
         "first stage" and "constant", with underscores behind where a column of the fit is called so.
 
+        Parameters
+        ----------
+        X : table (n, d)
+
         Returns
         -------
         table (n, k)
             A data frame like X, with names; or an array, if X is one.
+
+        Raises
+        ------
+        InputError
         """
         X = held(X)
         added = self._added(X)
@@ -88,6 +217,10 @@ class ExplainMixin(RankingMixin):
         """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
 
         Returns the axes (:func:`rerank.plots.cumulative_gain`).
+
+        Raises
+        ------
+        InputError
         """
         from rerank.plots import cumulative_gain
 
@@ -106,8 +239,15 @@ class ExplainMixin(RankingMixin):
 
         Parameters
         ----------
+        X : table (m, d)
+        n : int
         names : sequence of str, optional
             Of all rows of X; their numbers without it.
+        ax : matplotlib axes, optional
+
+        Raises
+        ------
+        InputError
         """
         from rerank.plots import contributions
 
@@ -146,6 +286,7 @@ class ExplainMixin(RankingMixin):
         ----------
         every : bool
             Draw every face of the cube of free weights, not only the one on which the fit lies.
+        ax : matplotlib axes, optional
 
         Raises
         ------
@@ -155,6 +296,11 @@ class ExplainMixin(RankingMixin):
         from rerank.reranker.weight_space import weights_drawn
 
         return weights_drawn(self.state_, self.result_.proof, every, ax)
+
+
+def numbered_lists(X: Any, qid: ArrayLike | str | None, n: int) -> NDArray[np.intp] | None:
+    """Number of each row's list."""
+    return None if qid is None else number_lists(check_qid(lists_of(X, qid), n))[1]
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
