@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from rerank.errors import telling
@@ -105,11 +105,14 @@ def watch() -> None:
     from numba.core.dispatcher import Dispatcher
 
     class Listener(event.Listener):
-        """Says what is compiled."""
+        """Says once for each package that it is compiled, unless that is part of something announced."""
 
         def on_start(self, event: Any) -> None:
-            if _ours(kernel := event.data["dispatcher"]):
-                _announce(kernel)
+            kernel = event.data["dispatcher"]
+            package = kernel.py_func.__module__.rpartition(".")[0]
+            if _ours(kernel) and _state.depth == 1 and package not in _announced:
+                _announced.add(package)
+                say(f"Compiling {package}, once for this machine: some seconds; kept in {kernel.stats.cache_path}.")
 
         def on_end(self, event: Any) -> None:
             pass
@@ -119,9 +122,7 @@ def watch() -> None:
     # Numba tells of no loading, so its step that compiles or loads is wrapped; a kernel compiles those that it calls.
     @functools.wraps(ready)
     def counted(self: Any, sig: Any) -> Any:
-        if not _ours(self):
-            return ready(self, sig)
-        with uncounted():
+        with uncounted() if _ours(self) else nullcontext():
             return ready(self, sig)
 
     setattr(Dispatcher, "compile", counted)  # noqa: B010 - no method of a class of ours
@@ -130,11 +131,3 @@ def watch() -> None:
 
 def _ours(kernel: Any) -> bool:
     return str(kernel.py_func.__module__).startswith(ROOM)
-
-
-def _announce(kernel: Any) -> None:
-    """Say once for each package of kernels that it is compiled, unless that is part of something announced."""
-    package = kernel.py_func.__module__.rpartition(".")[0]
-    if _state.depth == 1 and package not in _announced:
-        _announced.add(package)
-        say(f"Compiling {package}, once for this machine: some seconds; kept in {kernel.stats.cache_path}.")

@@ -114,12 +114,7 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarr
 
 
 def check_size(weights: np.ndarray, name: str) -> None:
-    """Refuse weights whose sums are infinite, or are all so small that they are inexact.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse weights whose sums are infinite, or are all so small that they are inexact."""
     largest = float(weights.max(initial=0.0))
     if weights.size and not 1 / HEAVIEST <= largest <= HEAVIEST:
         raise InputError(

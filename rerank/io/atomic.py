@@ -22,12 +22,8 @@ def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
     The text goes to a temporary file beside the target, is flushed to the disk, and is then moved over it.
     After an error the target is as it was and nothing is left beside it. What a killed process left beside
     the target is removed. A link stays, and the file that it leads to is replaced. The mode of an existing
-    file is kept.
-
-    Raises
-    ------
-    InputError
-        The folder does not exist or cannot be written, the path is no regular file, or the disk is full.
+    file is kept. InputError: the folder does not exist or cannot be written, the path is no regular file, or the disk
+    is full.
     """
     return _replacing(path, "w", encoding="utf-8", newline="\n")
 
@@ -49,7 +45,12 @@ def _replacing(path: str | os.PathLike[str], mode: str, **options: str) -> Itera
         with open(descriptor, mode, **options) as file:  # type: ignore[call-overload]
             yield file
             file.flush()
-            _like(descriptor, old)
+            if old is not None and os.name != "nt":  # the owner and the mode of the old file
+                new = os.fstat(descriptor)
+                if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+                    with suppress(OSError):
+                        os.fchown(descriptor, old.st_uid, old.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
             os.fsync(descriptor)
             held = os.dup(descriptor)
         if (waiting := _waiting.get()) is None:
@@ -123,17 +124,6 @@ def _create(target: Path) -> tuple[int, str, os.stat_result | None]:
             _remove(name)
             raise
         os.close(descriptor)
-
-
-def _like(descriptor: int, old: os.stat_result | None) -> None:
-    """Give the new file the owner and the mode of the old one."""
-    if old is None or os.name == "nt":
-        return
-    new = os.fstat(descriptor)
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        with suppress(OSError):
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 
 def _remove_leftovers(target: Path) -> None:

@@ -118,9 +118,7 @@ class _Rows:
         told = dict(zip(columns.features, own)) | {columns.roles[role]: COMPLETE for role in self.amounts}
         self.kinds: dict[int, Kind] = {column: kind for column, kind in told.items() if kind is not None}
         self.numbers = {column: array("d") for column, kind in self.kinds.items() if not kind.texts}
-        self.words: dict[int, list[str | None]] = {
-            column: [] for column, kind in self.kinds.items() if kind.texts
-        }
+        self.words: dict[int, list[str | None]] = {column: [] for column, kind in self.kinds.items() if kind.texts}
         # Cells up to the first entry, which tells what a column holds.
         self.waiting: dict[int, list[str]] = {column: [] for column, kind in told.items() if kind is None}
         self.guessed = set(self.waiting)

@@ -37,14 +37,9 @@ def read_parquet(
 
     Columns of integers, floating-point numbers, decimals and booleans are numbers, also where they are encoded as a
     dictionary; all others are left out unless they have a role, and are named in `Table.notes`. So is a saved index,
-    which the file's metadata of pandas names. Rows are counted from 0 in errors.
-
-    Raises
-    ------
-    InputError
-        pyarrow is not installed, the file is no Parquet file or damaged, a column does not exist, a value is
-        missing or infinite, a column of features holds no numbers, a label or weight is negative, a table of more
-        than 2**27 cells.
+    which the file's metadata of pandas names. Rows are counted from 0 in errors. Refused are a file that is no Parquet
+    file or damaged, a column that does not exist, a value that is missing or infinite, a column of features without
+    numbers, a negative label or weight, and a table of more than 2**27 cells.
     """
     with _opened(path) as opened:
         schema = opened.schema_arrow
