@@ -51,19 +51,19 @@ ROOMS = {
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
     "formulations": 3451,  # every component, domain and bound of a model is checked by name
-    "errors": 499,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3640,  # saved indices, decimals, labels, margins as written, checks before writing
+    "errors": 492,  # one home of text for people and of streams that end no call; loading stops the clock
+    "io": 3618,  # saved indices, decimals, labels, margins as written, checks before writing
     "statistics": 982,  # a refusal names the share that was written
     "ranks": 1898,  # rows that are there, notes on runs, the error of a lead
     "problem": 971,
     "certificate": 1969,
-    "search": 9368,  # that a bound is exact is a field of the result, and no sentence that others look for
+    "search": 9403,  # that a bound is exact is a field of the result, and no sentence that others look for
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4739,
     "plots": 1191,
     "latent": 3582,  # an evaluation refuses what it cannot judge
-    "reranker": 11092,  # groups, leaks, files of tables as they come, claims of files
-    "cli": 2905,  # outputs one by one, groups, what a text says to a person
+    "reranker": 11040,  # groups, leaks, files of tables as they come, claims of files
+    "cli": 2903,  # outputs one by one, groups, what a text says to a person
     "rerank": 99,
 }
 
