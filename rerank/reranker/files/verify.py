@@ -73,6 +73,9 @@ STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_leng
 
 ROUNDED = ("result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}")
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
+WIDE = 60
+"""Signs of what is stated that a table shows."""
+
 CLOSE = 1e-12
 """Relative difference that two sums of the same doubles may have on two machines."""
 
@@ -146,7 +149,10 @@ class Report:
 
     def parts(self) -> list[Part]:
         """The checks, one in each line, the remarks, the outcome, and the entries that no check covers."""
-        cells = [("ok" if one.holds else "FAILED", one.name, one.stated, one.recomputed) for one in self.checks]
+        cells = [
+            ("ok" if one.holds else "FAILED", one.name, *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in
+            (one.stated, one.recomputed))) for one in self.checks
+        ]  # fmt: skip
         reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons().items()]
         table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
         return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
