@@ -12,8 +12,8 @@ from rerank.errors.stops import current
 from rerank.scorers import RankSVM
 from rerank.scorers.base import Solution
 from rerank.scorers.data import Floats
-from rerank.scorers.ranksvm.design_matrix import DesignMatrix
 from rerank.scorers.ranksvm.estimator import longer, starts
+from rerank.scorers.ranksvm.newton import DesignMatrix
 from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs
 
 # Planes for which there is space at first, and solutions without weight after which a plane may be dropped.

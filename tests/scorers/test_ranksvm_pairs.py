@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.scorers.data import RankingData
-from rerank.scorers.ranksvm.pair_counts import LEAF, make_nodes
+from rerank.scorers.ranksvm.kernels import LEAF, make_nodes
 from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
 
 

@@ -12,9 +12,8 @@ from rerank.errors import InputError
 from rerank.io.options import one_of
 from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.design_matrix import DesignMatrix
+from rerank.scorers.ranksvm.newton import DesignMatrix, newton
 from rerank.scorers.ranksvm.pairs import Pairs
-from rerank.scorers.ranksvm.truncated_newton import newton
 
 AVERAGES = ("queries", "pairs")
 Trail = tuple[tuple[float, Floats], ...]

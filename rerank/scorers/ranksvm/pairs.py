@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.pair_counts import counts, make_nodes, margins, two_grades
-from rerank.scorers.ranksvm.record import record, sums
+from rerank.scorers.ranksvm.kernels import counts, make_nodes, margins, record, sums, two_grades
 
 # A record does not cut nodes of 1 / COARSE of a list unless less than KEPT of the weight of the pairs would remain.
 COARSE, KEPT = 64, 0.95
@@ -120,7 +119,7 @@ class ActivePairs:
 
     @cached_property
     def found(self) -> Any:
-        """What :func:`rerank.scorers.ranksvm.pair_counts.margins` finds."""
+        """What :func:`rerank.scorers.ranksvm.kernels.margins` finds."""
         return margins(self.by_score, self.pairs.group, self.pairs.start, self.pairs.place, self.p)
 
     @cached_property

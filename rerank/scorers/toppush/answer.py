@@ -1,7 +1,7 @@
 """What is found of a TopPush problem: an answer, or the certificate that zero weights are optimal.
 
 ``w = 0`` is optimal for every alpha and loss exactly when some ``p_g`` in ``P_g``
-(:mod:`rerank.scorers.toppush.threshold`) give ``sum_i c_i x_i = sum_g C_g sum_j p_gj x_j``, ``C_g = sum_{i in g} c_i``.
+(:mod:`rerank.scorers.toppush.problem`) give ``sum_i c_i x_i = sum_g C_g sum_j p_gj x_j``, ``C_g = sum_{i in g} c_i``.
 With one list and the largest score as threshold: when the mean of the positives is in the convex hull of the negatives.
 """
 
@@ -72,7 +72,7 @@ class Answer:
 def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | None:
     """The certificate made of multipliers ``beta`` (n,) of any scale, if they are near one."""
     lists, mass = problem.negative_list, problem.per_list(problem.share)
-    most = mass[lists] * problem.threshold.caps()
+    most = mass[lists] * problem.threshold.caps
     if (np.bincount(lists, beta, problem.n_lists) <= 0).any():
         return None
     p = _to_mass(problem, _nearest(problem, np.clip(_to_mass(problem, beta, mass), 0, most), most, mass), mass)

@@ -12,10 +12,8 @@ from rerank.scorers.base import LinearRanker, Solution
 from rerank.scorers.data import Floats, RankingData
 from rerank.scorers.toppush.accelerated import descend
 from rerank.scorers.toppush.answer import Answer, HullCertificate, certificate_of
-from rerank.scorers.toppush.augmented import Augmented
-from rerank.scorers.toppush.losses import LOSSES
-from rerank.scorers.toppush.problem import TopPushProblem, problem_of, relative_gap
-from rerank.scorers.toppush.threshold import check_threshold
+from rerank.scorers.toppush.multipliers import Augmented
+from rerank.scorers.toppush.problem import LOSSES, TopPushProblem, check_threshold, problem_of, relative_gap
 
 MAX_ITER = {"newton": 500, "accelerated": 10_000}
 # Zero weights are considered from this share of their objective on: the accelerated method only comes near them.
@@ -169,13 +167,13 @@ class TopPush(LinearRanker):
         if self.solver == "accelerated":
             found = descend(problem, alpha, self.tol, max_iter, self.stop, start)
         else:
-            found = Augmented(problem, alpha, start.w, start.a, start.beta).run(self.tol, max_iter)
+            found = Augmented(problem, alpha, start).run(self.tol, max_iter)
         if self.stop == "authors" or problem.primal(found.w, alpha) < NEAR[self.solver] * problem.loss_at_zero:
             return found
         proved = self._at_zero(problem, alpha, found.beta)
         if proved is None and (self.solver == "accelerated" or found.w.any()):
             # Multipliers on the way from zero weights are nearer to a certificate than those from elsewhere.
-            near = Augmented(problem, alpha, zero.w, zero.a, zero.beta).run(self.tol, MAX_ITER["newton"])
+            near = Augmented(problem, alpha, zero).run(self.tol, MAX_ITER["newton"])
             proved = self._at_zero(problem, alpha, near.beta)
         return found if proved is None else replace(proved, n_iter=found.n_iter)
 
