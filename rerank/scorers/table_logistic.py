@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -27,9 +28,27 @@ from rerank.io.frames import is_frame
 from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
-from rerank.scorers import stored
 from rerank.scorers.data import Floats, weights_of
-from rerank.scorers.encoding import Numbers, Rule, coded, encoded, learned, told
+from rerank.scorers.encoding import (
+    LONGEST,
+    MOST_LEVELS,
+    REASONS,
+    Numbers,
+    Rule,
+    Texts,
+    coded,
+    encoded,
+    learned,
+    told,
+)
+
+# What a stored state holds, and the second model in it; it is plain values, and reading them runs no code.
+PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
+KEYS = (
+    *PARAMETERS, "classes", "n_columns", "sparse", "columns", "left_out", "centre", "scale", "square_of", "coef",
+    "intercept", "head_model",
+)
+HEAD = ("threshold", "floor", "coef", "intercept")
 
 
 class TableLogistic(ClassifierMixin, BaseEstimator):
@@ -335,7 +354,22 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         Names of the columns are not among them.
         """
         check_is_fitted(self, "coef_")
-        return stored.to_dict(self)
+        sparse, head = self.rules_ is None, None
+        if self.head_coef_ is not None and self.head_intercept_ is not None:
+            head = {
+                "threshold": self.head_threshold_, "floor": self.head_floor_,
+                "coef": self.head_coef_[0].tolist(), "intercept": float(self.head_intercept_[0]),
+            }
+        return {
+            "squares": bool(self.squares), "head": None if self.head is None else float(self.head),
+            "balanced": bool(self.balanced), "C": float(self.C), "max_iter": int(self.max_iter),
+            "classes": self.classes_.tolist(), "n_columns": int(self.n_features_in_), "sparse": sparse,
+            "columns": [_rule_out(rule) for rule in self.rules_ or ()],
+            "left_out": [{"at": at, "why": why} for at, why in self.left_out_.items()],
+            "centre": [] if sparse else self.centre_.tolist(), "scale": self.scale_.tolist(),
+            "square_of": self.square_of_.tolist(), "coef": self.coef_[0].tolist(),
+            "intercept": float(self.intercept_[0]), "head_model": head,
+        }
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
@@ -346,7 +380,55 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         InputError
             For anything that :meth:`to_dict` does not write.
         """
-        found = stored.from_dict(cls, body)
+        _keys(body, KEYS, "the state")
+        n = _whole(body["n_columns"], "n_columns", 1)
+        sparse = _flag(body["sparse"], "sparse")
+        rules = [_rule_in(one) for one in _list(body["columns"], "columns")]
+        reasons = [_left_out(one) for one in _list(body["left_out"], "left_out")]
+        left_out = dict(sorted(reasons))
+        _that(list(left_out.items()) == reasons, "columns left out are ascending")
+        ats = [rule.at for rule in rules]
+        _that(ats == sorted(set(ats)) and all(at < n for at in ats), "columns are ascending numbers of columns")
+        _that(
+            sparse == (not rules) and not (sparse and left_out)
+            and (sparse or sorted([*ats, *left_out]) == list(range(n))),
+            "each column is used or left out, and all of sparse rows are used",
+        )
+        starts = np.cumsum([0, *(rule.width for rule in rules)]).tolist()
+        values = [start for start, rule in zip(starts, rules) if isinstance(rule, Numbers)]
+        square_of = [_whole(one, "square_of") for one in _list(body["square_of"], "square_of")]
+        _that(square_of == sorted(set(square_of) & set(values)), "squares are of columns of numbers, ascending")
+        _that(body["squares"] is True or not square_of, "there are squares only with squares=True")
+        m = (n if sparse else starts[-1]) + len(square_of)
+        classes = _list(body["classes"], "classes")
+        plain = (
+            len(classes) == 2
+            and type(classes[0]) is type(classes[1])
+            and type(classes[0]) in (bool, int, float, str)
+        )
+        _that(plain and classes[0] < classes[1], "there are two classes, ascending")
+        _that(type(body["squares"]) is bool, "squares is true or false")
+        _that(body["head"] is None or type(body["head"]) is float, "head is null or a number")
+        _float(body["C"], "C")
+        _whole(body["max_iter"], "max_iter", 1)
+        found = cls(**{name: body[name] for name in PARAMETERS})
+        found.n_features_in_, found.classes_ = n, np.array(classes)
+        found.rules_, found.left_out_ = None if sparse else rules, left_out
+        found.square_of_ = np.array(square_of, dtype=np.intp)
+        centre = _floats(body["centre"], "centre", 0 if sparse else m)
+        found.centre_ = np.zeros(m) if sparse else centre
+        found.scale_ = _floats(body["scale"], "scale", m)
+        _that(bool(np.all(found.scale_ > 0)), "scale is positive")
+        found.coef_, found.intercept_ = _model(body, m)
+        head = body["head_model"]
+        _that(head is None or body["head"] is not None, "a second model has a share of rows, head")
+        found.head_coef_ = found.head_intercept_ = found.head_threshold_ = found.head_floor_ = None
+        if head is not None:
+            _keys(head, HEAD, "head_model")
+            found.head_coef_, found.head_intercept_ = _model(head, m)
+            found.head_threshold_, found.head_floor_ = (
+                _float(head[name], name) for name in ("threshold", "floor")
+            )
         found._check_parameters()
         return found
 
@@ -378,3 +460,76 @@ def _standardised(values: Floats, centre: Any, scale: Any) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         above = values - centre
         return np.where(np.isfinite(above), above / scale, (values / 2 - centre / 2) / (scale / 2))
+
+
+def _rule_out(rule: Rule) -> dict[str, Any]:
+    if isinstance(rule, Numbers):
+        return {"at": rule.at, "fill": rule.fill, "gaps": rule.gaps}
+    return {"at": rule.at, "levels": list(rule.levels), "others": rule.others, "gaps": rule.gaps}
+
+
+def _rule_in(body: Any) -> Rule:
+    texts = isinstance(body, Mapping) and "levels" in body
+    _keys(body, ("at", "levels", "others", "gaps") if texts else ("at", "fill", "gaps"), "a column")
+    at, gaps = _whole(body["at"], "at"), _flag(body["gaps"], "gaps")
+    if not texts:
+        return Numbers(at, _float(body["fill"], "fill"), gaps)
+    levels = tuple(_list(body["levels"], "levels"))
+    short = all(type(level) is str and len(level) <= LONGEST for level in levels)
+    _that(
+        short and 0 < len(levels) <= MOST_LEVELS and list(levels) == sorted(set(levels)),
+        "levels are ascending texts",
+    )
+    return Texts(at, levels, _flag(body["others"], "others"), gaps)
+
+
+def _left_out(body: Any) -> tuple[int, str]:
+    _keys(body, ("at", "why"), "a column left out")
+    _that(body["why"] in REASONS, "a column is left out for a known reason")
+    return _whole(body["at"], "at"), body["why"]
+
+
+def _model(body: Mapping[str, Any], m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return _floats(body["coef"], "coef", m)[None, :], np.array([_float(body["intercept"], "intercept")])
+
+
+def _that(holds: bool, rule: str) -> None:
+    if not holds:
+        raise InputError(
+            f"The stored first stage cannot be used (a rule is broken: {rule}); fit and save it again."
+        )
+
+
+def _keys(body: Any, wanted: Sequence[str], what: str) -> None:
+    there = isinstance(body, Mapping)
+    odd = sorted(map(str, set(body) ^ set(wanted)))[:3] if there else []
+    _that(
+        there and not odd,
+        f"{what} has the entries {', '.join(wanted)}" + (f", not {', '.join(odd)[:40]}" if odd else ""),
+    )
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    _that(isinstance(value, list), f"{name} is a list")
+    return list(value)
+
+
+def _flag(value: Any, name: str) -> bool:
+    _that(type(value) is bool, f"{name} is true or false")
+    return bool(value)
+
+
+def _whole(value: Any, name: str, least: int = 0) -> int:
+    _that(type(value) is int and least <= value < 2**31, f"{name} is a whole number from {least}")
+    return int(value)
+
+
+def _float(value: Any, name: str) -> float:
+    _that(type(value) is float and math.isfinite(value), f"{name} is a finite number")
+    return float(value)
+
+
+def _floats(value: Any, name: str, size: int) -> NDArray[np.float64]:
+    found = [_float(one, name) for one in _list(value, name)]
+    _that(len(found) == size, f"{name} has {size} entries, not {len(found)}")
+    return np.array(found, dtype=np.float64)
