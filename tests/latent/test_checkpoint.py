@@ -12,11 +12,10 @@ import pytest
 import scipy.sparse as sp
 
 from rerank.errors import InputError
-from rerank.latent import LatentRoBiRank
+from rerank.latent import LatentRoBiRank, storage
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import split_log
-from rerank.latent.storage import files
-from rerank.latent.storage.checkpoint import KIND
+from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
 
 OPTIONS = dict(
@@ -72,7 +71,7 @@ def test_a_run_that_died_goes_on_to_the_same_bits(logs, tmp_path, monkeypatch, d
         crashing(patch, died)
         with pytest.raises(Crash):
             model(tmp_path / "c", checkpoint_every=every, patience=9).fit(*given)
-    at = files.read(tmp_path / "c", KIND)[0]["at"]
+    at = storage.read(tmp_path / "c", KIND)[0]["at"]
     best = at and at["best"]
     done = []
     run = LocalEngine.sub_epoch
@@ -144,7 +143,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_checkpoint(logs, tmp_pa
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     if moved > 1:
-        at = files.read(folder, KIND)[0]["at"]
+        at = storage.read(folder, KIND)[0]["at"]
         assert (at and at["epoch"]) == {6: None, 13: 2}[moved]
     assert same(model(None).fit(logs[0]), model(folder).fit(logs[0]))
     assert not list(folder.glob(".*.part"))

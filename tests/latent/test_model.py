@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rerank.errors import InputError, SolverError
 from rerank.latent import LatentRoBiRank, evaluate
-from rerank.latent.engines.blocks import VALIDATION, seed_of
+from rerank.latent.engines.interface import VALIDATION, seed_of
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import log_of, some_users, split_log
 from tests.cases.latent import clustered_log, random_factors, sums_over_others
@@ -105,7 +105,7 @@ def test_a_save_that_fails_leaves_the_old_model(logs, tmp_path, monkeypatch):
     model = small(n_epochs=1).fit(logs[0])
     model.save(tmp_path / "model")
     later = small(n_epochs=2).fit(logs[0])
-    monkeypatch.setattr("rerank.latent.storage.files.json.dump", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("rerank.latent.storage.json.dump", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         later.save(tmp_path / "model")
     assert same(model, LatentRoBiRank.load(tmp_path / "model"))

@@ -6,11 +6,9 @@ import time
 
 import numpy as np
 
-from rerank.latent.engines.blocks import STEPS, seed_of
-from rerank.latent.engines.interface import Floats, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import STEPS, Floats, ItemBlock, Report, Settings, Step, seed_of
 from rerank.latent.kernels import visits
-from rerank.latent.kernels.steps import robirank
-from rerank.latent.kernels.warp import warp
+from rerank.latent.kernels.steps import robirank, warp
 from rerank.latent.kernels.xi import renew
 from rerank.latent.log import Log
 
