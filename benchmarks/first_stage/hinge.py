@@ -10,8 +10,7 @@ from numba import njit
 
 from rerank.errors.stops import current
 from rerank.scorers import RankSVM
-from rerank.scorers.base import Solution
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats, Solution
 from rerank.scorers.ranksvm.estimator import longer, starts
 from rerank.scorers.ranksvm.newton import DesignMatrix
 from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs

@@ -11,8 +11,7 @@ from scipy.optimize import minimize
 from scipy.sparse import issparse
 
 from rerank.errors.stops import current
-from rerank.scorers.base import Solution
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats, Solution
 
 BLOCK = 1 << 18  # entries of a float32 matrix that are converted at a time: 2 MB, which fit the cache
 

@@ -28,7 +28,7 @@ from rerank.io.frames import is_frame
 from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
-from rerank.scorers.data import Floats, weights_of
+from rerank.scorers.base import Floats, weights_of
 from rerank.scorers.encoding import (
     LONGEST,
     MOST_LEVELS,

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rerank.errors import InputError
 from rerank.metrics import ndcg
 from rerank.scorers import RoBiRank
-from rerank.scorers.data import RankingData, groups_of, weights_of
+from rerank.scorers.base import RankingData, groups_of, weights_of
 from rerank.scorers.robirank.estimator import TABLE, discount_sum, gain_lists, loss_of
 from tests.cases.scorers import utilities
 

@@ -10,7 +10,7 @@ from scipy.optimize import check_grad, linprog
 from scipy.sparse import csr_array, csr_matrix
 
 from rerank.scorers import TopPush
-from rerank.scorers.data import RankingData
+from rerank.scorers.base import RankingData
 from rerank.scorers.toppush.answer import Answer, certificate_of
 from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.multipliers import Augmented

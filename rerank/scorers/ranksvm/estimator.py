@@ -10,8 +10,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
 from rerank.scorers.ranksvm.newton import DesignMatrix, newton
 from rerank.scorers.ranksvm.pairs import Pairs
 

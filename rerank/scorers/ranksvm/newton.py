@@ -9,8 +9,7 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from rerank.errors.stops import current
-from rerank.scorers.base import Solution
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats, Solution
 from rerank.scorers.linalg import Products, squares
 from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs, Record
 

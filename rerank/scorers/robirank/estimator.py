@@ -11,8 +11,7 @@ from scipy.special import expi
 
 from rerank.errors import InputError
 from rerank.io.options import legacy, one_of, whole
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, Ints, RankingData
+from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, Solution
 from rerank.scorers.linalg import Loss, minimise
 
 TABLE = 1 << 16  # places of the discount that are summed one by one

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors.stops import current
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats
 from rerank.scorers.toppush.answer import Answer
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
 

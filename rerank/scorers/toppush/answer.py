@@ -15,7 +15,7 @@ import scipy.linalg
 from scipy.sparse import csr_matrix, issparse, vstack
 from scipy.sparse.linalg import lsqr
 
-from rerank.scorers.data import Floats, Ints
+from rerank.scorers.base import Floats, Ints
 from rerank.scorers.toppush.problem import TopPushProblem
 
 # The two means agree if they differ, in each column, by this share of its largest entry.

@@ -8,8 +8,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
 from rerank.scorers.toppush.accelerated import descend
 from rerank.scorers.toppush.answer import Answer, HullCertificate, certificate_of
 from rerank.scorers.toppush.multipliers import Augmented

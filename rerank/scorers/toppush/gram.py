@@ -9,7 +9,7 @@ import scipy.linalg
 from numba import njit
 from scipy.sparse import issparse
 
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats
 
 # Sums that have shrunk by this factor are computed anew: rounding of the larger ones is left in them.
 SHRUNK = 1e6

@@ -40,7 +40,7 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from rerank.errors.stops import current
-from rerank.scorers.data import Floats, Ints
+from rerank.scorers.base import Floats, Ints
 from rerank.scorers.linalg import squares
 from rerank.scorers.toppush.answer import Answer
 from rerank.scorers.toppush.gram import add_gram, dense, factor

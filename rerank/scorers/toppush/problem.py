@@ -30,7 +30,7 @@ from scipy.special import expit, xlog1py, xlogy
 
 from rerank.errors import InputError
 from rerank.io.options import one_of, real
-from rerank.scorers.data import Floats, Ints, RankingData
+from rerank.scorers.base import Floats, Ints, RankingData
 from rerank.scorers.toppush.gram import Gram
 
 DEFAULT_K = {"topk": 10.0, "quantile": 0.05}
