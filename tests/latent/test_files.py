@@ -67,13 +67,16 @@ def test_an_array_of_another_type_with_the_same_bytes_is_refused(fitted, tmp_pat
         LatentRoBiRank.load(tmp_path)
 
 
-def test_a_full_disk_is_an_error_of_ours(fitted, tmp_path, monkeypatch):
+def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "m")
+
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("rerank.latent.storage.json.dump", full)
     with pytest.raises(InputError, match=r"model.json: No space left"):
-        fitted.save(tmp_path / "m")
+        model(random_state=1).fit(clustered_log(20, 16)).save(tmp_path / "m")
+    assert (LatentRoBiRank.load(tmp_path / "m").user_factors_ == fitted.user_factors_).all()
 
 
 @pytest.mark.parametrize("seed", [3, np.int64(3), np.uint8(3), None])
@@ -162,7 +165,8 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
     "change",
     [
         b"[" * 10**6, b'{"format": ' + b"9" * 10_000 + b"}", b"\xff", b"",
-        {"schema": True}, {"arrays": []}, {"arrays": {"U": []}}, {"arrays": {"U": {"file": 1}}},
+        {"schema": True}, {"schema": 99}, {"format": "something else"},
+        {"arrays": []}, {"arrays": {"U": []}}, {"arrays": {"U": {"file": 1}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [10**30], "dtype": "float64"}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2**40], "dtype": "float64"}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": ["2"], "dtype": "float64"}}},

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from rerank.latent import LatentRoBiRank
 from rerank.latent.engines.interface import Factors, Settings, Step
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import log_of
@@ -55,13 +54,3 @@ def test_a_log_in_order_is_not_copied_and_one_out_of_order_not_changed():
     before = Y.indices.copy()
     np.testing.assert_array_equal(log_of(Y).items, X.indices)
     np.testing.assert_array_equal(Y.indices, before)
-
-
-def test_users_without_records_have_the_mean_of_the_others():
-    X = random_log(12, 20, 0.4, seed=1).tolil()
-    X[3] = 0
-    model = LatentRoBiRank(n_factors=4, n_epochs=1, random_state=0).fit(X.tocsr())
-    known = np.arange(12) != 3
-    np.testing.assert_allclose(
-        model.user_factors_[3], model.user_factors_[known].mean(axis=0), rtol=1e-5, atol=1e-7
-    )
