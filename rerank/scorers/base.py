@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from rerank.ranks.present import present
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +191,16 @@ class LinearRanker(BaseEstimator):
     gap_: float
     n_features_in_: int
 
+    def _prepare(self, data: RankingData) -> Any:
+        """What all solutions of a fit or a path need of the rows."""
+        return data
+
     @abstractmethod
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        """Minimise the objective for one ``alpha``, from the solution ``start`` of a near one where there is any."""
+    def _solve(self, problem: Any, alpha: float, start: Solution | None) -> Solution:
+        """Minimise the objective for one ``alpha``, from the solution ``start`` of a near one where there is any.
+
+        ``problem`` is what :meth:`_prepare` made.
+        """
 
     def _check_parameters(self) -> None:
         """Raise :class:`InputError` for parameters out of range."""
@@ -226,10 +234,8 @@ class LinearRanker(BaseEstimator):
         start = getattr(self, "_last", None) if self.warm_start else None
         if start is not None and start.coef.size != data.X.shape[1]:
             start = None
-        try:
-            self._keep(self._solved(data, float(self.alpha), start))
-        finally:
-            self._release()
+        problem = self._protected(self._prepare, data)
+        self._keep(self._protected(self._solve, problem, float(self.alpha), start))
         return self
 
     def path(
@@ -251,15 +257,13 @@ class LinearRanker(BaseEstimator):
         if given.size == 0 or not np.isfinite(given).all() or (given <= 0).any():
             raise InputError(f"alphas is {given.tolist()}; give at least one number > 0.")
         data = self._data(X, y, qid, sample_weight)
-        found: dict[int, Solution] = {}
+        problem = self._protected(self._prepare, data)
+        solutions: dict[int, Solution] = {}
         last: Solution | None = None
-        try:
-            for i in np.argsort(-given, kind="stable"):
-                last = found[int(i)] = self._solved(data, float(given[i]), last)
-                self._keep(last)
-        finally:
-            self._release()
-        every = [found[i] for i in range(given.size)]
+        for i in np.argsort(-given, kind="stable").tolist():
+            last = solutions[i] = self._protected(self._solve, problem, float(given[i]), last)
+            self._keep(last)
+        every = [solutions[i] for i in range(given.size)]
         return Path(
             given,
             np.array([s.coef for s in every]),
@@ -303,19 +307,17 @@ class LinearRanker(BaseEstimator):
             )
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size), there.mask)
 
-    def _solved(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        """:meth:`_solve` in a thread in which Ctrl-C cannot break compiled code or the compiler.
+    @staticmethod
+    def _protected(work: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Do some work in a thread in which Ctrl-C cannot break compiled code or the compiler.
 
         Time limits do not count the time in which its kernels are compiled.
         """
         watch()
-        found, interrupted = protected(lambda: self._solve(data, alpha, start))
+        answer, interrupted = protected(lambda: work(*arguments))
         if interrupted:
             raise KeyboardInterrupt
-        return found
-
-    def _release(self) -> None:
-        """Free what was prepared from the rows for one fit or path."""
+        return answer
 
     def _keep(self, found: Solution) -> None:
         # The state for the next solve may be as large as the rows: it is kept only if it is used.

@@ -92,13 +92,15 @@ class RoBiRank(LinearRanker):
         one_of("gains", self.gains, ("exponential", "linear"))
         whole("n_init", self.n_init)
 
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        loss = loss_of(gain_lists(data, self.gains), data.y.size)
-        d = data.X.shape[1]
+    def _prepare(self, data: RankingData) -> tuple[Any, Loss]:
+        return data.X, loss_of(gain_lists(data, self.gains), data.y.size)
+
+    def _solve(self, problem: tuple[Any, Loss], alpha: float, start: Solution | None) -> Solution:
+        X, loss = problem
         rng = legacy(self.random_state)
         starts: list[Floats | None] = [None if start is None else start.coef]
-        starts += [rng.standard_normal(d) for _ in range(self.n_init - 1)]
-        found = [minimise(data.X, loss, alpha, w, tol=self.tol, max_iter=self.max_iter) for w in starts]
+        starts += [rng.standard_normal(X.shape[1]) for _ in range(self.n_init - 1)]
+        found = [minimise(X, loss, alpha, w, tol=self.tol, max_iter=self.max_iter) for w in starts]
         self.objectives_: Floats = np.array([s.objective for s in found])
         return found[int(self.objectives_.argmin())]
 

@@ -81,7 +81,7 @@ def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | N
     residual = np.abs(problem.residual(np.ones(problem.share.size), p))
     if (residual > EQUAL * _sizes(problem)).any():
         return None
-    weights = np.zeros(problem.n_rows)
+    weights = np.zeros(problem.data.y.size)
     weights[problem.negative_rows] = p
     mean = problem.full(problem.positives.T @ problem.share + problem.centre)
     return HullCertificate(weights, mean, float(residual.max(initial=0.0)))

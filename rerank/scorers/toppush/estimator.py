@@ -103,8 +103,6 @@ class TopPush(LinearRanker):
         self.stop = stop
         self.warm_start = warm_start
 
-    _prepared: tuple[RankingData, TopPushProblem] | None = None
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         one_of("loss", self.loss, LOSSES)
@@ -121,19 +119,11 @@ class TopPush(LinearRanker):
                 f"{self.threshold!r}; choose solver='newton'."
             )
 
-    def _problem(self, data: RankingData) -> TopPushProblem:
-        """The problem of these rows, made once for all alphas of a path."""
-        held = self._prepared
-        if held is None or held[0] is not data:
-            held = (data, problem_of(data, LOSSES[self.loss], self.threshold, self.k))
-            self._prepared = held
-        return held[1]
+    def _prepare(self, data: RankingData) -> TopPushProblem:
+        return problem_of(data, LOSSES[self.loss], self.threshold, self.k)
 
-    def _release(self) -> None:
-        self._prepared = None
-
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        problem = self._problem(data)
+    def _solve(self, problem: TopPushProblem, alpha: float, start: Solution | None) -> Solution:
+        data = problem.data
         answer = self._answer(problem, alpha, None if start is None else start.state)
         self.degenerate_: bool = answer.hull is not None
         self.certificate_: HullCertificate | None = answer.hull
@@ -155,7 +145,7 @@ class TopPush(LinearRanker):
         zero = Answer(np.zeros(d), np.zeros(m), np.zeros(n))
         if start is not None and start.hull is not None:
             # Zero weights stay optimal at another alpha.
-            if start.hull.weights.size == problem.n_rows and self.stop == "gap":
+            if start.hull.weights.size == problem.data.y.size and self.stop == "gap":
                 still = self._at_zero(problem, alpha, start.hull.weights[problem.negative_rows])
                 if still is not None:
                     return replace(still, n_iter=1)

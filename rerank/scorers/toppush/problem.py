@@ -175,8 +175,7 @@ class TopPushProblem:
     weight: Floats  # of the positives (m,)
     threshold: Threshold
     loss: Loss
-    n_rows: int  # of the data
-    n_features: int
+    data: RankingData
     columns: Ints | None  # which features the columns of the rows are; all of them without it
     centre: Floats  # (d,), what was subtracted from every row: only differences inside a list count
 
@@ -204,7 +203,7 @@ class TopPushProblem:
         """A vector over the columns as one over all features."""
         if self.columns is None:
             return v
-        found = np.zeros(self.n_features)
+        found = np.zeros(self.data.X.shape[1])
         found[self.columns] = v
         return found
 
@@ -270,8 +269,8 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
         negatives -= centre
     limit = threshold_of(threshold, k, start, data.weight[down])
     return TopPushProblem(
-        positives, negatives, up, down, list_of, negative_list, data.weight[up], limit, loss, data.y.size,
-        data.X.shape[1], columns, centre,
+        positives, negatives, up, down, list_of, negative_list, data.weight[up], limit, loss, data, columns,
+        centre,
     )  # fmt: skip
 
 
