@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -42,13 +42,7 @@ from rerank.scorers.encoding import (
     told,
 )
 
-# What a stored state holds, and the second model in it; it is plain values, and reading them runs no code.
 PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
-KEYS = (
-    *PARAMETERS, "classes", "n_columns", "sparse", "columns", "left_out", "centre", "scale", "square_of", "coef",
-    "intercept", "head_model",
-)
-HEAD = ("threshold", "floor", "coef", "intercept")
 
 
 class TableLogistic(ClassifierMixin, BaseEstimator):
@@ -380,57 +374,50 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         InputError
             For anything that :meth:`to_dict` does not write.
         """
-        _keys(body, KEYS, "the state")
-        n = _whole(body["n_columns"], "n_columns", 1)
-        sparse = _flag(body["sparse"], "sparse")
-        rules = [_rule_in(one) for one in _list(body["columns"], "columns")]
-        reasons = [_left_out(one) for one in _list(body["left_out"], "left_out")]
-        left_out = dict(sorted(reasons))
-        _that(list(left_out.items()) == reasons, "columns left out are ascending")
-        ats = [rule.at for rule in rules]
-        _that(ats == sorted(set(ats)) and all(at < n for at in ats), "columns are ascending numbers of columns")
+        try:
+            fitted = cls(**{name: body[name] for name in PARAMETERS})
+            fitted._check_parameters()
+            fitted._take(body)
+            written = fitted.to_dict()
+            odd = [name for name in sorted({*written, *body}) if _text(written, name) != _text(body, name)]
+        except InputError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            odd = ["the state"]
+        _that(not odd, f"{str(odd[0])[:40]} is as to_dict writes it" if odd else "")
+        return fitted
+
+    def _take(self, body: Mapping[str, Any]) -> None:
+        """The fitted state of :meth:`to_dict`; entries of another type are made plain, so that they are seen after."""
+        n, sparse = int(body["n_columns"]), bool(body["sparse"])
+        rules = [_rule_in(column) for column in body["columns"]]
+        left_out = {int(column["at"]): column["why"] for column in body["left_out"]}
+        used = [rule.at for rule in rules]
+        _that(set(left_out.values()) <= set(REASONS), "a column is left out for a known reason")
+        _that(used == sorted(set(used)) and list(left_out) == sorted(left_out), "columns are ascending")
+        whole = not rules and not left_out if sparse else rules and len(rules) + len(left_out) == n
         _that(
-            sparse == (not rules) and not (sparse and left_out)
-            and (sparse or sorted([*ats, *left_out]) == list(range(n))),
+            n > 0 and bool(whole) and (sparse or {*used, *left_out} == set(range(n))),
             "each column is used or left out, and all of sparse rows are used",
         )
-        starts = np.cumsum([0, *(rule.width for rule in rules)]).tolist()
-        values = [start for start, rule in zip(starts, rules) if isinstance(rule, Numbers)]
-        square_of = [_whole(one, "square_of") for one in _list(body["square_of"], "square_of")]
-        _that(square_of == sorted(set(square_of) & set(values)), "squares are of columns of numbers, ascending")
-        _that(body["squares"] is True or not square_of, "there are squares only with squares=True")
-        m = (n if sparse else starts[-1]) + len(square_of)
-        classes = _list(body["classes"], "classes")
-        plain = (
-            len(classes) == 2
-            and type(classes[0]) is type(classes[1])
-            and type(classes[0]) in (bool, int, float, str)
-        )
-        _that(plain and classes[0] < classes[1], "there are two classes, ascending")
-        _that(type(body["squares"]) is bool, "squares is true or false")
-        _that(body["head"] is None or type(body["head"]) is float, "head is null or a number")
-        _float(body["C"], "C")
-        _whole(body["max_iter"], "max_iter", 1)
-        found = cls(**{name: body[name] for name in PARAMETERS})
-        found.n_features_in_, found.classes_ = n, np.array(classes)
-        found.rules_, found.left_out_ = None if sparse else rules, left_out
-        found.square_of_ = np.array(square_of, dtype=np.intp)
-        centre = _floats(body["centre"], "centre", 0 if sparse else m)
-        found.centre_ = np.zeros(m) if sparse else centre
-        found.scale_ = _floats(body["scale"], "scale", m)
-        _that(bool(np.all(found.scale_ > 0)), "scale is positive")
-        found.coef_, found.intercept_ = _model(body, m)
-        head = body["head_model"]
-        _that(head is None or body["head"] is not None, "a second model has a share of rows, head")
-        found.head_coef_ = found.head_intercept_ = found.head_threshold_ = found.head_floor_ = None
-        if head is not None:
-            _keys(head, HEAD, "head_model")
-            found.head_coef_, found.head_intercept_ = _model(head, m)
-            found.head_threshold_, found.head_floor_ = (
-                _float(head[name], name) for name in ("threshold", "floor")
-            )
-        found._check_parameters()
-        return found
+        self.rules_, self.left_out_, self.n_features_in_ = None if sparse else rules, left_out, n
+        square_of = [int(j) for j in body["square_of"]]
+        _that(square_of == sorted({*square_of} & {*self._values_at()}), "squares are of columns of numbers, ascending")
+        _that(bool(self.squares) or not square_of, "there are squares only with squares=True")
+        self.square_of_ = np.array(square_of, dtype=np.intp)
+        m = (n if sparse else sum(rule.width for rule in rules)) + len(square_of)
+        self.scale_, centre = _floats(body["scale"], m), _floats(body["centre"], 0 if sparse else m)
+        _that(bool(np.all(self.scale_ > 0)), "scale is positive")
+        self.centre_ = np.zeros(m) if sparse else centre
+        self.classes_ = np.array(body["classes"])
+        plain = self.classes_.shape == (2,) and self.classes_.dtype.kind in "bifU"
+        _that(plain and self.classes_[0] < self.classes_[1], "there are two classes, ascending")
+        self.coef_, self.intercept_ = _floats(body["coef"], m)[None, :], _floats([body["intercept"]], 1)
+        self.head_coef_ = self.head_intercept_ = self.head_threshold_ = self.head_floor_ = None
+        if (head := body["head_model"]) is not None:
+            _that(self.head is not None, "a second model has a share of rows, head")
+            self.head_coef_, self.head_intercept_ = _floats(head["coef"], m)[None, :], _floats([head["intercept"]], 1)
+            self.head_threshold_, self.head_floor_ = _floats([head["threshold"], head["floor"]], 2).tolist()
 
     def __sklearn_tags__(self) -> Any:
         """Two classes; texts, gaps and sparse rows are taken."""
@@ -468,29 +455,25 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
     return {"at": rule.at, "levels": list(rule.levels), "others": rule.others, "gaps": rule.gaps}
 
 
-def _rule_in(body: Any) -> Rule:
-    texts = isinstance(body, Mapping) and "levels" in body
-    _keys(body, ("at", "levels", "others", "gaps") if texts else ("at", "fill", "gaps"), "a column")
-    at, gaps = _whole(body["at"], "at"), _flag(body["gaps"], "gaps")
-    if not texts:
-        return Numbers(at, _float(body["fill"], "fill"), gaps)
-    levels = tuple(_list(body["levels"], "levels"))
-    short = all(type(level) is str and len(level) <= LONGEST for level in levels)
-    _that(
-        short and 0 < len(levels) <= MOST_LEVELS and list(levels) == sorted(set(levels)),
-        "levels are ascending texts",
-    )
-    return Texts(at, levels, _flag(body["others"], "others"), gaps)
+def _rule_in(body: Mapping[str, Any]) -> Rule:
+    at, gaps = int(body["at"]), bool(body["gaps"])
+    if "levels" not in body:
+        return Numbers(at, float(_floats([body["fill"]], 1)[0]), gaps)
+    levels = tuple(map(str, body["levels"]))
+    short = 0 < len(levels) <= MOST_LEVELS and all(len(level) <= LONGEST for level in levels)
+    _that(short and list(levels) == sorted(set(levels)), "levels are ascending texts")
+    return Texts(at, levels, bool(body["others"]), gaps)
 
 
-def _left_out(body: Any) -> tuple[int, str]:
-    _keys(body, ("at", "why"), "a column left out")
-    _that(body["why"] in REASONS, "a column is left out for a known reason")
-    return _whole(body["at"], "at"), body["why"]
+def _floats(values: Any, size: int) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    _that(array.shape == (size,) and bool(np.isfinite(array).all()), f"{size} numbers are finite")
+    return array
 
 
-def _model(body: Mapping[str, Any], m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return _floats(body["coef"], "coef", m)[None, :], np.array([_float(body["intercept"], "intercept")])
+def _text(body: Mapping[str, Any], name: str) -> str:
+    """An entry as text, which tells 1, 1.0 and True apart; empty if it is not there."""
+    return json.dumps(body[name], sort_keys=True) if name in body else ""
 
 
 def _that(holds: bool, rule: str) -> None:
@@ -498,38 +481,3 @@ def _that(holds: bool, rule: str) -> None:
         raise InputError(
             f"The stored first stage cannot be used (a rule is broken: {rule}); fit and save it again."
         )
-
-
-def _keys(body: Any, wanted: Sequence[str], what: str) -> None:
-    there = isinstance(body, Mapping)
-    odd = sorted(map(str, set(body) ^ set(wanted)))[:3] if there else []
-    _that(
-        there and not odd,
-        f"{what} has the entries {', '.join(wanted)}" + (f", not {', '.join(odd)[:40]}" if odd else ""),
-    )
-
-
-def _list(value: Any, name: str) -> list[Any]:
-    _that(isinstance(value, list), f"{name} is a list")
-    return list(value)
-
-
-def _flag(value: Any, name: str) -> bool:
-    _that(type(value) is bool, f"{name} is true or false")
-    return bool(value)
-
-
-def _whole(value: Any, name: str, least: int = 0) -> int:
-    _that(type(value) is int and least <= value < 2**31, f"{name} is a whole number from {least}")
-    return int(value)
-
-
-def _float(value: Any, name: str) -> float:
-    _that(type(value) is float and math.isfinite(value), f"{name} is a finite number")
-    return float(value)
-
-
-def _floats(value: Any, name: str, size: int) -> NDArray[np.float64]:
-    found = [_float(one, name) for one in _list(value, name)]
-    _that(len(found) == size, f"{name} has {size} entries, not {len(found)}")
-    return np.array(found, dtype=np.float64)
