@@ -207,15 +207,10 @@ def report_divergence(run: Progress, settings: Settings) -> None:
 
 _VECTORS = tuple(f.name for f in fields(Factors))
 KIND = storage.Kind(
-    "checkpoint.json", "checkpoint", 1, "fit(checkpoint=...) wrote", "delete the folder to begin anew",
+    "checkpoint.json", "checkpoint", 2, "fit(checkpoint=...) wrote", "delete the folder to begin anew",
     (*_VECTORS, *(f"best_{name}" for name in _VECTORS)),
 )  # fmt: skip
-# Names in the file, and those of the attributes of Progress and of Report where they differ.
-_PROGRESS = {
-    "epoch": "epoch", "best_epoch": "best_epoch", "most": "best_precision", "waited": "waited", "seconds": "seconds",
-    "stopped": "stopped", "looks": "history",
-}  # fmt: skip
-_REPORT = {"looked" if f.name == "n_errors" else f.name: f.name for f in fields(Report)}
+_STATE = tuple(f.name for f in fields(Progress) if f.name not in ("factors", "best", "report"))
 _LOGS = {"log": "another log", "validation": "another validation part"}
 
 
@@ -272,24 +267,26 @@ class Checkpoint:
             return None
         self._compare(storage.read_fields(self.folder, KIND).get("run"))
         found, arrays = storage.read(self.folder, KIND)
-        if found["at"] is None:
+        if (at := found["at"]) is None:
             return None
         try:
-            run = _progress(found["at"], arrays, start)
+            newest = Factors(**{name: arrays[name] for name in _VECTORS})
+            best = {"start": start, "newest": newest}.get(at["best"])
+            if best is None:
+                best = Factors(**{name: arrays[f"best_{name}"] for name in _VECTORS})
+            state = {name: at[name] for name in _STATE}
+            return Progress(factors=newest, best=best, report=Report(**at["report"]), **state)
         except (KeyError, TypeError):
             raise InputError(f"{self.folder / KIND.name} is damaged; {KIND.remedy}.") from None
-        return run
 
     def save(self, run: Progress) -> None:
         """Replace the checkpoint; if that fails the old one stays."""
-        arrays = _named(run.factors, "")
+        arrays = dict(vars(run.factors))
         best = "start" if not run.history else "newest"
         if run.history and run.best is not run.factors:
             best = "own"
-            arrays |= _named(run.best, "best_")
-        at = {name: getattr(run, attribute) for name, attribute in _PROGRESS.items()}
-        at["best"] = best
-        at["report"] = {name: getattr(run.report, attribute) for name, attribute in _REPORT.items()}
+            arrays |= {f"best_{name}": array for name, array in vars(run.best).items()}
+        at = {name: getattr(run, name) for name in _STATE} | {"best": best, "report": asdict(run.report)}
         self._written = storage.write(
             self.folder, {"run": self.run, "at": storage.plain(at)}, arrays, KIND, self._written
         )
@@ -305,18 +302,3 @@ class Checkpoint:
             raise InputError(
                 f"{place} is of a run with {what}; give that again to go on with it, or another folder."
             )
-
-
-def _named(factors: Factors, prefix: str) -> dict[str, Any]:
-    return {prefix + name: getattr(factors, name) for name in _VECTORS}
-
-
-def _progress(at: Mapping[str, Any], arrays: Mapping[str, Any], start: Factors) -> Progress:
-    def read(prefix: str) -> Factors:
-        return Factors(**{name: arrays[prefix + name] for name in _VECTORS})
-
-    newest = read("")
-    best = {"start": lambda: start, "newest": lambda: newest, "own": lambda: read("best_")}[at["best"]]()
-    report = Report(**{attribute: at["report"][name] for name, attribute in _REPORT.items()})
-    numbers = {attribute: at[name] for name, attribute in _PROGRESS.items()}
-    return Progress(factors=newest, best=best, report=report, **numbers)

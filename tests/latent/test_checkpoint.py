@@ -186,7 +186,7 @@ def spoil(folder, what):
     path = folder / KIND.name
     document = json.loads(path.read_text())
     if what == "schema":
-        document["schema"] = 2
+        document["schema"] = 99
     elif what == "version":
         document["run"]["version"] = "9.9"
     elif what == "format":
@@ -196,7 +196,7 @@ def spoil(folder, what):
     elif what == "option":
         document["run"]["tomorrow"] = 1
     elif what == "at":
-        del document["at"]["most"]
+        del document["at"]["best_precision"]
     path.write_text("{" if what == "json" else json.dumps(document))
     if what == "array":
         np.save(folder / document["arrays"]["V"]["file"], np.zeros((40, 4), np.float32))
@@ -207,7 +207,7 @@ def spoil(folder, what):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("schema", "schema 2"), ("version", "version='9.9'"), ("format", "not an exact-rerank latent checkpoint"),
+        ("schema", "schema 99"), ("version", "version='9.9'"), ("format", "not an exact-rerank latent checkpoint"),
         ("run", "damaged"), ("option", "another version"), ("at", "damaged"), ("json", "no readable"),
         ("array", "not the array"), ("missing", "missing"),
     ],
