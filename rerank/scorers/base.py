@@ -31,26 +31,13 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, eq=False)
 class RankingData:
-    """Rows of one or many lists.
+    """Rows of one or many lists."""
 
-    Attributes
-    ----------
-    X : float array or CSR matrix (n, d)
-        As given: never made dense, float32 stays float32.
-    y : float64 (n,)
-    group : int64 (n,)
-        List of each row, 0 to ``n_groups - 1`` in order of first appearance.
-    weight : float64 (n,)
-        Weight of each row, 1 where none was given.
-    there : bool array, optional
-        Which of the rows that were given these are; all of them without it.
-    """
-
-    X: Any
-    y: Floats
-    group: Ints
-    weight: Floats
-    there: NDArray[np.bool_] | None = None
+    X: Any  # float array or CSR matrix (n, d) as given: never made dense, float32 stays float32
+    y: Floats  # (n,)
+    group: Ints  # list of each row (n,), 0 to n_groups - 1 in order of first appearance
+    weight: Floats  # of each row (n,), 1 where none was given
+    there: NDArray[np.bool_] | None = None  # which of the rows that were given these are; None for all
 
     def as_given(self, values: Floats) -> Floats:
         """Values of the rows (n,) as values of all rows that were given, 0 for those left out."""
@@ -145,8 +132,7 @@ class Solution:
     """What a solver found for one ``alpha``.
 
     ``gap`` bounds ``(objective - optimum) / |optimum|`` from above (RankSVM's: ``/ objective``) and is NaN where the
-    method proves nothing; ``state`` is what the next solve can start from; ``advice`` says what to raise if not
-    converged.
+    method proves nothing.
     """
 
     coef: Floats
@@ -154,8 +140,8 @@ class Solution:
     n_iter: int
     converged: bool
     gap: float = float("nan")
-    state: Any = None
-    advice: str = ""
+    state: Any = None  # what the next solve can start from
+    advice: str = ""  # what to raise if not converged
 
 
 @dataclass(frozen=True, eq=False)

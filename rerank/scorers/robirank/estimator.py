@@ -113,25 +113,13 @@ class RoBiRank(LinearRanker):
 
 @dataclass(frozen=True, eq=False)
 class GainLists:
-    """Rows that count, list by list, in each list those with a gain first.
+    """Rows that count, list by list, in each list those with a gain first."""
 
-    Attributes
-    ----------
-    rows : int64 (m,)
-        Where each is in the data.
-    start : int64 (n_lists + 1,)
-    relevant : int64 (n_lists,)
-        Rows with a gain at the head of each list.
-    weight : float64 (m,)
-    gain : float64 (m,)
-        ``c_x a_i v_i``, 0 for rows without a gain.
-    """
-
-    rows: Ints
-    start: Ints
-    relevant: Ints
-    weight: Floats
-    gain: Floats
+    rows: Ints  # where each is in the data (m,)
+    start: Ints  # of each list (n_lists + 1,)
+    relevant: Ints  # how many rows at the head of each list have a gain (n_lists,)
+    weight: Floats  # (m,)
+    gain: Floats  # c_x a_i v_i (m,), 0 for rows without a gain
 
 
 def gain_lists(data: RankingData, gains: str) -> GainLists:

@@ -178,7 +178,7 @@ def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int
     kernel_at_nodes(h, r, value, slope)
     A = np.empty(k)
     D = np.empty(k)
-    m = transposed_times(to, chebyshev_moments(x, a, n, r))
+    m = matrix_times(to.T, chebyshev_moments(x, a, n, r))
     evaluate_series(x, matrix_times(to, matrix_times(value, m)), k, A)
     evaluate_series(x, matrix_times(to, matrix_times(slope, m)), k, D)
     q = np.empty(k)
@@ -187,8 +187,8 @@ def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int
         at = max(A[i], a[i])
         total += c[i] * math.log2(at)
         q[i] = c[i] / (LN2 * at)
-    m = transposed_times(to, chebyshev_moments(x, q, k, r))
-    evaluate_series(x, matrix_times(to, transposed_times(slope, m)), n, x)
+    m = matrix_times(to.T, chebyshev_moments(x, q, k, r))
+    evaluate_series(x, matrix_times(to, matrix_times(slope.T, m)), n, x)
     for j in range(n):
         g[j] += a[j] * x[j]
     for i in range(k):
@@ -205,16 +205,6 @@ def matrix_times(M: Any, v: Any) -> Any:
         for q in range(v.size):
             s += M[p, q] * v[q]
         found[p] = s
-    return found
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def transposed_times(M: Any, v: Any) -> Any:
-    """``M' v``."""
-    found = np.zeros(v.size)
-    for p in range(v.size):
-        for q in range(v.size):
-            found[q] += M[p, q] * v[p]
     return found
 
 

@@ -46,27 +46,14 @@ class HullCertificate:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method found; also what the next fit starts from.
+    """What a method found; also what the next fit starts from."""
 
-    Attributes
-    ----------
-    w : float64 (d,)
-        Weights of the problem's columns.
-    a, beta : float64 (m,), (n,)
-        The dual point that proves most, in the units of :mod:`.problem`; zeros if none was found.
-    n_iter : int
-    met : bool
-        Whether the method met its rule to stop.
-    hull : HullCertificate, optional
-        Why zero weights are optimal, if they are.
-    """
-
-    w: Floats
-    a: Floats
-    beta: Floats
+    w: Floats  # weights of the problem's columns (d,)
+    a: Floats  # the dual point that proves most (m,), in the units of :mod:`.problem`; zeros if none was found
+    beta: Floats  # (n,)
     n_iter: int = 0
-    met: bool = False
-    hull: HullCertificate | None = None
+    met: bool = False  # whether the method met its rule to stop
+    hull: HullCertificate | None = None  # why zero weights are optimal, if they are
 
 
 def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | None:
