@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from rerank.io.options import one_of, real
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, Ints, RankingData
+from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, Solution
 from rerank.scorers.linalg import Loss, minimise
 
 

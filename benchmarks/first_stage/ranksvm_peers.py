@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.scorers.base import RankingData
 from rerank.scorers.conversions import c_of_alpha, count_pairs
-from rerank.scorers.data import RankingData
 from rerank.scorers.ranksvm.pairs import Pairs
 
 Floats = NDArray[np.float64]

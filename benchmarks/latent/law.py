@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.latent.log import ITEMS, RECORDS, USERS
-from rerank.latent.engines.blocks import parts_for
-from rerank.latent.engines.interface import Settings
-from rerank.latent.engines.ray_messages import pieces_of
+from rerank.latent.engines.interface import Settings, parts_for
+from rerank.latent.engines.ray_shard import pieces_of
 
 FACTORS = 100
 Points = tuple[tuple[float, float], ...]  # sizes, ascending, and what was measured there

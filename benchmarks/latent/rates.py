@@ -21,8 +21,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.latent.log import drawn_log, read
 from benchmarks.latent.memory import copying
 from benchmarks.latent.naive import Naive
-from rerank.latent.engines.blocks import shards_of
-from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step, shards_of
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log, log_of
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.latent.engines.ray_messages import MOST, joined
+from rerank.latent.engines.ray_shard import MOST, joined
 
 ROTATIONS, TURNS = 6, 9
 

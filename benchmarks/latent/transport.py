@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.latent.ring import Ring, rates
-from rerank.latent.engines.ray_messages import MOST
+from rerank.latent.engines.ray_shard import MOST
 
 
 def small_costs(ray: Any) -> tuple[float, float]:

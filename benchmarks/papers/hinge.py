@@ -13,10 +13,9 @@ from numba import njit
 
 from rerank.errors.stops import current
 from rerank.scorers import RankSVM
-from rerank.scorers.base import Solution
-from rerank.scorers.data import Floats
-from rerank.scorers.ranksvm.design_matrix import DesignMatrix
+from rerank.scorers.base import Floats, Solution
 from rerank.scorers.ranksvm.estimator import longer, starts
+from rerank.scorers.ranksvm.newton import DesignMatrix
 from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs
 
 # Planes for which there is space at first, and solutions without weight after which a plane may be dropped.
@@ -35,10 +34,11 @@ BEYOND = 1e-9
 class HingeRankSVM(RankSVM):
     """``J(w) = sum c_ij (1 + p_i - p_j)_+ + alpha |w|^2`` [Airola, Pahikkala, Salakoski 2011, eq. 2]."""
 
-    def _solve(self, data: Any, alpha: float, start: Solution | None) -> Solution:
+    def _solve(self, problem: tuple[DesignMatrix, Pairs], alpha: float, start: Solution | None) -> Solution:
+        matrix, pairs = problem
         trail = () if start is None else start.state
-        known = [data.matrix.compact(coef) for coef in starts(trail, alpha, data.matrix.d)]
-        found = bundle(data.matrix, data.pairs, alpha, known, self.tol, self.max_iter)
+        known = [matrix.compact(coef) for coef in starts(trail, alpha, matrix.d)]
+        found = bundle(matrix, pairs, alpha, known, self.tol, self.max_iter)
         return replace(found, state=longer(trail, alpha, found.coef))
 
 

@@ -16,7 +16,7 @@ from numba import njit
 from benchmarks.first_stage.ranksvm import ALPHA, text_like
 from benchmarks.first_stage.robirank_kernels import clock
 from benchmarks.papers.hinge import HingeRankSVM
-from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.base import Floats, RankingData
 from rerank.scorers.ranksvm.pairs import Pairs
 
 TEST_ROWS = 20_000

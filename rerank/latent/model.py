@@ -11,14 +11,12 @@ from sklearn.base import BaseEstimator
 from rerank.io.options import drawn_seed, whole
 from rerank.latent import options
 from rerank.latent.engines import engine_of
-from rerank.latent.engines.blocks import VALIDATION, seed_of
-from rerank.latent.engines.interface import Factors
+from rerank.latent.engines.interface import VALIDATION, Factors, seed_of
 from rerank.latent.log import Log, cut, log_of, some_users
+from rerank.latent.options import check_logs, extended
 from rerank.latent.recommender import Recommender
-from rerank.latent.start import check_logs, extended
-from rerank.latent.storage.checkpoint import Checkpoint, identity, seed_in
-from rerank.latent.storage.lock import locked
-from rerank.latent.training import report_divergence, train
+from rerank.latent.storage import locked
+from rerank.latent.training import Checkpoint, identity, report_divergence, seed_in, train
 
 
 class LatentRoBiRank(Recommender, BaseEstimator):
@@ -32,7 +30,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     ----------
     n_factors : int, default 32
     loss : {"robirank", "warp"}, default "robirank"
-        "warp" is the loss of Weston et al. instead, see :mod:`rerank.latent.kernels.warp`.
+        "warp" is the loss of Weston et al. instead, see :mod:`rerank.latent.kernels.steps`.
     alpha : float, optional
         Strength of the penalty, which grows with the number of records, as the loss does. Default: 5 over the mean
         number of records of a user, at most 0.15, which was near the best on the validation parts of three logs.
@@ -96,7 +94,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
     n_epochs_ : int
         The epoch of the factors that were kept.
     history_ : list of dict
-        A :class:`rerank.latent.progress.HistoryEntry` for each evaluation.
+        A :class:`rerank.latent.training.HistoryEntry` for each evaluation.
     stopped_ : str
         "epochs", "validation", "interrupted" or "diverged".
 

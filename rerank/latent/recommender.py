@@ -11,16 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
-from rerank.io.page import Part, ShownMixin
+from rerank.io.page import Cells, Part, ShownMixin, Words
 from rerank.latent.engines.interface import Factors
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log
-from rerank.latent.storage import files
-from rerank.latent.storage.lock import locked
-from rerank.latent.told import parts
+from rerank.latent.storage import locked, plain, read, write
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+
+
+LAST = 8
+"""Evaluations that are shown, the last ones."""
+
+ENDS = {
+    "epochs": "Training ran all its epochs.",
+    "validation": "Training stopped early: the validation part did not get better any more.",
+    "interrupted": "Training was interrupted; it keeps what it had.",
+    "diverged": "Training diverged; it keeps what it had before. A smaller learning_rate or a larger alpha may help.",
+}
 
 
 class Recommender(ShownMixin):
@@ -41,7 +50,22 @@ class Recommender(ShownMixin):
     stopped_: str
 
     def _parts(self) -> list[Part] | None:
-        return parts(self) if hasattr(self, "_factors") else None
+        """Sizes, how training ended, and what each evaluation found."""
+        if not hasattr(self, "_factors"):
+            return None
+        (users, factors), items = self.user_factors_.shape, len(self.item_factors_)
+        size = f"{users:,} users, {items:,} items, {factors} factors; penalty {self.alpha_:.3g}."
+        end = ENDS.get(self.stopped_, "")
+        validated = any(entry["precision"] is not None for entry in self.history_)
+        rows = [["epoch", "loss", *(["precision"] if validated else []), "seconds"]]
+        for entry in self.history_[-LAST:]:
+            mark = " *" if entry["epoch"] == self.n_epochs_ else ""
+            precision = "-" if entry["precision"] is None else f"{entry['precision']:.4f}"
+            middle = [f"{entry['loss']:.4f}", *([precision] if validated else [])]
+            rows.append([f"{entry['epoch']}{mark}", *middle, f"{entry['seconds']:.1f}"])
+        sides = ["left", *["right"] * (len(rows[0]) - 1)]
+        told = " ".join(part for part in (size, end, "The factors are those of the epoch with a star.") if part)
+        return [Words(told), Cells(rows, sides, named=True)]
 
     def recommend(self, users: ArrayLike, k: int = 10, exclude_seen: bool = True) -> tuple[Ints, Floats]:
         """The best items of some users.
@@ -102,12 +126,12 @@ class Recommender(ShownMixin):
         if not isinstance(params["random_state"], numbers.Integral):
             params["random_state"] = None
         fields = {
-            "params": files.plain(params),
+            "params": plain(params),
             "state": {
                 "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
                 "n_epochs": self.n_epochs_, "alpha": self.alpha_,
             },
-            "history": files.plain(self.history_),
+            "history": plain(self.history_),
         }  # fmt: skip
         arrays: dict[str, NDArray[Any]] = {
             **vars(self._factors), "log_indptr": self._seen.indptr, "log_items": self._seen.items
@@ -115,7 +139,7 @@ class Recommender(ShownMixin):
         if self._held_out.size:
             arrays["held_out"] = self._held_out
         with locked(folder):
-            files.write(folder, fields, arrays)
+            write(folder, fields, arrays)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
@@ -126,7 +150,7 @@ class Recommender(ShownMixin):
         InputError
             For a folder without a model, of another version, or damaged.
         """
-        fields, arrays = files.read(folder)
+        fields, arrays = read(folder)
         try:
             model = cls(**fields["params"])
             state = fields["state"]

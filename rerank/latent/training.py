@@ -1,24 +1,110 @@
-"""The loop around an engine: epochs, evaluations, checkpoints, and an end that loses nothing."""
+"""Training around an engine: epochs, evaluations, checkpoints, and an end that loses nothing.
+
+A checkpoint is the state of training in a folder, so that a run can go on after its process has died.  It belongs to
+one run, with the same log and validation part, options, seed and version of this package.  A different run is refused
+before anything is written.  Only engine, threads and verbosity may differ.  The folder is reserved when the run begins,
+is written as models are (:mod:`rerank.latent.storage`), and is locked while a process trains.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from rerank.errors import SolverError
+from rerank import __version__
+from rerank.errors import InputError, SolverError
 from rerank.errors.telling import say
-from rerank.latent.engines.interface import Engine, Factors, Settings, Step
+from rerank.latent import storage
+from rerank.latent.engines.interface import Collected, Engine, Factors, Report, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
-from rerank.latent.progress import Progress
 
-if TYPE_CHECKING:
-    from rerank.latent.storage.checkpoint import Checkpoint
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """What an evaluation during training found, over the epochs since the one before.
+
+    Attributes
+    ----------
+    epoch : int
+    loss : float
+        Mean of log2 A over the records, at their last xi-step; 0 for WARP, which has none.
+    xi_error : float or None
+        Relative standard error of A, root mean square. 0 if A is exact or not used (WARP), None if the samples were too
+        small to estimate it.
+    precision : float or None
+        Precision@``validation_k`` on the validation part.
+    pairs_per_second : float
+        Pairs (y, y') for each second of a thread in the steps.
+    xi_share : float
+        Share of the xi-step in the threads' time.
+    seconds : float
+        Wall time since training began.
+    """
+
+    epoch: int
+    loss: float
+    xi_error: float | None
+    precision: float | None
+    pairs_per_second: float
+    xi_share: float
+    seconds: float
+
+    def __str__(self) -> str:
+        validated = "" if self.precision is None else f"  precision {self.precision:.4f}"
+        error = "not known" if self.xi_error is None else f"{self.xi_error:.1%}"
+        return (
+            f"epoch {self.epoch:4d}  loss {self.loss:.4f}{validated}  {self.pairs_per_second / 1e6:.1f} M pairs/s  "
+            f"xi {self.xi_share:.0%} of the time, error {error}  {self.seconds:.1f} s"
+        )
+
+
+@dataclass(eq=False)
+class Progress:
+    """All that is needed to go on with training."""
+
+    factors: Factors  # the newest ones that were collected
+    epoch: int  # theirs
+    best: Factors  # to keep: the best on the validation part, else those of the last evaluation
+    best_epoch: int
+    history: list[dict[str, Any]] = field(default_factory=list)  # a HistoryEntry for each evaluation
+    report: Report = field(default_factory=Report)  # of the epochs since the last evaluation
+    best_precision: float = -1.0
+    waited: int = 0  # evaluations since then
+    seconds: float = 0.0  # wall time spent
+    stopped: str = ""  # "epochs", "validation", "interrupted" or "diverged"; empty while training goes on
+
+    def update(self, found: Collected, epoch: int) -> None:
+        """Store what the engine collected after an epoch."""
+        self.factors, self.epoch = found.factors, epoch
+        for report in found.reports:
+            self.report += report
+        if not (self.report.finite and self.factors.finite):
+            self.stopped = "diverged"
+
+    def evaluated(self, precision: float | None, patience: int) -> HistoryEntry:
+        """Compare the newest factors with the best; after ``patience`` evaluations without a better one, stop."""
+        r, self.report = self.report, Report()
+        rate = r.pairs / max(r.step_seconds, 1e-9)
+        share = r.xi_seconds / max(r.step_seconds + r.xi_seconds, 1e-9)
+        entry = HistoryEntry(self.epoch, r.loss, r.xi_error, precision, rate, share, self.seconds)
+        self.history.append(asdict(entry))
+        if precision is None or precision > self.best_precision:
+            self.best_precision, self.waited = precision or 0.0, 0
+            self.best, self.best_epoch = self.factors, self.epoch
+        else:
+            self.waited += 1
+            if self.waited >= patience:
+                self.stopped = "validation"
+        return entry
 
 
 def train(
@@ -117,3 +203,102 @@ def report_divergence(run: Progress, settings: Settings) -> None:
         ConvergenceWarning,
         stacklevel=4,
     )
+
+
+_VECTORS = tuple(f.name for f in fields(Factors))
+KIND = storage.Kind(
+    "checkpoint.json", "checkpoint", 2, "fit(checkpoint=...) wrote", "delete the folder to begin anew",
+    (*_VECTORS, *(f"best_{name}" for name in _VECTORS)),
+)  # fmt: skip
+_STATE = tuple(f.name for f in fields(Progress) if f.name not in ("factors", "best", "report"))
+_LOGS = {"log": "another log", "validation": "another validation part"}
+
+
+def identity(log: Log, validation: Log | None, settings: Settings) -> dict[str, Any]:
+    """Everything that decides the bits of a run, by name; logs by their digest."""
+    deciding = {name: value for name, value in asdict(settings).items() if name not in ("checkpoint_every", "verbose")}
+    data = {"log": _digest(log), "validation": None if validation is None else _digest(validation)}
+    return {"version": __version__, **data, **deciding}
+
+
+def _digest(log: Log) -> str:
+    return f"{log.n_users} x {log.n_items} {storage.digest_of(log.indptr, log.items)}"
+
+
+def seed_in(folder: str | os.PathLike[str], otherwise: int) -> int:
+    """The seed of the run whose checkpoint a folder holds, or ``otherwise`` if it holds none."""
+    if not (Path(folder) / KIND.name).exists():
+        return otherwise
+    try:
+        return int(storage.read_fields(folder, KIND)["run"]["seed"])
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{Path(folder) / KIND.name} is damaged; {KIND.remedy}.") from None
+
+
+class Checkpoint:
+    """The checkpoint of a run in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        For this run alone; made unless it exists.
+    run : mapping
+        The :func:`identity` of the run.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
+        self.folder = Path(folder)
+        self.run = storage.plain(run)
+        self._written: set[str] = set()
+
+    def resume(self, start: Factors) -> Progress | None:
+        """The state of an earlier process of the run, or None if there is none; reserves the folder.
+
+        Raises
+        ------
+        InputError
+            The folder belongs to another run, to another version or to something else, is damaged, or cannot be
+            written.  It is left as it was.
+        """
+        if not (self.folder / KIND.name).exists():
+            self._written = storage.write(self.folder, {"run": self.run, "at": None}, {}, KIND)
+            return None
+        self._compare(storage.read_fields(self.folder, KIND).get("run"))
+        found, arrays = storage.read(self.folder, KIND)
+        if (at := found["at"]) is None:
+            return None
+        try:
+            newest = Factors(**{name: arrays[name] for name in _VECTORS})
+            best = {"start": start, "newest": newest}.get(at["best"])
+            if best is None:
+                best = Factors(**{name: arrays[f"best_{name}"] for name in _VECTORS})
+            state = {name: at[name] for name in _STATE}
+            return Progress(factors=newest, best=best, report=Report(**at["report"]), **state)
+        except (KeyError, TypeError):
+            raise InputError(f"{self.folder / KIND.name} is damaged; {KIND.remedy}.") from None
+
+    def save(self, run: Progress) -> None:
+        """Replace the checkpoint; if that fails the old one stays."""
+        arrays = dict(vars(run.factors))
+        best = "start" if not run.history else "newest"
+        if run.history and run.best is not run.factors:
+            best = "own"
+            arrays |= {f"best_{name}": array for name, array in vars(run.best).items()}
+        at = {name: getattr(run, name) for name in _STATE} | {"best": best, "report": asdict(run.report)}
+        self._written = storage.write(
+            self.folder, {"run": self.run, "at": storage.plain(at)}, arrays, KIND, self._written
+        )
+
+    def _compare(self, other: Any) -> None:
+        place = self.folder / KIND.name
+        if not isinstance(other, dict) or other.keys() - self.run.keys():
+            raise InputError(f"{place} is damaged or of another version; {KIND.remedy}.")
+        for name, mine in self.run.items():
+            if other.get(name) == mine:
+                continue
+            what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
+            raise InputError(
+                f"{place} is of a run with {what}; give that again to go on with it, or another folder."
+            )

@@ -7,35 +7,14 @@ picture is drawn.
 >>> axes = plots.two_lists([3, 1, 0, 2], [1, 3, 2, 0], relevant=[1, 2], top=2)     # doctest: +SKIP
 """
 
-from rerank.plots.boxes import box_bounds, weight_space
-from rerank.plots.cells import cells
-from rerank.plots.gains import cumulative_gain
-from rerank.plots.leads import leads
-from rerank.plots.lists import before_after, preferences, two_lists
-from rerank.plots.options import by_option
+from rerank.plots.fits import by_option, contributions, corrections, leads
+from rerank.plots.lists import before_after, cumulative_gain, plane, preferences, two_lists
 from rerank.plots.programs import bound_over_time, structure
-from rerank.plots.rows import plane
+from rerank.plots.space import box_bounds, cells, weight_space
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
-from rerank.plots.weights import contributions, corrections
 
 __all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PURPLE",
-    "before_after",
-    "bound_over_time",
-    "box_bounds",
-    "by_option",
-    "cells",
-    "contributions",
-    "corrections",
-    "cumulative_gain",
-    "leads",
-    "plane",
-    "preferences",
-    "structure",
-    "two_lists",
+    "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "before_after", "bound_over_time", "box_bounds", "by_option", "cells",
+    "contributions", "corrections", "cumulative_gain", "leads", "plane", "preferences", "structure", "two_lists",
     "weight_space",
-]
+]  # fmt: skip

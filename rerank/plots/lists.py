@@ -1,4 +1,4 @@
-"""Two orders of a list, and which of two solutions each measure prefers."""
+"""Orders of a list: what they changed, what they found, which measure prefers which, and rows in the plane."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
+from rerank.plots.style import BLUE, GREY, ORANGE, PURPLE, axes_of, hide_frame
+
+STYLES = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."))
+SHOWN = 4
+"""Rows on the axis, in multiples of the cut."""
 
 
 def two_lists(
@@ -100,8 +104,7 @@ def before_after(
     ax.set(yticks=places, yticklabels=list(names), xlabel=unit, ylim=(old.size - 0.4, -0.6))
     ax.grid(axis="x", alpha=0.3)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14 + 0.4 / old.size), ncols=2, frameon=False)
-    hide_frame(ax)
-    return ax
+    return hide_frame(ax)
 
 
 def preferences(
@@ -140,3 +143,99 @@ def preferences(
     ax.set(xlim=(-2.4, 2.4), ylim=(len(rows) - 0.4, -1.5))
     ax.axis("off")
     return ax
+
+
+def cumulative_gain(
+    relevant: ArrayLike, scores: Mapping[str, ArrayLike], *, top: int | None = None, ax: Any = None
+) -> Any:
+    """One line for each score: relevant rows among the first 1, 2, ... rows; dotted for the ideal list.
+
+    Rows of equal score count as they are counted in a statistic: relevant ones last.
+
+    Parameters
+    ----------
+    relevant : array (n,) of bool
+    scores : mapping from name to array (n,)
+        At most three.
+    top : int, optional
+        Where the list is cut: a vertical line, with the number found beside it. The axis ends at four times that.
+
+    Raises
+    ------
+    InputError
+        For scores of another length, or none, or more than three.
+    """
+    found = np.asarray(relevant, dtype=bool)
+    if not 0 < len(scores) <= len(STYLES):
+        raise InputError(f"There are {len(scores)} scores; give one to {len(STYLES)}.")
+    ends = found.size if top is None else min(found.size, SHOWN * top)
+    ax = axes_of(ax, (5.6, 3.6))
+    ideal = np.minimum(np.arange(ends + 1), found.sum())
+    ax.plot(ideal, color=GREY, ls=":", lw=1.5, label="ideal")
+    for (name, given), (color, line) in zip(scores.items(), STYLES):
+        values = np.asarray(given, dtype=np.float64)
+        if values.shape != found.shape:
+            raise InputError(f"The score {name!r} has shape {values.shape}; expected {found.shape}, one for each row.")
+        counts = np.concatenate([[0], np.cumsum(found[np.lexsort((found, -values))])])
+        label = name if top is None else f"{name}: {counts[min(top, found.size)]} of the first {top}"
+        ax.plot(counts[: ends + 1], color=color, ls=line, lw=2, drawstyle="steps-post", label=label)
+    if top is not None:
+        ax.axvline(top, color="black", lw=0.8)
+    ax.set(xlabel="rows looked at", ylabel="relevant rows found", xlim=(0, ends), ylim=(0, None))
+    ax.legend(frameon=False, loc="lower right", fontsize="small")
+    return hide_frame(ax)
+
+
+def plane(
+    X: ArrayLike, relevant: ArrayLike, w: ArrayLike, texts: Sequence[str], *, title: str = "", ax: Any = None
+) -> Any:
+    """Rows with two features, the direction of increasing score, and a line through all rows with one score.
+
+    Parameters
+    ----------
+    X : array (n, 2)
+    relevant : bool array (n,)
+        These rows get filled marks.
+    w : array (2,)
+        Weights.
+    texts : n strings
+        Written beside the rows.
+    title : str
+    """
+    data, weights = np.asarray(X, dtype=np.float64), np.asarray(w, dtype=np.float64)
+    ax = axes_of(ax, (3.6, 3.6))
+    low, high = data.min() - 0.45, data.max() + 0.45
+    along = np.array([-weights[1], weights[0]]) / np.linalg.norm(weights)
+    scores = data @ weights
+    for row in np.unique(scores, return_index=True)[1]:
+        tied = np.count_nonzero(scores == scores[row]) > 1
+        ends = data[row] + np.outer([-4.0, 4.0], along) * (high - low)
+        style = dict(color=ORANGE, lw=2.0) if tied else dict(color=GREY, lw=0.8, ls=(0, (4, 3)))
+        ax.plot(*ends.T, zorder=1, **style)
+    for point, is_relevant, text in zip(data, np.asarray(relevant, dtype=bool), texts):
+        ax.plot(*point, "o", ms=11, mfc="black" if is_relevant else "white", mec="black", zorder=3)
+        ax.annotate(
+            text, point, (9, 9), textcoords="offset points", fontsize=9, zorder=4,
+            bbox=dict(facecolor="white", edgecolor="none", alpha=0.85, pad=1.0),
+        )  # fmt: skip
+    tip = np.array([0.88, 0.03]) + 0.09 * weights / np.linalg.norm(weights)
+    style = dict(arrowstyle="-|>", color="black", shrinkA=0, shrinkB=0)
+    ax.annotate(
+        "",
+        tip,
+        (0.88, 0.03),
+        xycoords="axes fraction",
+        textcoords="axes fraction",
+        arrowprops=style,
+        zorder=5,
+    )
+    box = dict(facecolor="white", edgecolor="none", pad=1.0)
+    ax.text(
+        0.86, 0.04, "score", transform=ax.transAxes, ha="right", va="center", fontsize=9, bbox=box, zorder=4
+    )
+    for axis, values in ((ax.xaxis, data[:, 0]), (ax.yaxis, data[:, 1])):
+        if np.unique(values).size <= 6:
+            axis.set_ticks(np.unique(values))
+    ax.set(xlim=(low, high + 0.25), ylim=(low, high), aspect="equal", xlabel="feature 0", ylabel="feature 1")
+    ax.set_title(title, fontsize=10)
+    return hide_frame(ax)

@@ -59,8 +59,7 @@ def bound_over_time(
     below = -0.6 / ax.figure.get_figheight()  # clear of the label of the axis, however small the picture is
     place = dict(loc="upper center", bbox_to_anchor=(0.5, below), ncols=max(len(traces), 1))
     ax.legend(title="solid: found    dashed: bound", frameon=False, **place)
-    hide_frame(ax)
-    return ax
+    return hide_frame(ax)
 
 
 def structure(program: Program, *, ax: Any = None) -> Any:

@@ -26,9 +26,10 @@ def axes_of(ax: Any, size: tuple[float, float]) -> Any:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def hide_frame(ax: Any) -> None:
-    """Hide the upper and the right side of the frame."""
+def hide_frame(ax: Any) -> Any:
+    """The axes without the upper and the right side of their frame."""
     ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def svg(draw: Callable[[], Any]) -> str:

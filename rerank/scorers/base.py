@@ -1,15 +1,16 @@
-"""The contract that all first stages keep: linear scores, lists, weights, warm starts and regularisation paths."""
+"""What all first stages share: rows, labels, lists and weights, linear scores, warm starts and regularisation paths."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -18,10 +19,109 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from rerank.errors import InputError
 from rerank.errors.compiling import watch
 from rerank.errors.stops import current, unbroken
-from rerank.io.arrays import held
+from rerank.io.arrays import check_weights, held
 from rerank.io.options import real, whole
+from rerank.ranks.lists import number_lists
 from rerank.ranks.present import present
-from rerank.scorers.data import Floats, Ints, RankingData, groups_of, weights_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Rows of one or many lists."""
+
+    X: Any  # float array or CSR matrix (n, d) as given: never made dense, float32 stays float32
+    y: Floats  # (n,)
+    group: Ints  # list of each row (n,), 0 to n_groups - 1 in order of first appearance
+    weight: Floats  # of each row (n,), 1 where none was given
+    there: NDArray[np.bool_] | None = None  # which of the rows that were given these are; None for all
+
+    def as_given(self, values: Floats) -> Floats:
+        """Values of the rows (n,) as values of all rows that were given, 0 for those left out."""
+        if self.there is None:
+            return values
+        found = np.zeros(self.there.size)
+        found[self.there] = values
+        return found
+
+    @property
+    def n_groups(self) -> int:
+        """Number of lists."""
+        return int(self.group.max()) + 1 if self.group.size else 0
+
+    @cached_property
+    def order(self) -> Ints:
+        """Rows sorted by list, in the given order within each."""
+        return np.argsort(self.group, kind="stable").astype(np.int64)
+
+    @cached_property
+    def start(self) -> Ints:
+        """Where each list begins in ``order``; one entry more than there are lists."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=self.n_groups))]).astype(
+            np.int64
+        )
+
+    @cached_property
+    def relevant(self) -> NDArray[np.bool_]:
+        """Rows above the smallest label of a row that has weight."""
+        return self.y > self.y[self.weight > 0].min()
+
+    def sides(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """Relevant rows, and others, of the lists that hold both, sorted by list; rows of weight 0 are left out.
+
+        Returns
+        -------
+        two pairs of int64 arrays
+            Positions of the rows in the data, and the list of each: 0 to the number of such lists - 1.
+
+        Raises
+        ------
+        InputError
+            If no list holds both.
+        """
+        counts = self.weight > 0
+        kinds = counts & self.relevant, counts & ~self.relevant
+        held = [np.bincount(self.group[rows], minlength=self.n_groups) > 0 for rows in kinds]
+        both = held[0] & held[1]
+        if not both.any():
+            raise InputError(
+                "No list holds both a relevant and another row with a weight > 0; there is no pair to learn from, so "
+                "check qid, y and sample_weight."
+            )
+        number, rows = np.cumsum(both) - 1, self.order[both[self.group[self.order]]]
+        relevant, others = (rows[kind[rows]] for kind in kinds)
+        return (relevant, number[self.group[relevant]]), (others, number[self.group[others]])
+
+
+def groups_of(qid: Any, n: int) -> Ints:
+    """Number the lists in order of first appearance; one list without ``qid``.
+
+    Raises
+    ------
+    InputError
+        If ``qid`` has another length than the rows.
+    """
+    if qid is None:
+        return np.zeros(n, np.int64)
+    given = np.asarray(qid)
+    if given.shape != (n,):
+        raise InputError(f"qid has shape {given.shape}; it must name the list of each of the {n} rows.")
+    return number_lists(given)[1].astype(np.int64, copy=False)
+
+
+def weights_of(sample_weight: Any, n: int) -> Floats:
+    """Weights of the rows, 1 where none are given.
+
+    Raises
+    ------
+    InputError
+        If they are not ``n`` finite numbers >= 0 of which one is positive.
+    """
+    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+
 
 LARGEST = 2.0**400
 """Largest entry of X, so that sums of squares and of their products stay finite."""
@@ -32,8 +132,7 @@ class Solution:
     """What a solver found for one ``alpha``.
 
     ``gap`` bounds ``(objective - optimum) / |optimum|`` from above (RankSVM's: ``/ objective``) and is NaN where the
-    method proves nothing; ``state`` is what the next solve can start from; ``advice`` says what to raise if not
-    converged.
+    method proves nothing.
     """
 
     coef: Floats
@@ -41,8 +140,8 @@ class Solution:
     n_iter: int
     converged: bool
     gap: float = float("nan")
-    state: Any = None
-    advice: str = field(kw_only=True)
+    state: Any = None  # what the next solve can start from
+    advice: str = field(kw_only=True)  # what to raise if not converged
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +177,16 @@ class LinearRanker(BaseEstimator):
     gap_: float
     n_features_in_: int
 
+    def _prepare(self, data: RankingData) -> Any:
+        """What all solutions of a fit or a path need of the rows."""
+        return data
+
     @abstractmethod
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        """Minimise the objective for one ``alpha``, from the solution ``start`` of a near one where there is any."""
+    def _solve(self, problem: Any, alpha: float, start: Solution | None) -> Solution:
+        """Minimise the objective for one ``alpha``, from the solution ``start`` of a near one where there is any.
+
+        ``problem`` is what :meth:`_prepare` made.
+        """
 
     def _check_parameters(self) -> None:
         """Raise :class:`InputError` for parameters out of range."""
@@ -114,10 +220,8 @@ class LinearRanker(BaseEstimator):
         start = getattr(self, "_last", None) if self.warm_start else None
         if start is not None and start.coef.size != data.X.shape[1]:
             start = None
-        try:
-            self._keep(self._solved(data, float(self.alpha), start))
-        finally:
-            self._release()
+        problem = self._protected(self._prepare, data)
+        self._keep(self._protected(self._solve, problem, float(self.alpha), start))
         return self
 
     def path(
@@ -139,15 +243,13 @@ class LinearRanker(BaseEstimator):
         if given.size == 0 or not np.isfinite(given).all() or (given <= 0).any():
             raise InputError(f"alphas is {given.tolist()}; give at least one number > 0.")
         data = self._data(X, y, qid, sample_weight)
-        found: dict[int, Solution] = {}
+        problem = self._protected(self._prepare, data)
+        solutions: dict[int, Solution] = {}
         last: Solution | None = None
-        try:
-            for i in np.argsort(-given, kind="stable"):
-                last = found[int(i)] = self._solved(data, float(given[i]), last)
-                self._keep(last)
-        finally:
-            self._release()
-        every = [found[i] for i in range(given.size)]
+        for i in np.argsort(-given, kind="stable").tolist():
+            last = solutions[i] = self._protected(self._solve, problem, float(given[i]), last)
+            self._keep(last)
+        every = [solutions[i] for i in range(given.size)]
         return Path(
             given,
             np.array([s.coef for s in every]),
@@ -196,16 +298,14 @@ class LinearRanker(BaseEstimator):
             )
         return RankingData(X, y, groups_of(qid, y.size), weights_of(sample_weight, y.size), there.mask)
 
-    def _solved(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        """:meth:`_solve` in a thread in which Ctrl-C cannot break compiled code or the compiler.
+    @staticmethod
+    def _protected(work: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Do some work in a thread in which Ctrl-C cannot break compiled code or the compiler.
 
         Time limits do not count the time in which its kernels are compiled.
         """
         watch()
-        return unbroken(lambda: self._solve(data, alpha, start))
-
-    def _release(self) -> None:
-        """Free what was prepared from the rows for one fit or path."""
+        return unbroken(lambda: work(*arguments))
 
     def _keep(self, found: Solution) -> None:
         # The state for the next solve may be as large as the rows: it is kept only if it is used.

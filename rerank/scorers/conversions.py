@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.io.options import real
 from rerank.ranks.present import present
-from rerank.scorers.data import RankingData, groups_of, weights_of
+from rerank.scorers.base import RankingData, groups_of, weights_of
 from rerank.scorers.ranksvm.pairs import by_utility, list_weights
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import column, entries, numbers
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats
 
 LEAST_ROWS, LEAST_SHARE, MOST_LEVELS, LONGEST = 10, 0.005, 50, 1000
 """A text gets a column of its own if it stands in so many rows and in that share of them; at most so many texts of a

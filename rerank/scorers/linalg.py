@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy.optimize import minimize
 from scipy.sparse import issparse
 
 from rerank.errors.stops import current
-from rerank.scorers.base import Solution
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats, Solution
 
 BLOCK = 1 << 18  # entries of a float32 matrix that are converted at a time: 2 MB, which fit the cache
 
@@ -29,18 +29,15 @@ class Products:
     def __init__(self, X: Any) -> None:
         self.X = X
         self.rows = max(1, BLOCK // max(1, X.shape[1]))
-        self.narrow = X.dtype != np.float64
-        if self.narrow and issparse(X):
-            from rerank.scorers import csr  # compiled: loaded where it is needed
-
-            self.csr, self.entries = csr, csr.entries_of(X)
+        # Unsigned columns: numba then leaves out the handling of negative indices.
+        self.entries = (X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr) if issparse(X) else None
 
     def scores(self, w: Floats) -> Floats:
         """``X w`` (n,)."""
-        if not self.narrow:
-            return np.asarray(self.X @ w).ravel()
-        if issparse(self.X):
-            return np.asarray(self.csr.scores(self.entries, w))
+        if self.entries is not None:
+            return np.asarray(_scores(self.entries, w))
+        if self.X.dtype == np.float64:
+            return np.asarray(self.X @ w)
         found = np.empty(self.X.shape[0])
         for a in range(0, found.size, self.rows):
             found[a : a + self.rows] = self.X[a : a + self.rows].astype(np.float64) @ w
@@ -48,14 +45,46 @@ class Products:
 
     def back(self, g: Floats) -> Floats:
         """``X' g`` (d,)."""
-        if not self.narrow:
-            return np.asarray(self.X.T @ g).ravel()
-        if issparse(self.X):
-            return np.asarray(self.csr.back(self.entries, g, self.X.shape[1]))
+        if self.entries is not None:
+            return np.asarray(_back(self.entries, g, self.X.shape[1]))
+        if self.X.dtype == np.float64:
+            return np.asarray(self.X.T @ g)
         found = np.zeros(self.X.shape[1])
         for a in range(0, g.size, self.rows):
             found += g[a : a + self.rows] @ self.X[a : a + self.rows].astype(np.float64)
         return found
+
+
+@njit(cache=True, nogil=True)
+def _scores(entries: Any, w: Any) -> Any:
+    data, columns, start = entries
+    found = np.empty(start.size - 1)
+    for i in range(found.size):
+        s = 0.0
+        for k in range(start[i], start[i + 1]):
+            s += data[k] * w[columns[k]]
+        found[i] = s
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _back(entries: Any, g: Any, d: int) -> Any:
+    data, columns, start = entries
+    found = np.zeros(d)
+    for i in range(g.size):
+        x = g[i]
+        if x != 0.0:
+            for k in range(start[i], start[i + 1]):
+                found[columns[k]] += data[k] * x
+    return found
+
+
+def squares(X: Any, weight: Floats) -> Floats:
+    """``sum_i weight_i X_ij^2`` (d,)."""
+    if issparse(X):
+        values = np.repeat(weight, np.diff(X.indptr)) * X.data.astype(np.float64) ** 2
+        return np.bincount(X.indices, values, X.shape[1]).astype(np.float64, copy=False)
+    return np.asarray(np.einsum("ij,ij,i->j", X, X, weight.astype(X.dtype)))
 
 
 def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int) -> Solution:

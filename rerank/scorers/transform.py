@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.io.options import one_of, real, whole
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats
 
 KINDS = ("signed_log", "ranks", "quantile_bins")
 

@@ -8,7 +8,7 @@ from scipy.optimize import check_grad, minimize
 
 import rerank.scorers
 from benchmarks.baselines import CostSensitive, PNormPush, push_loss
-from rerank.scorers.data import RankingData
+from rerank.scorers.base import RankingData
 from tests.cases.scorers import bipartite
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from benchmarks.papers.hinge import HingeRankSVM, descend_simplex
-from rerank.scorers.data import groups_of
+from rerank.scorers.base import groups_of
 from tests.cases.scorers import utilities
 from tests.scorers.test_ranksvm_pairs import coefficients
 from tests.scorers.test_ranksvm_solvers import ALPHAS, objective

@@ -12,11 +12,10 @@ import pytest
 import scipy.sparse as sp
 
 from rerank.errors import InputError
-from rerank.latent import LatentRoBiRank
+from rerank.latent import LatentRoBiRank, storage
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import split_log
-from rerank.latent.storage import files
-from rerank.latent.storage.checkpoint import KIND
+from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
 
 OPTIONS = dict(
@@ -72,7 +71,7 @@ def test_a_run_that_died_goes_on_to_the_same_bits(logs, tmp_path, monkeypatch, d
         crashing(patch, died)
         with pytest.raises(Crash):
             model(tmp_path / "c", checkpoint_every=every, patience=9).fit(*given)
-    at = files.read(tmp_path / "c", KIND)[0]["at"]
+    at = storage.read(tmp_path / "c", KIND)[0]["at"]
     best = at and at["best"]
     done = []
     run = LocalEngine.sub_epoch
@@ -144,7 +143,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_checkpoint(logs, tmp_pa
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     if moved > 1:
-        at = files.read(folder, KIND)[0]["at"]
+        at = storage.read(folder, KIND)[0]["at"]
         assert (at and at["epoch"]) == {6: None, 13: 2}[moved]
     assert same(model(None).fit(logs[0]), model(folder).fit(logs[0]))
     assert not list(folder.glob(".*.part"))
@@ -187,7 +186,7 @@ def spoil(folder, what):
     path = folder / KIND.name
     document = json.loads(path.read_text())
     if what == "schema":
-        document["schema"] = 2
+        document["schema"] = 99
     elif what == "version":
         document["run"]["version"] = "9.9"
     elif what == "format":
@@ -197,7 +196,7 @@ def spoil(folder, what):
     elif what == "option":
         document["run"]["tomorrow"] = 1
     elif what == "at":
-        del document["at"]["most"]
+        del document["at"]["best_precision"]
     path.write_text("{" if what == "json" else json.dumps(document))
     if what == "array":
         np.save(folder / document["arrays"]["V"]["file"], np.zeros((40, 4), np.float32))
@@ -208,7 +207,7 @@ def spoil(folder, what):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("schema", "schema 2"), ("version", "version='9.9'"), ("format", "not an exact-rerank latent checkpoint"),
+        ("schema", "schema 99"), ("version", "version='9.9'"), ("format", "not an exact-rerank latent checkpoint"),
         ("run", "damaged"), ("option", "another version"), ("at", "damaged"), ("json", "no readable"),
         ("array", "not the array"), ("missing", "missing"),
     ],

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from rerank.errors import InputError
-from rerank.latent import LatentRoBiRank
-from rerank.latent.storage import files
-from rerank.latent.storage.checkpoint import KIND
-from rerank.latent.storage.files import plain
-from rerank.latent.storage.lock import NAME, locked
+from rerank.latent import LatentRoBiRank, storage
+from rerank.latent.storage import NAME, locked, plain
+from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +54,7 @@ def test_what_a_killed_writer_left_of_a_checkpoint_goes(tmp_path):
     model(checkpoint=tmp_path).fit(log)
     (tmp_path / ".checkpoint.json.abc123.part").write_text("{")
     (tmp_path / f"best_U-{DIGITS}.npy").write_text("")
-    files.write(tmp_path, {"run": {}, "at": None}, {}, KIND)
+    storage.write(tmp_path, {"run": {}, "at": None}, {}, KIND)
     assert names(tmp_path) == {"checkpoint.json"}
 
 
@@ -69,13 +67,16 @@ def test_an_array_of_another_type_with_the_same_bytes_is_refused(fitted, tmp_pat
         LatentRoBiRank.load(tmp_path)
 
 
-def test_a_full_disk_is_an_error_of_ours(fitted, tmp_path, monkeypatch):
+def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "m")
+
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rerank.latent.storage.files.json.dump", full)
+    monkeypatch.setattr("rerank.latent.storage.json.dump", full)
     with pytest.raises(InputError, match=r"model.json: No space left"):
-        fitted.save(tmp_path / "m")
+        model(random_state=1).fit(clustered_log(20, 16)).save(tmp_path / "m")
+    assert (LatentRoBiRank.load(tmp_path / "m").user_factors_ == fitted.user_factors_).all()
 
 
 @pytest.mark.parametrize("seed", [3, np.int64(3), np.uint8(3), None])
@@ -116,7 +117,7 @@ def test_a_folder_that_is_held_is_refused_and_left_as_it_was(fitted, tmp_path):
 
 HOLDER = """
 import os, signal, sys
-from rerank.latent.storage.lock import locked
+from rerank.latent.storage import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
@@ -143,7 +144,7 @@ def test_another_process_keeps_us_out_until_it_is_dead(fitted, tmp_path):
 
 def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatch):
     """The holder unlocks after we open the file and before we lock it: our lock is then of a file without a name."""
-    import rerank.latent.storage.lock as lock
+    import rerank.latent.storage as lock
 
     take, locks = lock._lock, []
 
@@ -164,7 +165,8 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
     "change",
     [
         b"[" * 10**6, b'{"format": ' + b"9" * 10_000 + b"}", b"\xff", b"",
-        {"schema": True}, {"arrays": []}, {"arrays": {"U": []}}, {"arrays": {"U": {"file": 1}}},
+        {"schema": True}, {"schema": 99}, {"format": "something else"},
+        {"arrays": []}, {"arrays": {"U": []}}, {"arrays": {"U": {"file": 1}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [10**30], "dtype": "float64"}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2**40], "dtype": "float64"}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": ["2"], "dtype": "float64"}}},
@@ -182,14 +184,14 @@ def test_a_json_file_that_lies_is_one_sentence(fitted, tmp_path, change):
         change = json.dumps(json.loads(path.read_text()) | change).encode()
     path.write_bytes(change)
     with pytest.raises(InputError) as caught:
-        files.read(tmp_path)
+        storage.read(tmp_path)
     assert "\n" not in str(caught.value)
 
 
 def test_the_order_of_an_array_in_memory_does_not_matter(tmp_path):
     array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    files.write(tmp_path, {}, {"U": array})
-    assert (files.read(tmp_path)[1]["U"] == array).all()
+    storage.write(tmp_path, {}, {"U": array})
+    assert (storage.read(tmp_path)[1]["U"] == array).all()
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_numbers_that_do_not_fit_the_arrays_are_refused(fitted, tmp_path, state)
 def test_arrays_that_do_not_fit_each_other_are_refused(fitted, tmp_path):
     for name, array in [("U", np.zeros((3, 4), np.float32)), ("log_items", np.full(400, 99, np.int32))]:
         fitted.save(tmp_path)
-        fields, arrays = files.read(tmp_path)
-        files.write(tmp_path, fields, arrays | {name: array})
+        fields, arrays = storage.read(tmp_path)
+        storage.write(tmp_path, fields, arrays | {name: array})
         with pytest.raises(InputError, match="does not fit"):
             LatentRoBiRank.load(tmp_path)

@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.latent.engines.blocks import partition
-from rerank.latent.engines.interface import ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import ItemBlock, Report, Settings, Step, partition
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.engines.shard import Shard
 from rerank.latent.kernels.primitives import LANES, draw, exp2
-from rerank.latent.kernels.steps import draw_others, importance_weights, robirank
+from rerank.latent.kernels.steps import draw_others, harmonic, importance_weights, robirank, warp
 from rerank.latent.kernels.visits import visit_starts
-from rerank.latent.kernels.warp import harmonic, warp
 from rerank.latent.kernels.xi import user_sums
 from rerank.latent.log import log_of
 from tests.cases.latent import gradient, linearised, random_factors, random_log, sigma, sums_over_others

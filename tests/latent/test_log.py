@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.latent.engines.blocks import partition, parts_for, shards_of
+from rerank.latent.engines.interface import partition, parts_for, shards_of
 from rerank.latent.log import CHUNK, Log, cut, log_of, split_log
 from tests.cases.latent import random_log
 

@@ -20,7 +20,7 @@ from tests.latent.test_checkpoint import same
 
 ray = pytest.importorskip("ray")
 
-from rerank.latent.engines import ray_cluster, ray_engine  # noqa: E402
+from rerank.latent.engines import ray_engine  # noqa: E402
 
 OPTIONS = dict(
     n_factors=4, n_negatives=20, visit_size=4, n_shards=2, block_bytes=4 * 4 * 5, alpha=0.05, n_epochs=6,
@@ -33,7 +33,7 @@ def cluster():
     """A Ray of two cores, started as the engine starts one, and ended."""
     if ray.is_initialized():
         pytest.fail("a test before this one has left its Ray behind")
-    assert ray_cluster.connect(400 * 2**20, 2)
+    assert ray_engine.connect(400 * 2**20, 2)
     yield
     ray.shutdown()
 
@@ -133,7 +133,7 @@ def test_ctrl_c_between_the_calls_to_two_shards_keeps_whole_steps(logs, monkeypa
 def test_the_fifth_loss_is_the_last(monkeypatch):
     """As the documentation says: after five losses in a row there is an error."""
     engine = ray_engine.RayEngine()
-    monkeypatch.setattr(ray_cluster, "quiet", lambda on: None)
+    monkeypatch.setattr(ray_engine, "quiet", lambda on: None)
     for _ in range(4):
         with pytest.warns(RuntimeWarning, match="set up anew"):
             engine._lost(ConnectionError())
@@ -154,17 +154,17 @@ def fitting(cores, share):
 @settings(max_examples=60, deadline=None)
 @given(cores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0, 7.25]), max_size=4), n=st.integers(1, 12))
 def test_shares_of_a_core_are_enough_for_all_on_machines_of_any_size(cores, n):
-    share = round(ray_cluster.share_for(cores, n) * 10_000)
+    share = round(ray_engine.share_for(cores, n) * 10_000)
     if share:
         assert fitting(cores, share) >= n
     assert share == 10_000 or fitting(cores, share + 1) < n
     # Adding up the cores would give 2/3 for three shards on two machines, and the third would wait forever.
-    assert ray_cluster.share_for([1.0, 1.0], 3) == 0.5
+    assert ray_engine.share_for([1.0, 1.0], 3) == 0.5
 
 
 def test_workers_that_find_no_place_are_an_error_and_not_for_ever(logs, monkeypatch):
-    monkeypatch.setattr(ray_cluster, "WAIT", 1.5)
-    monkeypatch.setattr(ray_cluster, "share_for", lambda cores, n: 3.0)
+    monkeypatch.setattr(ray_engine, "WAIT", 1.5)
+    monkeypatch.setattr(ray_engine, "share_for", lambda cores, n: 3.0)
     with pytest.raises(SolverError, match="did not start 2 workers of 3 cores"):
         fitted("ray", logs)
 
@@ -180,9 +180,9 @@ def test_a_cluster_with_an_address_is_joined_and_left(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", lambda **options: asked.append(options))
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    assert ray_cluster.connect(2**20, 2)
+    assert ray_engine.connect(2**20, 2)
     monkeypatch.delenv("RAY_ADDRESS")
-    assert ray_cluster.connect(2**20, 2)
+    assert ray_engine.connect(2**20, 2)
     assert "num_cpus" not in asked[0] and asked[1]["num_cpus"] == 2 and not asked[1]["include_dashboard"]
 
 

@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.latent import LatentRoBiRank
-from rerank.latent.engines import ray_messages
-from rerank.latent.engines.blocks import shards_of
-from rerank.latent.engines.interface import Report, Settings, Step
+from rerank.latent.engines import ray_shard
+from rerank.latent.engines.interface import Report, Settings, Step, shards_of
 from rerank.latent.engines.local import LocalEngine
-from rerank.latent.engines.ray_messages import OutOfStepError, block_of, pieces_of, rows_of, slices
-from rerank.latent.engines.ray_shard import RayShard
+from rerank.latent.engines.ray_shard import OutOfStepError, RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import log_of
 from tests.cases.latent import clustered_log, random_factors
 
@@ -32,7 +30,7 @@ def options(p, loss="robirank", block_bytes=4 * D * 3):
 def test_pieces_are_whole_sub_blocks_and_messages_are_short(n, d, p, cache, most, epoch):
     s = Settings(n_shards=p, block_bytes=cache)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ray_messages, "MOST", most)
+        patch.setattr(ray_shard, "MOST", most)
         pieces = pieces_of(n, d, s)
     items = s.partition(n, d, epoch)
     assert [k for piece in pieces for k in range(*piece)] == list(range(items.n_parts))
@@ -123,7 +121,7 @@ def frozen(found):
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_a_ring_in_this_process_gives_the_bits_of_the_local_engine(p, most, times, monkeypatch):
     """Also in many short messages, and with every call made twice."""
-    monkeypatch.setattr(ray_messages, "MOST", most)
+    monkeypatch.setattr(ray_shard, "MOST", most)
     start, s = random_factors(N_USERS, N_ITEMS, D), options(p)
     ring = Ring(start, s, times)
     V, GV = ring.epochs(3)

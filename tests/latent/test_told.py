@@ -6,7 +6,7 @@ import scipy.sparse
 from sklearn import config_context
 
 from rerank.latent import LatentRoBiRank
-from rerank.latent.told import ENDS
+from rerank.latent.recommender import ENDS
 
 
 @pytest.fixture

@@ -6,45 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rerank.errors import InputError
 from rerank.scorers import RankSVM
 from rerank.scorers.conversions import alpha_of_c, c_of_alpha, count_pairs
 from rerank.scorers.ranksvm.estimator import longer, starts
 from tests.cases.scorers import bipartite, sparse, utilities
-from tests.scorers.test_ranksvm_solvers import objective
-
-
-@parametrize_with_checks([RankSVM()])
-def test_scikit_learn(estimator, check):
-    check(estimator)
-
-
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 10**6), average=st.sampled_from(["queries", "pairs"]))
-def test_whole_weights_are_repeated_rows(seed, average):
-    X, y, qid = utilities(n=60, d=4, lists=2, levels=5, seed=seed)
-    weight = np.random.default_rng(seed).integers(0, 4, 60)
-    tol = 1e-12
-    ranker = RankSVM(1e-2, tol=tol, average=average)
-    kept = ranker.fit(X, y, qid, weight).coef_
-    repeated = ranker.fit(np.repeat(X, weight, 0), np.repeat(y, weight), np.repeat(qid, weight))
-    # alpha |difference|^2 <= what is left to gain, for a modulus of 2 alpha.
-    reach = 2 * np.sqrt(tol * repeated.objective_ / 1e-2)
-    assert np.linalg.norm(kept - repeated.coef_) <= reach
-
-
-def test_order_of_rows_and_names_of_lists_do_not_matter():
-    X, y, qid = utilities(n=90, lists=4)
-    one = RankSVM(1e-2, tol=1e-6).fit(X, y, qid)
-    mixed = np.random.default_rng(3).permutation(90)
-    names = np.array([f"list {q}" for q in qid])
-    two = RankSVM(1e-2, tol=1e-6).fit(X[mixed], y[mixed], names[mixed])
-    assert one.objective_ == pytest.approx(two.objective_, rel=2e-6)
 
 
 def test_lists_are_not_compared_with_each_other():
@@ -57,17 +25,6 @@ def test_lists_are_not_compared_with_each_other():
 def test_only_the_order_of_utilities_matters():
     X, y, qid = utilities(n=100)
     np.testing.assert_array_equal(RankSVM().fit(X, y).coef_, RankSVM().fit(X, np.exp(y)).coef_)
-
-
-def test_a_path_is_as_good_as_single_fits():
-    X, y, qid = utilities(n=120, lists=2)
-    alphas = [1e-3, 1.0, 1e-1, 1e-2]
-    path = RankSVM(tol=1e-5).path(X, y, alphas, qid)
-    assert path.coefs.shape == (4, X.shape[1]) and (path.gaps <= 1e-5).all()
-    for alpha, coef, value in zip(alphas, path.coefs, path.objectives):
-        single = RankSVM(alpha, tol=1e-5).fit(X, y, qid)
-        assert value == pytest.approx(single.objective_, rel=2e-5)
-        assert objective(X, y, qid, coef, alpha, "squared", "queries")[0] == pytest.approx(value, rel=1e-9)
 
 
 def test_a_path_takes_half_the_steps_of_single_fits():
@@ -106,12 +63,6 @@ def test_a_warm_start_from_the_solution_has_nothing_left_to_do():
     np.testing.assert_array_equal(ranker.coef_, first)
     ranker.fit(X[:, :3], y)
     assert ranker.coef_.size == 3
-
-
-def test_two_fits_are_the_same():
-    X, y, qid = utilities(n=80, lists=2)
-    fits = [RankSVM(1e-3).fit(X, y, qid).coef_ for _ in range(2)]
-    np.testing.assert_array_equal(*fits)
 
 
 def test_too_few_iterations_are_said():

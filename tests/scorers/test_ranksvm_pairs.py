@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.scorers.data import RankingData
-from rerank.scorers.ranksvm.pair_counts import LEAF, make_nodes
+from rerank.scorers.base import RankingData
+from rerank.scorers.ranksvm.kernels import LEAF, make_nodes
 from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
 
 
@@ -116,21 +115,6 @@ def test_a_record_grows_finer_where_only_near_utilities_are_in_reach():
     record = pairs.recorded(active)
     assert pairs.parts > parts
     assert record.degree.sum() >= 0.95 * (active.sums[0] + active.sums[1]).sum() > 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(average=st.sampled_from(["queries", "pairs"]), **{**CASES, "levels": st.integers(1, 2)})
-def test_one_merge_gives_the_counts_of_the_nodes(average, **of):
-    """Lists of two utilities by both ways."""
-    data, p = case(**of)
-    data = replace(data, y=(data.y > np.median(data.y)).astype(float) + data.group)
-    if not list_weights(data, by_utility(data)).any():
-        return
-    pairs = Pairs(data, average)
-    merged = pairs.at(p)
-    assert pairs.two_grades
-    pairs.two_grades = False
-    np.testing.assert_allclose(merged.sums, pairs.at(p).sums, atol=1e-11 * max(1, np.abs(p).max()))
 
 
 @settings(max_examples=60, deadline=None)

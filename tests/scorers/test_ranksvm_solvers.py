@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from rerank.scorers import RankSVM
-from rerank.scorers.data import groups_of
-from rerank.scorers.ranksvm.design_matrix import DesignMatrix
+from rerank.scorers.base import groups_of
+from rerank.scorers.ranksvm.newton import DesignMatrix
 from tests.cases.scorers import sparse, utilities
 from tests.scorers.test_ranksvm_pairs import coefficients, hinges, naive
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.scorers.robirank.chebyshev import nodes_for
-from rerank.scorers.robirank.kernels import FEWEST, objective
+from rerank.scorers.robirank.kernels import FEWEST, nodes_for, objective
 
 PRODUCTS, PAIRS, INTERPOLATION = 1, 2, 3
 WEIGHTS = st.sampled_from([1.0, 0.3, 5.0, "any"])

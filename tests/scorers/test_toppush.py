@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -49,15 +47,15 @@ def best_k(k):
     return lambda s, v: np.sort(np.repeat(s, v.astype(int)))[::-1][:k].mean()
 
 
-def not_exact(estimator):
-    """The accelerated method only comes near the optimum, on another way where rows are repeated."""
-    reason = "equal to the accuracy of the gap only"
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(names, reason) if estimator.solver == "accelerated" else {}
+# The accelerated method only comes near the optimum, on another way where rows are repeated.
+NOT_EXACT = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "equal to the accuracy of the gap only"
+    for kind in ("dense", "sparse")
+}
 
 
 @parametrize_with_checks(
-    [TopPush(), TopPush(solver="accelerated", max_iter=100, alpha=10.0)], expected_failed_checks=not_exact
+    [TopPush(solver="accelerated", max_iter=100, alpha=10.0)], expected_failed_checks=lambda estimator: NOT_EXACT
 )
 def test_scikit_learn(estimator, check):
     with warnings.catch_warnings():
@@ -73,25 +71,6 @@ def test_the_gap_is_closed_and_the_objective_is_the_naive_one(loss, alpha):
     assert not model.degenerate_
     assert model.gap_ <= 1e-6
     assert model.objective_ == pytest.approx(naive(model.coef_, X, y, alpha, loss), rel=1e-12)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_no_point_near_the_answer_is_better(loss):
-    X, y = clear(60, 4, seed=3)
-    model = TopPush(alpha=0.01, loss=loss, tol=1e-10).fit(X, y)
-    rng = np.random.default_rng(0)
-    for size in (1e-3, 1e-2, 0.1, 1.0):
-        for _ in range(30):
-            w = model.coef_ + size * rng.standard_normal(4)
-            assert naive(w, X, y, 0.01, loss) >= model.objective_ * (1 - 1e-9)
-
-
-def test_nelder_and_mead_do_not_do_better():
-    X, y = clear(40, 2, seed=5)
-    model = TopPush(alpha=0.05).fit(X, y)
-    found = minimize(naive, [0.1, 0.1], (X, y, 0.05), "Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
-    assert model.objective_ <= found.fun * (1 + 1e-6)
-    assert found.fun <= model.objective_ * 1.01
 
 
 @settings(max_examples=25, deadline=None)
@@ -130,16 +109,6 @@ def test_weights_are_repetitions_and_zeros_removals(threshold, k):
     np.testing.assert_allclose(model.fit(X[rows], y[rows], qid[rows]).coef_, weighted, rtol=1e-4, atol=1e-6)
 
 
-def test_dense_and_sparse_agree_and_float32_is_taken():
-    X, y = clear(80, 5)
-    model = TopPush(alpha=0.01)
-    dense = model.fit(X, y).coef_
-    np.testing.assert_allclose(model.fit(csr_matrix(X), y).coef_, dense, rtol=1e-6)
-    single = X.astype(np.float32)
-    assert model.fit(single, y).gap_ <= 1e-6
-    np.testing.assert_allclose(model.coef_, model.fit(single.astype(float), y).coef_)
-
-
 def test_more_features_than_rows():
     X, y = sparse(60, 500, 12, seed=4), np.arange(60) % 3 == 0
     model = TopPush(alpha=1e-3).fit(X, y)
@@ -164,16 +133,6 @@ def test_thresholds_below_the_maximum(threshold, k, top):
     assert model.objective_ == pytest.approx(naive(model.coef_, X, y, 0.01, top=top), rel=1e-10)
     if k == 1:
         assert model.objective_ == pytest.approx(TopPush(alpha=0.01).fit(X, y).objective_, rel=2e-6)
-
-
-def test_order_of_rows_and_names_of_lists_do_not_matter():
-    X, y = clear(70, 4)
-    qid = np.random.default_rng(0).integers(0, 4, 70)
-    order = np.random.default_rng(1).permutation(70)
-    model = TopPush(alpha=0.02, tol=1e-11)
-    first = model.fit(X, y, qid).coef_
-    other = model.fit(X[order], y[order], (5 - qid)[order].astype(str)).coef_
-    np.testing.assert_allclose(other, first, rtol=1e-5, atol=1e-8)
 
 
 def test_lists_without_a_pair_change_nothing():
@@ -349,38 +308,6 @@ def test_separable_rows_and_extreme_regularisation(loss, alpha):
     assert model.gap_ <= 1e-6
     s = X @ model.coef_
     assert s[y == 1].min() > s[y == 0].max() or alpha == 1e3
-
-
-def pairs_program(X, y, alpha):
-    """min alpha/2 |w|^2 + tau, tau >= mean_i xi_ij^2 for all j, xi_ij >= 1 + w.x_j - w.x_i, xi >= 0, by SLSQP."""
-    up, down = X[y == 1], X[y == 0]
-    m, n, d = len(up), len(down), X.shape[1]
-    difference = (down[None] - up[:, None]).reshape(m * n, d)
-    w = lambda v: v[:d]  # noqa: E731
-    slack = lambda v: v[d + 1 :]  # noqa: E731
-    worst = lambda v: v[d] - (slack(v).reshape(m, n) ** 2).mean(axis=0)  # noqa: E731
-    start = np.concatenate([np.zeros(d), [1.0], np.ones(m * n)])
-    return minimize(
-        lambda v: alpha / 2 * w(v) @ w(v) + v[d],
-        start,
-        method="SLSQP",
-        bounds=[(None, None)] * (d + 1) + [(0, None)] * (m * n),
-        constraints=[
-            dict(type="ineq", fun=worst),
-            dict(type="ineq", fun=lambda v: slack(v) - 1 - difference @ w(v)),
-        ],
-        options=dict(maxiter=500, ftol=1e-12),
-    )
-
-
-@pytest.mark.parametrize("seed, alpha", [(0, 0.1), (1, 0.02), (2, 1.0)])
-def test_the_infinite_push_over_all_pairs_has_the_same_optimum(seed, alpha):
-    X, y = clear(16, 3, seed=seed)
-    model = TopPush(alpha=alpha, tol=1e-10).fit(X, y)
-    found = pairs_program(X, y, alpha)
-    assert found.success
-    assert model.objective_ == pytest.approx(found.fun, rel=1e-6)
-    np.testing.assert_allclose(model.coef_, found.x[:3], atol=1e-3)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

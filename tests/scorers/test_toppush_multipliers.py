@@ -8,10 +8,9 @@ from scipy.optimize import check_grad, minimize
 from scipy.sparse import csr_matrix
 
 from rerank.scorers import TopPush
-from rerank.scorers.toppush import hessian as hessians
-from rerank.scorers.toppush.envelope import STIFF, Envelope, levels
-from rerank.scorers.toppush.hessian import SmoothHessian
-from rerank.scorers.toppush.losses import LOSSES
+from rerank.scorers.toppush import multipliers
+from rerank.scorers.toppush.multipliers import STIFF, Hessian, levels, smoothed
+from rerank.scorers.toppush.problem import LOSSES
 from tests.cases.scorers import sparse
 from tests.scorers.test_toppush import clear, naive
 from tests.scorers.test_toppush_problem import problem
@@ -53,7 +52,7 @@ def feasible(p, rng):
     for part in (0.3, 0.7):
         for g in range(p.n_lists):
             rows = rng.permutation(np.flatnonzero(p.negative_list == g))
-            caps = p.threshold.caps()[rows]
+            caps = p.threshold.caps[rows]
             b[rows] += part * mass[g] * np.clip(1 - (np.cumsum(caps) - caps), 0, caps)
     return a, b
 
@@ -71,7 +70,7 @@ def test_the_smoothed_loss_is_a_maximum(threshold, k, loss):
         off = np.r_[b - beta, kink * p.share * (a - a0) / STIFF**0.5]
         return b @ down - p.share @ (a * up + p.loss.conjugate(a)) - off @ off / (2 * sigma)
 
-    found = Envelope(p).at(up, down, a0, beta, sigma, None)
+    found = smoothed(p, up, down, a0, beta, sigma)
     assert np.isfinite(p.dual(found.a, found.b, 1.0))
     assert found.value == pytest.approx(value(found.a, found.b), rel=1e-9)
     for _ in range(40):
@@ -80,7 +79,7 @@ def test_the_smoothed_loss_is_a_maximum(threshold, k, loss):
             assert value((1 - e) * found.a + e * a, (1 - e) * found.b + e * b) <= found.value + 1e-9
     loss_itself = p.share @ p.loss.value(p.threshold.values(down)[p.list_of] - up)
     assert found.value <= loss_itself
-    assert Envelope(p).at(up, down, found.a, found.b, 1e9, None).value == pytest.approx(loss_itself, rel=1e-5)
+    assert smoothed(p, up, down, found.a, found.b, 1e9).value == pytest.approx(loss_itself, rel=1e-5)
 
 
 @pytest.mark.parametrize("threshold, k", THRESHOLDS)
@@ -94,14 +93,14 @@ def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists, loss):
     w = rng.standard_normal(4)
 
     def at(w):
-        return Envelope(p).at(p.positives @ w, p.negatives @ w, a0, beta, sigma, None)
+        return smoothed(p, p.positives @ w, p.negatives @ w, a0, beta, sigma)
 
     def gradient(w):
         found = at(w)
         return 0.1 * w - p.residual(found.a, found.b)
 
     assert check_grad(lambda w: 0.05 * w @ w + at(w).value, gradient, w) < 1e-6
-    hessian = SmoothHessian(p, 0.1, sigma, at(w))
+    hessian = Hessian(p, 0.1, sigma, at(w))
     for v in np.eye(4):
         slow = (gradient(w + 1e-6 * v) - gradient(w - 1e-6 * v)) / 2e-6
         np.testing.assert_allclose(hessian.times(v), slow, rtol=1e-4, atol=1e-6)
@@ -111,16 +110,16 @@ def test_derivatives_of_the_smoothed_loss(threshold, k, store, lists, loss):
 @pytest.mark.parametrize("store", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("lists", [1, 3])
 def test_newton_steps_solve_their_system(direct, whole, store, lists, monkeypatch):
-    monkeypatch.setattr(hessians, "DIRECT", direct)
-    monkeypatch.setattr(hessians, "WHOLE", whole)
-    monkeypatch.setattr(hessians, "LEFT", 1e-20)
+    monkeypatch.setattr(multipliers, "DIRECT", direct)
+    monkeypatch.setattr(multipliers, "WHOLE", whole)
+    monkeypatch.setattr(multipliers, "LEFT", 1e-10)
     p = problem(70, lists=lists, threshold="topk", k=4, X=store(clear(70, 4)[0]))
     rng = np.random.default_rng(3)
     for _ in range(2):
         w, g = rng.standard_normal(4), rng.standard_normal(4)
         zeros = np.zeros(p.share.size), np.zeros(p.negatives.shape[0])
-        at = Envelope(p).at(p.positives @ w, p.negatives @ w, *zeros, 0.05, None)
-        hessian = SmoothHessian(p, 0.1, 0.05, at)
+        at = smoothed(p, p.positives @ w, p.negatives @ w, *zeros, 0.05)
+        hessian = Hessian(p, 0.1, 0.05, at)
         np.testing.assert_allclose(hessian.times(hessian.solve(g)), -g, rtol=1e-6, atol=1e-8)
 
 

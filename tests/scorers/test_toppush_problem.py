@@ -10,13 +10,11 @@ from scipy.optimize import check_grad, linprog
 from scipy.sparse import csr_array, csr_matrix
 
 from rerank.scorers import TopPush
-from rerank.scorers.data import RankingData
-from rerank.scorers.toppush.answer import certificate_of
-from rerank.scorers.toppush.augmented import Augmented
+from rerank.scorers.base import RankingData
+from rerank.scorers.toppush.answer import Answer, certificate_of
 from rerank.scorers.toppush.gram import factor
-from rerank.scorers.toppush.losses import LOSSES
-from rerank.scorers.toppush.problem import problem_of, relative_gap
-from rerank.scorers.toppush.threshold import MaxThreshold, TopThreshold
+from rerank.scorers.toppush.multipliers import Augmented
+from rerank.scorers.toppush.problem import LOSSES, Threshold, problem_of, relative_gap
 from tests.cases.scorers import sparse
 from tests.scorers.test_toppush import clear
 
@@ -32,10 +30,10 @@ def problem(n=60, d=4, lists=1, loss="squared_hinge", threshold="max", k=None, s
 def solved(p, alpha, tol):
     """An answer with that gap."""
     (m, d), n = p.positives.shape, p.negatives.shape[0]
-    return Augmented(p, alpha, np.zeros(d), np.zeros(m), np.zeros(n)).run(tol, 500)
+    return Augmented(p, alpha, Answer(np.zeros(d), np.zeros(m), np.zeros(n))).run(tol, 500)
 
 
-@pytest.mark.parametrize("loss", LOSSES.values(), ids=str)
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_losses_and_their_derivatives_and_conjugates(loss):
     for z in np.linspace(-3.7, 2.9, 23):
         assert check_grad(lambda v: loss.value(v)[0], lambda v: loss.slope(v), [z]) < 1e-5
@@ -72,8 +70,8 @@ def test_thresholds_are_linear_programs(seed, n, m):
     scores = rng.integers(-3, 4, n + m).astype(float)
     weight = rng.random(n + m) + 0.1
     k = np.array([rng.random(), 1.0]) * np.add.reduceat(weight, start[:-1])
-    for threshold in (MaxThreshold(start), TopThreshold(start, weight, k)):
-        values, caps = threshold.values(scores), threshold.caps()
+    for threshold in (Threshold(start, weight), Threshold(start, weight, k)):
+        values, caps = threshold.values(scores), threshold.caps
         for g in range(2):
             i = slice(start[g], start[g + 1])
             assert values[g] == pytest.approx(slow_threshold(scores[i], caps[i]), abs=1e-9)
@@ -87,7 +85,7 @@ def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
     rough = beta * (1 + 1e-7 * np.random.default_rng(0).standard_normal(beta.size))
     assert p.dual(a, rough, 0.05) == -np.inf
     mended = p.feasible(a, rough)
-    most = p.per_list(p.share * a)[p.negative_list] * p.threshold.caps()
+    most = p.per_list(p.share * a)[p.negative_list] * p.threshold.caps
     assert (mended >= 0).all() and (mended <= most * (1 + 1e-15)).all()
     assert p.dual(a, mended, 0.05) == pytest.approx(bound, rel=1e-6)
 
@@ -95,7 +93,7 @@ def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
 def test_multipliers_that_all_have_to_be_at_their_caps_are_moved_there():
     p = problem(60, 4, threshold="quantile", k=1.0)
     a = np.full(p.share.size, 0.7)
-    exact = 0.7 * p.threshold.caps()
+    exact = 0.7 * p.threshold.caps
     rough = exact * (1 + 1e-3 * np.random.default_rng(0).standard_normal(exact.size))
     assert p.dual(a, rough, 0.1) == -np.inf
     np.testing.assert_allclose(p.feasible(a, rough), exact, rtol=1e-9)

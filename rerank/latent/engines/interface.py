@@ -16,11 +16,16 @@ block of shard q is ``(q + t) mod p``; before the first step of an epoch the ite
 ever share a row.
 
 Engines give the same bits for the same seed and number of shards: all random numbers come from (seed, epoch, sub-epoch,
-shard, sub-block) through ``blocks.seed_of``, all arithmetic is in ``shard.Shard``, and BLAS has one thread wherever a
+shard, sub-block) through :func:`seed_of`, all arithmetic is in ``shard.Shard``, and BLAS has one thread wherever a
 shard works.  ``xi_step`` writes only ``xi``, so it may be repeated.  ``sub_epoch`` changes the vectors, so an engine
 that may lose an answer has to remember the tag of the last completed step.  An epoch passes nothing but the factors to
 the next.  So an engine that is prepared with what was collected after epoch e and goes on with epoch e + 1 gives the
 bits of an engine that was never stopped.
+
+Users are split once, items into random equal blocks in every epoch.  Sub-block k has ``B_k`` items and pairs an item y
+only with items y' of the same sub-block.  Any two items share sub-block k with probability
+``B_k (B_k - 1) / (n (n - 1))``.  So ``(n - 1)`` times the mean over the others of the sub-block has the sum over all
+others as its expectation, whatever the sizes.
 """
 
 from __future__ import annotations
@@ -31,8 +36,68 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.latent.engines.blocks import Partition, partition, parts_for
 from rerank.latent.log import Log
+
+Ints = NDArray[np.int64]
+
+# Purposes of random numbers. The purpose is part of the seed, so no two purposes share numbers.
+USERS, ITEMS, START, STEPS, VALIDATION = range(5)
+
+
+def seed_of(seed: int, *tag: int) -> int:
+    """64 bits from the seed of the model and a tag such as (purpose, epoch, sub-epoch, shard)."""
+    words = np.random.SeedSequence([seed, *tag]).generate_state(1, np.uint64)
+    return int(words[0])
+
+
+def shards_of(n_users: int, n_shards: int, seed: int) -> list[Ints]:
+    """The users of each shard, in random order; the sizes differ by at most one."""
+    order = np.random.default_rng(seed_of(seed, USERS)).permutation(n_users)
+    return np.array_split(order, n_shards)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The items of one epoch, in blocks of sub-blocks: blocks go from shard to shard; a sub-block fits into the cache.
+
+    Sub-block k holds the positions ``edges[k] .. edges[k + 1] - 1``; block q begins with sub-block ``q n_parts``.
+    """
+
+    order: NDArray[np.int32]  # items by position (n_items,)
+    place: NDArray[np.int32]  # position of each item (n_items,)
+    edges: Ints  # (n_blocks * n_parts + 1,)
+    n_blocks: int
+    n_parts: int  # sub-blocks of a block
+
+    def bounds(self, block: int) -> tuple[int, int]:
+        """First position of a block, and that of the next."""
+        return int(self.edges[block * self.n_parts]), int(self.edges[(block + 1) * self.n_parts])
+
+    def items_of(self, block: int) -> NDArray[np.int32]:
+        """Items of a block, by position."""
+        return self.order[slice(*self.bounds(block))]
+
+    def part_of(self) -> NDArray[np.int32]:
+        """Sub-block of each item, int32 (n_items,)."""
+        parts = np.arange(self.edges.size - 1, dtype=np.int32)
+        return np.repeat(parts, np.diff(self.edges))[self.place]
+
+
+def partition(n_items: int, n_blocks: int, n_parts: int, seed: int, epoch: int) -> Partition:
+    """A random partition of the items for an epoch."""
+    order = np.random.default_rng(seed_of(seed, ITEMS, epoch)).permutation(n_items).astype(np.int32)
+    place = np.empty(n_items, dtype=np.int32)
+    place[order] = np.arange(n_items, dtype=np.int32)
+    pieces = n_blocks * n_parts
+    edges = np.arange(pieces + 1, dtype=np.int64) * n_items // pieces
+    return Partition(order, place, edges, n_blocks, n_parts)
+
+
+def parts_for(n_items: int, n_blocks: int, n_factors: int, block_bytes: int) -> int:
+    """Sub-blocks of a block, so that the vectors of one take at most ``block_bytes``, but at least two items each."""
+    wanted = -(-n_items * n_factors * 4 // (n_blocks * block_bytes))
+    return int(max(1, min(wanted, n_items // (2 * n_blocks))))
+
 
 Floats = NDArray[np.float32]
 
@@ -116,29 +181,15 @@ class ItemBlock:
 
 @dataclass(eq=False)
 class Report:
-    """Sums over records or pairs; reports of shards and steps can be added.
+    """Sums over records or pairs; reports of shards and steps can be added."""
 
-    Attributes
-    ----------
-    pairs : int
-        Pairs (y, y') used by the steps.
-    finite : bool
-        False once a user's vector was not finite before a visit. Vectors are not checked after their last visit.
-    logs, records : float
-        Sum of log2 A over the records of the xi-step, and their number.
-    errors, n_errors : float
-        Sum of squared relative errors of A over the records whose error was estimated, and their number.
-    step_seconds, xi_seconds : float
-        CPU time of the threads.
-    """
-
-    pairs: int = 0
-    finite: bool = True
-    logs: float = 0.0
-    records: float = 0.0
-    errors: float = 0.0
-    n_errors: float = 0.0
-    step_seconds: float = 0.0
+    pairs: int = 0  # (y, y') that the steps used
+    finite: bool = True  # False once a user's vector was not finite before a visit, but the last one
+    logs: float = 0.0  # sum of log2 A over the records of the xi-step
+    records: float = 0.0  # their number
+    errors: float = 0.0  # sum of squared relative errors of A, where they were estimated
+    n_errors: float = 0.0  # their number
+    step_seconds: float = 0.0  # CPU time of the threads
     xi_seconds: float = 0.0
 
     def __add__(self, other: Report) -> Report:

@@ -10,8 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rerank.latent.engines.blocks import shards_of
-from rerank.latent.engines.interface import Collected, Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import Collected, Factors, ItemBlock, Report, Settings, Step, shards_of
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 

@@ -6,11 +6,9 @@ import time
 
 import numpy as np
 
-from rerank.latent.engines.blocks import STEPS, seed_of
-from rerank.latent.engines.interface import Floats, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import STEPS, Floats, ItemBlock, Report, Settings, Step, seed_of
 from rerank.latent.kernels import visits
-from rerank.latent.kernels.steps import robirank
-from rerank.latent.kernels.warp import warp
+from rerank.latent.kernels.steps import robirank, warp
 from rerank.latent.kernels.xi import renew
 from rerank.latent.log import Log
 
@@ -67,15 +65,13 @@ class Shard:
             return Report(finite=self.finite)
         n_parts = self.items.n_parts
         parts = (block.index * n_parts, (block.index + 1) * n_parts)
-        sizes = np.empty(self.log.n_users, dtype=np.int64)
-        visits.records_in(self.log.indptr, self.log.items, self.part_of, *parts, sizes)
         records = (
             self.log.indptr, self.log.items, self.part_of, self.items.place, self.items.bounds(block.index)[0],
         )  # fmt: skip
         cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
         cursor[slice(*parts)] = self.ends[:-1]
         sums = renew(
-            self.U, block.V, np.flatnonzero(sizes), records, parts, self.log.n_items - 1,
+            self.U, block.V, np.flatnonzero(np.bincount(self.who)), records, parts, self.log.n_items - 1,
             None if self.settings.xi == "exact" else self.settings.xi_samples, cursor, self.xi,
         )  # fmt: skip
         return Report(

@@ -42,16 +42,6 @@ def arrange(
                 where[to] = place[y] - first[k]
 
 
-@njit(cache=True, nogil=True)
-def records_in(indptr: Any, items: Any, part_of: Any, low: int, high: int, sizes: Any) -> None:
-    """Set ``sizes[x]`` to the number of records of user x in the sub-blocks ``low .. high - 1``."""
-    for x in range(indptr.size - 1):
-        n = 0
-        for r in range(indptr[x], indptr[x + 1]):
-            n += low <= part_of[items[r]] < high
-        sizes[x] = n
-
-
 def visit_starts(who: NDArray[np.int32], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """First record of each visit; a user with more than ``size`` records has several visits.
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.design_matrix import DesignMatrix
+from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
+from rerank.scorers.ranksvm.newton import DesignMatrix, newton
 from rerank.scorers.ranksvm.pairs import Pairs
-from rerank.scorers.ranksvm.truncated_newton import newton
 
 AVERAGES = ("queries", "pairs")
 Trail = tuple[tuple[float, Floats], ...]
@@ -106,33 +103,15 @@ class RankSVM(LinearRanker):
         one_of("loss", self.loss, ("squared_hinge",))
         one_of("average", self.average, AVERAGES)
 
-    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> _PairData:
-        data = super()._data(X, y, qid, sample_weight)
-        return _PairData(data.X, data.y, data.group, data.weight, data.there, self.average)
+    def _prepare(self, data: RankingData) -> tuple[DesignMatrix, Pairs]:
+        return DesignMatrix(data.X), Pairs(data, self.average)
 
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        assert isinstance(data, _PairData)
+    def _solve(self, problem: tuple[DesignMatrix, Pairs], alpha: float, start: Solution | None) -> Solution:
+        matrix, pairs = problem
         trail = () if start is None else start.state
-        known = [data.matrix.compact(coef) for coef in starts(trail, alpha, data.matrix.d)]
-        found = newton(data.matrix, data.pairs, alpha, known, self.tol, self.max_iter)
+        known = [matrix.compact(coef) for coef in starts(trail, alpha, matrix.d)]
+        found = newton(matrix, pairs, alpha, known, self.tol, self.max_iter)
         return replace(found, state=longer(trail, alpha, found.coef))
-
-
-@dataclass(frozen=True, eq=False)
-class _PairData(RankingData):
-    """Rows whose pairs are prepared once for all solutions of a path."""
-
-    average: str = "pairs"
-
-    @cached_property
-    def pairs(self) -> Pairs:
-        """Their pairs."""
-        return Pairs(self, self.average)
-
-    @cached_property
-    def matrix(self) -> DesignMatrix:
-        """Their features, with as few columns as give the same minimum."""
-        return DesignMatrix(self.X)
 
 
 def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:

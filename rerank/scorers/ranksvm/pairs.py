@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.scorers.data import Floats, RankingData
-from rerank.scorers.ranksvm.pair_counts import counts, make_nodes, margins, two_grades
-from rerank.scorers.ranksvm.record import record, sums
+from rerank.scorers.base import Floats, RankingData
+from rerank.scorers.ranksvm.kernels import counts, make_nodes, margins, record, sums
 
 # A record does not cut nodes of 1 / COARSE of a list unless less than KEPT of the weight of the pairs would remain.
 COARSE, KEPT = 64, 0.95
@@ -71,8 +70,6 @@ class Pairs:
         self.first, self.after = runs[run].astype(np.uint32), np.append(runs[1:], m)[run].astype(np.uint32)
         self.place = np.empty(m, np.uint32)
         self.place[self.order] = np.arange(m, dtype=np.uint32)
-        lists = np.bincount(data.group[self.order[runs]], minlength=share.size)
-        self.two_grades = bool(lists.max() <= 2)
         self.exact = make_nodes(self.first, self.after, self.start, m + 1)[0]
         self.parts = COARSE
 
@@ -84,12 +81,9 @@ class Pairs:
 
     def at(self, p: Floats) -> ActivePairs:
         """The pairs that are active at scores ``p`` (m,)."""
-        active = ActivePairs(self, p, np.argsort(p), np.empty((3, p.size)))
-        if self.two_grades:
-            runs = self.first, self.after, self.start, self.place
-            two_grades(active.by_score, *runs, self.weight, p, active.sums)
-        else:
-            counts(self.exact, self.first, self.order, active.found, self.weight, p, active.sums)
+        reach = margins(np.argsort(p), self.group, self.start, self.place, p)
+        active = ActivePairs(self, p, reach, np.empty((3, p.size)))
+        counts(self.exact, self.first, self.order, reach, self.weight, p, active.sums)
         return active
 
     def recorded(self, active: ActivePairs) -> Record:
@@ -101,8 +95,8 @@ class Pairs:
         whole = float(self.coefficient @ (active.sums[0] + active.sums[1]))
         while True:
             nodes, size = self._coarse
-            arrays = record(nodes, size, self.first, self.order, active.found)
-            made = Record(self, nodes, active.found[0], arrays)
+            arrays = record(nodes, size, self.first, self.order, active.reach)
+            made = Record(self, nodes, active.reach[0], arrays)
             if float(self.coefficient @ made.degree) >= KEPT * whole or self.parts > self.first.size:
                 return made
             self.parts *= 8
@@ -115,13 +109,8 @@ class ActivePairs:
 
     pairs: Pairs
     p: Floats
-    by_score: NDArray[np.int64]
+    reach: Any  # by :func:`rerank.scorers.ranksvm.kernels.margins`
     sums: Floats
-
-    @cached_property
-    def found(self) -> Any:
-        """What :func:`rerank.scorers.ranksvm.pair_counts.margins` finds."""
-        return margins(self.by_score, self.pairs.group, self.pairs.start, self.pairs.place, self.p)
 
     @cached_property
     def hinge(self) -> tuple[float, Floats]:

@@ -11,8 +11,7 @@ from scipy.special import expi
 
 from rerank.errors import InputError
 from rerank.io.options import legacy, one_of, whole
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, Ints, RankingData
+from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, Solution
 from rerank.scorers.linalg import Loss, minimise
 
 TABLE = 1 << 16  # places of the discount that are summed one by one
@@ -93,13 +92,15 @@ class RoBiRank(LinearRanker):
         one_of("gains", self.gains, ("exponential", "linear"))
         whole("n_init", self.n_init)
 
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        loss = loss_of(gain_lists(data, self.gains), data.y.size)
-        d = data.X.shape[1]
+    def _prepare(self, data: RankingData) -> tuple[Any, Loss]:
+        return data.X, loss_of(gain_lists(data, self.gains), data.y.size)
+
+    def _solve(self, problem: tuple[Any, Loss], alpha: float, start: Solution | None) -> Solution:
+        X, loss = problem
         rng = legacy(self.random_state)
         starts: list[Floats | None] = [None if start is None else start.coef]
-        starts += [rng.standard_normal(d) for _ in range(self.n_init - 1)]
-        found = [minimise(data.X, loss, alpha, w, tol=self.tol, max_iter=self.max_iter) for w in starts]
+        starts += [rng.standard_normal(X.shape[1]) for _ in range(self.n_init - 1)]
+        found = [minimise(X, loss, alpha, w, tol=self.tol, max_iter=self.max_iter) for w in starts]
         self.objectives_: Floats = np.array([s.objective for s in found])
         return found[int(self.objectives_.argmin())]
 
@@ -112,25 +113,13 @@ class RoBiRank(LinearRanker):
 
 @dataclass(frozen=True, eq=False)
 class GainLists:
-    """Rows that count, list by list, in each list those with a gain first.
+    """Rows that count, list by list, in each list those with a gain first."""
 
-    Attributes
-    ----------
-    rows : int64 (m,)
-        Where each is in the data.
-    start : int64 (n_lists + 1,)
-    relevant : int64 (n_lists,)
-        Rows with a gain at the head of each list.
-    weight : float64 (m,)
-    gain : float64 (m,)
-        ``c_x a_i v_i``, 0 for rows without a gain.
-    """
-
-    rows: Ints
-    start: Ints
-    relevant: Ints
-    weight: Floats
-    gain: Floats
+    rows: Ints  # where each is in the data (m,)
+    start: Ints  # of each list (n_lists + 1,)
+    relevant: Ints  # how many rows at the head of each list have a gain (n_lists,)
+    weight: Floats  # (m,)
+    gain: Floats  # c_x a_i v_i (m,), 0 for rows without a gain
 
 
 def gain_lists(data: RankingData, gains: str) -> GainLists:

@@ -1,7 +1,7 @@
 """What is found of a TopPush problem: an answer, or the certificate that zero weights are optimal.
 
 ``w = 0`` is optimal for every alpha and loss exactly when some ``p_g`` in ``P_g``
-(:mod:`rerank.scorers.toppush.threshold`) give ``sum_i c_i x_i = sum_g C_g sum_j p_gj x_j``, ``C_g = sum_{i in g} c_i``.
+(:mod:`rerank.scorers.toppush.problem`) give ``sum_i c_i x_i = sum_g C_g sum_j p_gj x_j``, ``C_g = sum_{i in g} c_i``.
 With one list and the largest score as threshold: when the mean of the positives is in the convex hull of the negatives.
 """
 
@@ -15,7 +15,7 @@ import scipy.linalg
 from scipy.sparse import csr_matrix, issparse, vstack
 from scipy.sparse.linalg import lsqr
 
-from rerank.scorers.data import Floats, Ints
+from rerank.scorers.base import Floats, Ints
 from rerank.scorers.toppush.problem import TopPushProblem
 
 # The two means agree if they differ, in each column, by this share of its largest entry.
@@ -46,33 +46,20 @@ class HullCertificate:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method found; also what the next fit starts from.
+    """What a method found; also what the next fit starts from."""
 
-    Attributes
-    ----------
-    w : float64 (d,)
-        Weights of the problem's columns.
-    a, beta : float64 (m,), (n,)
-        The dual point that proves most, in the units of :mod:`.problem`; zeros if none was found.
-    n_iter : int
-    met : bool
-        Whether the method met its rule to stop.
-    hull : HullCertificate, optional
-        Why zero weights are optimal, if they are.
-    """
-
-    w: Floats
-    a: Floats
-    beta: Floats
+    w: Floats  # weights of the problem's columns (d,)
+    a: Floats  # the dual point that proves most (m,), in the units of :mod:`.problem`; zeros if none was found
+    beta: Floats  # (n,)
     n_iter: int = 0
-    met: bool = False
-    hull: HullCertificate | None = None
+    met: bool = False  # whether the method met its rule to stop
+    hull: HullCertificate | None = None  # why zero weights are optimal, if they are
 
 
 def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | None:
     """The certificate made of multipliers ``beta`` (n,) of any scale, if they are near one."""
     lists, mass = problem.negative_list, problem.per_list(problem.share)
-    most = mass[lists] * problem.threshold.caps()
+    most = mass[lists] * problem.threshold.caps
     if (np.bincount(lists, beta, problem.n_lists) <= 0).any():
         return None
     p = _to_mass(problem, _nearest(problem, np.clip(_to_mass(problem, beta, mass), 0, most), most, mass), mass)
@@ -81,7 +68,7 @@ def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | N
     residual = np.abs(problem.residual(np.ones(problem.share.size), p))
     if (residual > EQUAL * _sizes(problem)).any():
         return None
-    weights = np.zeros(problem.n_rows)
+    weights = np.zeros(problem.data.y.size)
     weights[problem.negative_rows] = p
     mean = problem.full(problem.positives.T @ problem.share + problem.centre)
     return HullCertificate(weights, mean, float(residual.max(initial=0.0)))

@@ -8,14 +8,11 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.scorers.base import LinearRanker, Solution
-from rerank.scorers.data import Floats, RankingData
+from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
 from rerank.scorers.toppush.accelerated import descend
 from rerank.scorers.toppush.answer import Answer, HullCertificate, certificate_of
-from rerank.scorers.toppush.augmented import Augmented
-from rerank.scorers.toppush.losses import LOSSES
-from rerank.scorers.toppush.problem import TopPushProblem, problem_of, relative_gap
-from rerank.scorers.toppush.threshold import check_threshold
+from rerank.scorers.toppush.multipliers import Augmented
+from rerank.scorers.toppush.problem import LOSSES, TopPushProblem, check_threshold, problem_of, relative_gap
 
 MAX_ITER = {"newton": 500, "accelerated": 10_000}
 # Zero weights are considered from this share of their objective on: the accelerated method only comes near them.
@@ -106,8 +103,6 @@ class TopPush(LinearRanker):
         self.stop = stop
         self.warm_start = warm_start
 
-    _prepared: tuple[RankingData, TopPushProblem] | None = None
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         one_of("loss", self.loss, LOSSES)
@@ -124,19 +119,11 @@ class TopPush(LinearRanker):
                 f"{self.threshold!r}; choose solver='newton'."
             )
 
-    def _problem(self, data: RankingData) -> TopPushProblem:
-        """The problem of these rows, made once for all alphas of a path."""
-        held = self._prepared
-        if held is None or held[0] is not data:
-            held = (data, problem_of(data, LOSSES[self.loss], self.threshold, self.k))
-            self._prepared = held
-        return held[1]
+    def _prepare(self, data: RankingData) -> TopPushProblem:
+        return problem_of(data, LOSSES[self.loss], self.threshold, self.k)
 
-    def _release(self) -> None:
-        self._prepared = None
-
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
-        problem = self._problem(data)
+    def _solve(self, problem: TopPushProblem, alpha: float, start: Solution | None) -> Solution:
+        data = problem.data
         answer = self._answer(problem, alpha, None if start is None else start.state)
         self.degenerate_: bool = answer.hull is not None
         self.certificate_: HullCertificate | None = answer.hull
@@ -158,7 +145,7 @@ class TopPush(LinearRanker):
         zero = Answer(np.zeros(d), np.zeros(m), np.zeros(n))
         if start is not None and start.hull is not None:
             # Zero weights stay optimal at another alpha.
-            if start.hull.weights.size == problem.n_rows and self.stop == "gap":
+            if start.hull.weights.size == problem.data.y.size and self.stop == "gap":
                 still = self._at_zero(problem, alpha, start.hull.weights[problem.negative_rows])
                 if still is not None:
                     return replace(still, n_iter=1)
@@ -169,13 +156,13 @@ class TopPush(LinearRanker):
         if self.solver == "accelerated":
             found = descend(problem, alpha, self.tol, max_iter, self.stop, start)
         else:
-            found = Augmented(problem, alpha, start.w, start.a, start.beta).run(self.tol, max_iter)
+            found = Augmented(problem, alpha, start).run(self.tol, max_iter)
         if self.stop == "authors" or problem.primal(found.w, alpha) < NEAR[self.solver] * problem.loss_at_zero:
             return found
         proved = self._at_zero(problem, alpha, found.beta)
         if proved is None and (self.solver == "accelerated" or found.w.any()):
             # Multipliers on the way from zero weights are nearer to a certificate than those from elsewhere.
-            near = Augmented(problem, alpha, zero.w, zero.a, zero.beta).run(self.tol, MAX_ITER["newton"])
+            near = Augmented(problem, alpha, zero).run(self.tol, MAX_ITER["newton"])
             proved = self._at_zero(problem, alpha, near.beta)
         return found if proved is None else replace(proved, n_iter=found.n_iter)
 

@@ -1,4 +1,4 @@
-"""Matrices ``X' diag(D) X`` kept up to date as D changes, their factors, and compiled loops over CSR rows."""
+"""Matrices ``X' diag(D) X`` kept up to date as D changes, and their factors."""
 
 from __future__ import annotations
 
@@ -9,38 +9,30 @@ import scipy.linalg
 from numba import njit
 from scipy.sparse import issparse
 
-from rerank.scorers.data import Floats
+from rerank.scorers.base import Floats
 
-# A matrix with up to this many rows, one for each feature or positive, is factored.
-DIRECT = 2500
 # Sums that have shrunk by this factor are computed anew: rounding of the larger ones is left in them.
 SHRUNK = 1e6
 
 
 class Gram:
-    """The matrix of the rows X (m, d); of sparse rows only its lower triangle.
+    """The matrix ``X' diag(D) X``, of sparse rows X only its lower triangle.
 
     Second derivatives that take two values only change in few rows from one step to the next, and they do not depend
     on alpha.  So differences are added along a whole path.
     """
 
     def __init__(self, X: Any) -> None:
-        self.X = X
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget everything."""
-        m, d = self.X.shape
-        self._value, self._weights, self._most = np.zeros((d, d)), np.zeros(m), 0.0
+        self.X, self.most = X, 0.0
 
     def at(self, D: Floats) -> Floats:
         """The matrix for second derivatives D (m,); to be read only."""
-        if SHRUNK * D.sum() < self._most:
-            self.clear()
-        add(self.X, D - self._weights, self._value)
-        self._weights[:] = D
-        self._most = max(self._most, float(D.sum()))
-        return self._value
+        m, d = self.X.shape
+        if self.most == 0.0 or SHRUNK * D.sum() < self.most:
+            self.value, self.D, self.most = np.zeros((d, d)), np.zeros(m), 0.0
+        add_gram(self.X, D - self.D, self.value)
+        self.D, self.most = D, max(self.most, float(D.sum()))
+        return self.value
 
 
 def dense(M: Any) -> Floats:
@@ -48,15 +40,26 @@ def dense(M: Any) -> Floats:
     return np.asarray(M.toarray() if issparse(M) else M)
 
 
-def add(X: Any, weight: Floats, H: Floats) -> None:
+def add_gram(X: Any, weight: Floats, H: Floats) -> None:
     """``H += X' diag(weight) X``, of sparse rows the lower triangle only."""
     if issparse(X):
-        _add_gram(X.indptr, X.indices, X.data, weight, H)
-        return
-    rows = np.flatnonzero(weight)
-    if rows.size:
+        _add_rows(X.indptr, X.indices, X.data, weight, H)
+    elif (rows := np.flatnonzero(weight)).size:
         part = X if rows.size == weight.size else X[rows]
         H += (part.T * weight[rows]) @ part
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(indptr: Any, indices: Any, data: Any, weight: Any, H: Any) -> None:
+    """The indices of each row are sorted."""
+    for i in range(weight.size):
+        if weight[i] == 0.0:
+            continue
+        for a in range(indptr[i], indptr[i + 1]):
+            row = H[indices[a]]
+            x = data[a] * weight[i]
+            for b in range(indptr[i], a + 1):
+                row[indices[b]] += x * data[b]
 
 
 def factor(H: Floats) -> Floats:
@@ -73,38 +76,3 @@ def factor(H: Floats) -> Floats:
                 raise
             H.flat[:: H.shape[0] + 1] += ridge
             ridge *= 100
-
-
-@njit(cache=True, nogil=True)
-def _add_gram(indptr: Any, indices: Any, data: Any, weight: Any, H: Any) -> None:
-    """``H += X' diag(weight) X``, the lower triangle only; the indices of each row are sorted."""
-    for i in range(weight.size):
-        if weight[i] == 0.0:
-            continue
-        for a in range(indptr[i], indptr[i + 1]):
-            row = H[indices[a]]
-            x = data[a] * weight[i]
-            for b in range(indptr[i], a + 1):
-                row[indices[b]] += x * data[b]
-
-
-@njit(cache=True, nogil=True)
-def add_products(indptr: Any, indices: Any, data: Any, weight: Any, v: Any, out: Any) -> None:
-    """``out += X' diag(weight) X v``, each row read once."""
-    for i in range(weight.size):
-        if weight[i] == 0.0:
-            continue
-        s = 0.0
-        for a in range(indptr[i], indptr[i + 1]):
-            s += data[a] * v[indices[a]]
-        s *= weight[i]
-        for a in range(indptr[i], indptr[i + 1]):
-            out[indices[a]] += data[a] * s
-
-
-@njit(cache=True, nogil=True)
-def add_squares(indptr: Any, indices: Any, data: Any, weight: Any, out: Any) -> None:
-    """``out_j += sum_i weight_i X_ij^2``."""
-    for i in range(weight.size):
-        for a in range(indptr[i], indptr[i + 1]):
-            out[indices[a]] += weight[i] * data[a] * data[a]

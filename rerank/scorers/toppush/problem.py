@@ -1,9 +1,11 @@
-"""The problem of TopPush, its value, and the bound that a dual point proves; no method is known here.
+"""The problem of TopPush: its losses and thresholds, its value, and the bound that a dual point proves.
 
-With lists g, positives i of share ``c_i = weight_i / sum of weights of the positives`` and thresholds ``t_g``
-(:mod:`rerank.scorers.toppush.threshold`)::
+With lists g, positives i of share ``c_i = weight_i / sum of weights of the positives`` and thresholds ``t_g``::
 
     P(w) = alpha / 2 |w|^2 + sum_i c_i l(t_g(i)(X- w) - w.x_i)
+
+A threshold is the largest score of the negatives, or the mean of the k largest.  Both are support functions,
+``t_g(s) = max { p.s : p in P_g }`` with ``P_g = { p : 0 <= p_j <= cap_j, sum_j p_j = 1 }`` over the negatives j of g.
 
 For ``a_i`` in the domain of ``l*`` and ``beta >= 0`` with ``sum_{j in g} beta_j = A_g = sum_{i in g} c_i a_i`` and
 ``beta_j <= A_g cap_j``::
@@ -16,62 +18,166 @@ table, ``cap_j = 1`` and their dual variables are ``m c_i a_i`` and ``m beta_j``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy.sparse import csr_matrix, issparse
+from scipy.special import expit, xlog1py, xlogy
 
-from rerank.scorers.data import Floats, Ints, RankingData
+from rerank.errors import InputError
+from rerank.io.options import one_of, real
+from rerank.scorers.base import Floats, Ints, RankingData
 from rerank.scorers.toppush.gram import Gram
-from rerank.scorers.toppush.losses import Loss
-from rerank.scorers.toppush.threshold import Threshold, threshold_of
 
+DEFAULT_K = {"topk": 10.0, "quantile": 0.05}
 # Sums and caps of multipliers may be off by this share: rounding of sums of many terms.
 ROUNDING = 1e-11
 # A bound above the value by more than this share is an error, not rounding.
 BEYOND = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class TopPushProblem:
-    """Positives and negatives of the lists that hold both, sorted by list.
+@dataclass(frozen=True)
+class Loss:
+    """A convex and non-decreasing ``l``, its first two derivatives (0 at a kink), and ``l*(a) = max_z a z - l(z)``."""
 
-    Attributes
-    ----------
-    positives, negatives : float64 array or CSR matrix (m, d), (n, d)
-    positive_rows, negative_rows : int64 (m,), (n,)
-        Their rows in the data.
-    list_of, negative_list : int64 (m,), (n,)
-        List of each positive and of each negative, 0 to G - 1.
-    share : float64 (m,)
-        ``c_i``; they sum to 1.
-    weight : float64 (m,)
-        Weights of the positives.
-    threshold : Threshold
-    loss : Loss
-    n_rows, n_features : int
-        Of the data.
-    columns : int64 array, optional
-        Which features the columns of the rows are; all of them without it.
-    centre : float64 (d,)
-        What was subtracted from every row: only differences inside a list count.
+    value: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    curvature: Callable[[Any], Any]
+    conjugate: Callable[[Any], Any]
+    kink: bool = False
+
+    def near(self, a: Any, stiffness: Any) -> Loss:
+        """The loss with its kink smoothed around the multipliers ``a``; itself where it has none."""
+        return squared_hinge(a, stiffness) if self.kink else self
+
+
+def squared_hinge(centre: Any = 0.0, stiffness: Any = 0.0) -> Loss:
+    """``max_a a z - l*(a) - stiffness / 2 (a - centre)^2`` of ``l(z) = max(0, 1 + z)^2``; ``l`` itself by default."""
+
+    def slope(z: Any) -> Any:
+        return np.maximum(1 + z + stiffness * centre, 0) / (0.5 + stiffness)
+
+    def value(z: Any) -> Any:
+        a = slope(z)
+        return a * z - a * a / 4 + a - stiffness / 2 * (a - centre) ** 2
+
+    def curvature(z: Any) -> Any:
+        return np.where(1 + z + stiffness * centre > 0, 1 / (0.5 + stiffness), 0.0)
+
+    return Loss(value, slope, curvature, lambda a: a * a / 4 - a, kink=True)
+
+
+def _exp(z: Any) -> Any:
+    """Infinite where it overflows, so that a line search shortens the step."""
+    with np.errstate(over="ignore"):
+        return np.exp(z)
+
+
+LOSSES = {
+    "squared_hinge": squared_hinge(),
+    "logistic": Loss(
+        lambda z: np.logaddexp(0, z), expit, lambda z: expit(z) * expit(-z),
+        lambda a: xlogy(a, a) + xlog1py(1 - a, -a),
+    ),
+    "exponential": Loss(_exp, _exp, _exp, lambda a: xlogy(a, a) - a),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold:
+    """The mean of the ``k_g`` largest scores, a row of weight v counted v times: ``cap_j = v_j / k_g``; or the largest.
+
+    ``start`` (G + 1,) is where the negatives of each list begin, ``weight`` (n,) is positive, and ``k`` (G,) at most
+    the total weight of the list, or None for the largest score.
     """
 
-    positives: Any
-    negatives: Any
-    positive_rows: Ints
-    negative_rows: Ints
-    list_of: Ints
-    negative_list: Ints
+    start: Ints
     weight: Floats
+    k: Floats | None = None
+
+    def values(self, scores: Floats) -> Floats:
+        """Threshold of each list (G,)."""
+        if self.k is None:
+            return np.asarray(np.maximum.reduceat(scores, self.start[:-1]))
+        return np.asarray(_top_means(self.start, self.weight, self.k, scores))
+
+    @cached_property
+    def caps(self) -> Floats:
+        """Largest coefficient of each negative in a point of ``P_g``."""
+        return np.ones(self.weight.size) if self.k is None else self.weight / np.repeat(self.k, np.diff(self.start))
+
+
+@njit(cache=True, nogil=True)
+def _top_means(start: Any, weight: Any, k: Any, scores: Any) -> Any:
+    """For each list g the mean of its ``k_g`` largest scores (G,)."""
+    found = np.empty(k.size)
+    for g in range(k.size):
+        own, mass = scores[start[g] : start[g + 1]], weight[start[g] : start[g + 1]]
+        rows = np.arange(own.size)
+        # So many rows are enough, whatever they weigh.
+        enough = np.ceil(k[g] / mass.min())
+        if enough < own.size:
+            place = own.size - int(enough)
+            rows = np.flatnonzero(own >= np.partition(own, place)[place])
+        total, left = 0.0, k[g]
+        for i in rows[np.argsort(-own[rows])]:
+            part = min(mass[i], left)
+            total += part * own[i]
+            left -= part
+            if left <= 0.0:
+                break
+        found[g] = total / (k[g] - left)
+    return found
+
+
+def threshold_of(name: str, k: float | None, start: Ints, weight: Floats) -> Threshold:
+    """Build the threshold called ``max``, ``topk`` or ``quantile`` over negatives of these weights."""
+    if name == "max":
+        return Threshold(start, weight)
+    total = np.add.reduceat(weight, start[:-1])
+    wanted = DEFAULT_K[name] if k is None else float(k)
+    counts = np.full(total.size, wanted)
+    if name == "quantile":
+        # Rounded up to whole rows, the lightest of the list being one, so that the unit of the weights does not
+        # matter. The slack keeps tau * n from being lifted to the next integer by rounding: 0.07 * 100 > 7.
+        row = np.minimum.reduceat(weight, start[:-1])
+        counts = np.ceil(wanted * (total / row) * (1 - 1e-12)) * row
+    return Threshold(start, weight, np.minimum(counts, total))
+
+
+def check_threshold(name: str, k: float | None) -> None:
+    """Raise :class:`InputError` unless ``name`` is known and ``k`` suits it."""
+    one_of("threshold", name, ("max", *DEFAULT_K))
+    if k is None:
+        return
+    if name == "max":
+        raise InputError(f"k is {k!r} but threshold='max' has none; leave k out or choose topk or quantile.")
+    if name == "topk":
+        real("k", k, 1)
+    elif not 0 < k <= 1:
+        raise InputError(f"k is {k!r}; threshold='quantile' needs a share of the negatives in (0, 1].")
+
+
+@dataclass(frozen=True, eq=False)
+class TopPushProblem:
+    """Positives and negatives of the lists that hold both, sorted by list."""
+
+    positives: Any  # float64 array or CSR matrix (m, d)
+    negatives: Any  # (n, d)
+    positive_rows: Ints  # (m,), their rows in the data
+    negative_rows: Ints  # (n,)
+    list_of: Ints  # list of each positive (m,), 0 to G - 1
+    negative_list: Ints  # (n,)
+    weight: Floats  # of the positives (m,)
     threshold: Threshold
     loss: Loss
-    n_rows: int
-    n_features: int
-    columns: Ints | None
-    centre: Floats
+    data: RankingData
+    columns: Ints | None  # which features the columns of the rows are; all of them without it
+    centre: Floats  # (d,), what was subtracted from every row: only differences inside a list count
 
     @cached_property
     def share(self) -> Floats:
@@ -97,7 +203,7 @@ class TopPushProblem:
         """A vector over the columns as one over all features."""
         if self.columns is None:
             return v
-        found = np.zeros(self.n_features)
+        found = np.zeros(self.data.X.shape[1])
         found[self.columns] = v
         return found
 
@@ -125,7 +231,7 @@ class TopPushProblem:
         """
         mass = self.per_list(self.share * a)
         got = np.bincount(self.negative_list, beta, self.n_lists)
-        most = mass[self.negative_list] * self.threshold.caps()
+        most = mass[self.negative_list] * self.threshold.caps
         beta = np.clip(beta * (mass / np.where(got > 0, got, 1))[self.negative_list], 0, most)
         slack = most - beta
         missing = mass - np.bincount(self.negative_list, beta, self.n_lists)
@@ -138,7 +244,7 @@ class TopPushProblem:
         """``D(a, beta)``; minus infinity if the point is not feasible."""
         mass = self.per_list(self.share * a)
         got = np.bincount(self.negative_list, beta, self.n_lists)
-        most = mass[self.negative_list] * self.threshold.caps()
+        most = mass[self.negative_list] * self.threshold.caps
         off = np.abs(got - mass) > ROUNDING * mass
         if off.any() or (beta < 0).any() or (beta > most * (1 + ROUNDING)).any():
             return -np.inf
@@ -161,21 +267,11 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
         centre = positives.mean(axis=0)
         positives -= centre
         negatives -= centre
+    limit = threshold_of(threshold, k, start, data.weight[down])
     return TopPushProblem(
-        positives=positives,
-        negatives=negatives,
-        positive_rows=up,
-        negative_rows=down,
-        list_of=list_of,
-        negative_list=negative_list,
-        weight=data.weight[up],
-        threshold=threshold_of(threshold, k, start, data.weight[down]),
-        loss=loss,
-        n_rows=data.y.size,
-        n_features=data.X.shape[1],
-        columns=columns,
-        centre=centre,
-    )
+        positives, negatives, up, down, list_of, negative_list, data.weight[up], limit, loss, data, columns,
+        centre,
+    )  # fmt: skip
 
 
 def _used(X: Any) -> tuple[Any, Ints | None]:

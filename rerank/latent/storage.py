@@ -3,6 +3,8 @@
 The JSON file names the array files, their shapes and digests.  Array files have their digest in their name and are
 written first; the JSON file replaces the old one last.  So the folder holds one whole model at any time, the old one or
 the new one, even if the process dies while it writes.
+
+A lock keeps it to one process at a time that writes to a folder.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +27,6 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing, writing_bytes
 from rerank.io.bounded import open_regular, parsed_json, read_array, read_bytes
-from rerank.latent.storage.lock import make_folder
 
 MOST_FIELDS = 2**28
 """Bytes of a JSON file that is read; array files may be of any size, and are checked against it."""
@@ -31,28 +34,14 @@ MOST_FIELDS = 2**28
 
 @dataclass(frozen=True)
 class Kind:
-    """What a folder holds.
+    """What a folder holds."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the JSON file.
-    noun : str
-        What error messages call it.
-    schema : int
-        Version of the fields.
-    source, remedy : str
-        For error messages: who writes such a folder, and what to do about a damaged one.
-    arrays : tuple of str
-        Names of all arrays that it may hold.
-    """
-
-    name: str
-    noun: str
-    schema: int
-    source: str
-    remedy: str
-    arrays: tuple[str, ...]
+    name: str  # of the JSON file
+    noun: str  # what error messages call it
+    schema: int  # version of the fields
+    source: str  # for error messages: who writes such a folder
+    remedy: str  # and what to do about a damaged one
+    arrays: tuple[str, ...]  # names of all arrays that it may hold
 
     @property
     def format(self) -> str:
@@ -73,7 +62,7 @@ def write(
     kind: Kind = MODEL,
     written: Collection[str] = (),
 ) -> set[str]:
-    """Write a model in place of the one in the folder. The caller holds :func:`rerank.latent.storage.lock.locked`.
+    """Write a model in place of the one in the folder. The caller holds :func:`rerank.latent.storage.locked`.
 
     Parameters
     ----------
@@ -206,3 +195,102 @@ def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any
     if digest_of(array) != entry["sha256"]:
         raise InputError(f"{path} is not the array that {kind.name} describes; {kind.remedy}.")
     return array
+
+
+NAME = ".lock"
+
+
+def make_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder unless it exists.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be made.
+    """
+    home = Path(folder)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot make the folder {home}: {error.strerror}; choose another path.") from None
+    return home
+
+
+@contextmanager
+def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Lock a folder while the block runs; it is made unless it exists.
+
+    The system releases the lock when the process ends, however it ends, so a lock is never stale.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be made, or another process has locked it.
+    """
+    home = make_folder(folder)
+    try:
+        descriptor = _open_locked(home / NAME)
+    except BlockingIOError:
+        raise InputError(
+            f"{home} is in use by {_holder(home / NAME)}; wait until it has ended, or choose another folder."
+        ) from None
+    except OSError:
+        descriptor = None  # The folder cannot be written to; the first write says so.
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with suppress(OSError):
+                os.unlink(home / NAME)
+            os.close(descriptor)
+
+
+def _open_locked(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _lock(descriptor)
+            # The last holder may have removed the file after it was opened here; such a lock keeps nobody out.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, f"process {os.getpid()} on {_machine()}".encode())
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+if sys.platform == "win32":
+
+    def _lock(descriptor: int) -> None:
+        import msvcrt
+
+        try:
+            # Lock bytes far behind the text: a lock keeps out readers, and others read the text.
+            os.lseek(descriptor, 2**30, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        except OSError as error:
+            raise BlockingIOError from error
+
+else:
+
+    def _lock(descriptor: int) -> None:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _machine() -> str:
+    import platform
+
+    return platform.node() or "this machine"
+
+
+def _holder(path: Path) -> str:
+    try:
+        return path.read_text() or "another process"
+    except OSError:
+        return "another process"

@@ -7,6 +7,10 @@ half are a prefix of the upper half, and those of a row of the upper half a suff
 keep the rows of every node in score order, and with them how many of them score within the margin, as in a wavelet
 tree [Grossi, Gupta, Vitter 2003]: O(m log r) for lists of m rows with r different utilities, without a branch that
 cannot be predicted.  Indices are unsigned: numba then leaves out the handling of negative ones.
+
+A product with the Hessian of the squared hinge loss adds up a vector over the partners of every row.  Within one
+Newton step the partners stay the same, so :func:`record` keeps the ends of their ranges, and :func:`sums` passes
+through the nodes with one prefix sum each.
 """
 
 from __future__ import annotations
@@ -219,54 +223,107 @@ def _count_leaf(first: Any, z: Any, above: Any, w: Any, q: Any, up: Any, down: A
 
 
 @njit(cache=True, nogil=True)
-def two_grades(
-    by_score: Any, first: Any, after: Any, start: Any, place: Any, weight: Any, p: Any, sums: Any
-) -> None:
-    """The ``sums`` of :func:`counts` where no list has more than two utilities, as with 0/1 labels: one merge a list.
+def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
+    """Bits and ends of ``size`` entries, node after node, tables of small leaves, and the rows as :func:`sums` ends.
 
-    With the rows of each grade sorted by score, those that score less than ``p_i + 1`` are a prefix of the higher
-    grade and those that score more than ``p_j - 1`` a suffix of the lower one, and both ends only move forward.
+    ``found`` and ``order`` are those of :func:`counts`.  In a table 1 stands for a partner
+    above, -1 for one below.  Leaves of more than ``LEAF`` rows keep no pairs.
     """
-    m = p.size
-    rows, q = np.empty(m, np.int64), np.empty(m)
-    head = np.arange(m)
-    for row in by_score:
-        run = first[place[row]]
-        rows[head[run]], q[head[run]] = row, p[row]
-        head[run] += 1
-    # Sums of the weights, and of them times the scores, before each row.
-    W, Q = np.empty(m + 1), np.empty(m + 1)
-    W[0] = Q[0] = 0.0
-    for k in range(m):
-        w = weight[rows[k]]
-        W[k + 1], Q[k + 1] = W[k] + w, Q[k] + w * q[k]
-    end = np.empty(m, np.uint32)
-    for g in range(start.size - 1):
-        a, b = np.uint64(start[g]), np.uint64(start[g + 1])
-        c = np.uint64(after[a])
-        _merge(q, a, c, b, end)
-        for k in range(a, c):
-            i, e = rows[k], end[k]
-            sums[0, i], sums[1, i], sums[2, i] = W[e] - W[c], 0.0, Q[e] - Q[c]
-        for k in range(c, b):
-            i, e = rows[k], end[k]
-            sums[0, i], sums[1, i], sums[2, i] = 0.0, W[c] - W[e], Q[c] - Q[e]
+    m = first.size
+    z, above, below = two(found[1]), two(found[2]), two(found[3])
+    bits, ends = np.empty(size, np.uint8), np.empty(size, np.uint32)
+    owner = np.empty(m, np.int64)
+    ones = np.empty(m + 1, np.uint32)
+    few = 0
+    for n in range(nodes.shape[1]):
+        few += nodes[0, n] == nodes[1, n] and _has_table(nodes[0, n], nodes[2, n], first)
+    tables = np.zeros((m if few else 0, LEAF), np.int8)
+    for n in range(nodes.shape[1]):
+        a, c, b, s, at = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n], nodes[4, n]
+        if c > a:
+            to = (z[1 - s, a:b], above[1 - s, a:b], below[1 - s, a:b])
+            split(c, c - a, z[s, a:b], above[s, a:b], below[s, a:b], to, bits[at:], ends[at:], ones)
+            continue
+        for k in range(a, b):
+            owner[k] = order[z[s, k]]
+        if _has_table(a, b, first):
+            _table(first, z[s, a:b], above[s, a:b], tables[a:b])
+    return bits, ends, tables, owner
 
 
 @njit(cache=True, nogil=True)
-def _merge(q: Any, a: Any, c: Any, b: Any, end: Any) -> None:
-    """Where the partners of the rows below ``c`` end, and where those of the rows from ``c`` on begin.
+def _has_table(a: int, b: int, first: Any) -> Any:
+    return b - a <= LEAF and first[b - 1] > a
 
-    One of the two indices advances at each step, without a branch.
-    """
-    one: Any = np.uint64(1)
-    i, j = a, c
-    while i < c and j < b:
-        near = np.uint64(q[j] - q[i] < 1.0)
-        end[i], end[j] = j, i
-        j += near
-        i += one - near
-    for k in range(i, c):
-        end[k] = b
-    for k in range(j, b):
-        end[k] = c
+
+@njit(cache=True, nogil=True)
+def _table(first: Any, z: Any, above: Any, table: Any) -> None:
+    for k in range(z.size):
+        for j in range(np.int64(above[k])):
+            if first[z[j]] > first[z[k]]:
+                table[k, j] = 1
+                table[j, k] = -1
+
+
+@njit(cache=True, nogil=True)
+def sums(nodes: Any, first: Any, recorded: Any, rows: Any, weight: Any, u: Any) -> Any:
+    """``sum weight_j u_j`` over the partners of every row (m,); ``rows`` are those by list and score."""
+    bits, ends, tables, owner = recorded
+    m = first.size
+    v, total = np.empty((2, m)), np.empty((2, m))
+    for k in range(m):
+        v[0, k] = weight[rows[k]] * u[rows[k]]
+    total[0] = 0.0
+    prefix = np.empty(m + 2)
+    few = np.zeros(LEAF)
+    result = np.empty(m)
+    for n in range(nodes.shape[1]):
+        a, c, b, s, at = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n], nodes[4, n]
+        if c > a:
+            here, there = (v[s, a:b], total[s, a:b]), (v[1 - s, a:b], total[1 - s, a:b])
+            _carry_one(c - a, bits[at:], ends[at:], here, there, prefix)
+            continue
+        if _has_table(a, b, first):
+            _add_table(tables[a:b], v[s, a:b], few, total[s, a:b])
+        for k in range(a, b):
+            result[owner[k]] = total[s, k]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _carry_one(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any) -> None:
+    v, total = here
+    v_to, total_to = there
+    n = v.size
+    left, right = np.int64(0), np.int64(h)
+    sum_left, sum_right = 0.0, 0.0
+    for k in range(n):
+        bit = np.int64(bits[k])
+        share = np.float64(bit)
+        x = v[k]
+        new = np.uint32(left + bit * (right - left))
+        v_to[new] = x
+        total_to[new] = total[k]
+        prefix[np.uint32(new + bit)] = sum_left + share * (sum_right - sum_left)
+        sum_right += x * share
+        sum_left += x - x * share
+        right += bit
+        left += 1 - bit
+    prefix[h] = sum_left
+    prefix[n + 1] = sum_right
+    for k in range(h):
+        total_to[k] += prefix[np.uint32(ends[k] + h + 1)]
+    for k in range(h, n):
+        total_to[k] += sum_left - prefix[ends[k]]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _add_table(table: Any, v: Any, few: Any, total: Any) -> None:
+    few[:] = 0.0
+    for k in range(v.size):
+        few[k] = v[k]
+    for k in range(v.size):
+        s = 0.0
+        for j in range(LEAF):
+            s += abs(np.float64(table[k, j])) * few[j]
+        total[k] += s
