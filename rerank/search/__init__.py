@@ -10,7 +10,7 @@ The whole branch and bound, with the names of the functions that do it::
             if many supports wait: screen_supports(...)     # groups, coarse boxes: supports.screens
             else:                                           # in parallel, in as many jobs as a round has
                 batches = boxes.pick()                      # largest bound first
-                found = explore_batches(batches)            # on each batch: boxes.kernel.explore
+                found = explore_batches(batches)            # on each batch: boxes.kernel.explorer
                 boxes.merge(found)                          # best point, open and unresolved boxes
                 follow_lines(...)                           # beside it: more good weights
                 if the bound is still far: a target             # targets.Targets

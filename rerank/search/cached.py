@@ -14,7 +14,8 @@ from rerank.errors.compiling import uncounted
 from rerank.search.compiled import MARK
 
 PARTS = {
-    "row lines": 13, "pair boxes": 11, "row boxes": 11, "supports": 7, "levels": 6, "pair lines": 3, "smooth": 3
+    "row lines": 13, "row boxes": 9, "linear boxes": 8, "pair boxes": 7, "supports": 7, "levels": 6, "pair lines": 3,
+    "smooth": 3,
 }  # fmt: skip
 """What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 
@@ -38,17 +39,18 @@ def entries(parts: Iterable[str] = tuple(PARTS)) -> list[Any]:
     from rerank.search.rows import kernel as row_boxes
     from rerank.search.rows import sweep
     from rerank.search.rows.smooth import smoothed
-    from rerank.search.supports.groups import bound_by_groups
+    from rerank.search.supports.groups import lower_bounds
     from rerank.search.supports.screening_kernel import screen
     from rerank.search.top.removal import removal
 
     kernels = {
-        "pair boxes": [boxes.explore],
+        "pair boxes": [boxes.explore_lists],
+        "linear boxes": [boxes.explore_linear],
         "pair lines": [lines.ends, lines.sweep],
         "row boxes": [row_boxes.explore],
         "row lines": [sweep.best_of_line, sweep.value_of],
         "smooth": [smoothed],
-        "supports": [screen, bound_by_groups],
+        "supports": [screen, lower_bounds],
         "levels": [removal],
     }
     return [kernel for part in parts for kernel in kernels[part]]

@@ -118,12 +118,11 @@ class Domain:
         high = np.concatenate([[np.inf], ends[1], ends[2]]).min()
         return float(low), float(high)
 
-    def within(self, features: Indices) -> tuple[Floats, Floats]:
+    def within(self, features: Indices) -> Floats:
         """Smallest and largest coordinates of features within the limits, and not rounded outward; empty without."""
         if self.limits is None:
-            return np.empty(0), np.empty(0)
-        low, high = (side[features] / self.scale[features] for side in self.limits)
-        return low, high
+            return np.empty((2, 0))
+        return np.array([side[features] / self.scale[features] for side in self.limits])
 
     def part(self, features: Indices) -> Domain:
         """The domain of some features alone."""

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.boxes.basis import whitened_tolerance
-from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch, Support
+from rerank.search.boxes.nodes import NAME, NAMES, SIDES, Findings, NodeBatch, Support
 from rerank.search.boxes.vertices import SMALLEST
+from rerank.search.domain import Domain
+from rerank.search.lines.search import State
+from rerank.search.places import writable
 from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import RowTables
-
-if TYPE_CHECKING:
-    from rerank.search.domain import Domain
-    from rerank.search.lines.search import State
-    from rerank.search.supports.screens import Screens
-    from rerank.search.tables import Tables
+from rerank.search.supports.screens import Screens
+from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
 
+ROOM = 64  # boxes, and splits by sixteen, that there is memory for beside those of a batch
 MOST_SIDES = 24  # sides of antiparallel pairs chosen on the way to one box
 
 
@@ -52,86 +52,61 @@ def explore_batches(
             out.append(Findings(batch.support, at, None, batch, None, none, -np.inf, 0, 0.0))
             continue
         name = first_name + i * (NAMES // max(len(batches), 1))
-        explored = _by_rows if isinstance(t, RowTables) else _by_pairs
-        found, best, left, unresolved, splits, aside, boxes, done = explored(
-            t, support, batch, (at, slack, targets[i], min(each, work), SMALLEST), record, name
-        )
-        out.append(
-            Findings(
-                batch.support,
-                found,
-                support.weights(best, t.n_features) if found > at else None,
-                NodeBatch(batch.support, *left) if left.bound.size else None,
-                NodeBatch(batch.support, *unresolved) if unresolved.bound.size else None,
-                splits,
-                aside,
-                boxes,
-                done,
-            )
-        )
-        gain += max(found - at, 0.0)
-        work -= done
+        found = _explored(t, support, batch, at, (slack, targets[i], min(each, work), SMALLEST), record, name)
+        out.append(found)
+        gain += max(found.value - at, 0.0)
+        work -= found.work
     return out
 
 
-def _by_pairs(
-    t: Any, support: Support, batch: NodeBatch, numbers: tuple[float, ...], record: bool, name: int
-) -> Any:
-    """What the kernel for pairs finds in a batch."""
-    from rerank.search.boxes.kernel import explore
-    from rerank.search.boxes.workspace import workspace
+def _explored(
+    t: Tables | RowTables, support: Support, batch: NodeBatch, value: float, limits: tuple[float, ...], record: bool,
+    name: int,
+) -> Findings:  # fmt: skip
+    """What the kernel for pairs, or for rows, finds in a batch; memory that is full is doubled, and it goes on."""
+    n, k = batch.centres.shape
+    explore, best, sides = _by_rows(t, support) if isinstance(t, RowTables) else _by_pairs(t, support, batch)
+    # Copies: kernels write into what they are given, and processes are given read-only maps.
+    numbers, labels = np.empty((n + ROOM, 2 * k + 1)), np.zeros((n + ROOM, SIDES + sides), np.int64)
+    numbers[:n], labels[:n, NAME] = batch.numbers, batch.names
+    labels[:n, SIDES : SIDES + batch.sides.shape[1]] = batch.sides
+    memory = [numbers, labels, np.empty((ROOM, 2 * k + 1)), np.zeros((ROOM, SIDES + sides), np.int64)]
+    memory.append(np.zeros((16 * ROOM if record else 0, 3), np.int64))
+    counts, sums = np.array([n, 0, 0, 0, name], np.int64), np.array([value, -np.inf, 0.0])
+    while True:
+        numbers, labels, small_numbers, small_labels, splits = memory
+        explore((numbers, labels), (small_numbers, small_labels), splits, counts, sums, *limits)
+        if counts[0] == 0 or sums[2] >= limits[2]:
+            break
+        memory = [np.concatenate([part, np.zeros_like(part)]) for part in memory]
+    left, small = (
+        NodeBatch(batch.support, numbers[:n].copy(), labels[:n].copy()) if n else None
+        for n, numbers, labels in ((counts[0], *memory[:2]), (counts[1], *memory[2:4]))
+    )
+    weights = support.weights(best, t.n_features) if sums[0] > value else None
+    found, aside, done = sums.tolist()
+    return Findings(
+        batch.support, found, weights, left, small, splits[: counts[2]].copy(), aside, int(counts[3]), done
+    )
 
-    sides = batch.sides
-    if support.antiparallel.count and sides.shape[1] == 0:
-        sides = np.zeros((batch.bounds.size, MOST_SIDES), np.int32)
-    given = instance(t, support)
-    memory = workspace(given, batch.bounds.size, sides.shape[1], record)
-    return explore(given, memory, _boxes(batch, sides), *numbers, record, name)
+
+def _by_pairs(t: Tables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
+    """The kernel for pairs, where it puts the best point, and how many sides a box has."""
+    from rerank.search.boxes.kernel import explore_linear, explore_lists
+    from rerank.search.boxes.workspace import given, workspace
+
+    sides = MOST_SIDES if support.antiparallel.count else batch.sides.shape[1]
+    memory, explore = workspace(t, support, sides), explore_linear if t.linear else explore_lists
+    return partial(explore, given(t, support), memory), memory.axes[2], sides
 
 
-def _by_rows(
-    t: Any, support: Support, batch: NodeBatch, numbers: tuple[float, ...], record: bool, name: int
-) -> Any:
-    """What the kernel for rows finds in a batch; it keeps no record of splits."""
-    from rerank.search.rows import workspace
+def _by_rows(t: RowTables, support: Support) -> tuple[Callable[..., None], Floats, int]:
+    """The same by rows: it keeps no record of splits, and knows no sides."""
     from rerank.search.rows.kernel import explore
+    from rerank.search.rows.workspace import given, workspace
 
-    features = support.features
-    rows = t.rows if features.size == t.n_features else t.rows[:, features]
-    memory = workspace.levels(t), workspace.scratch(t, batch.bounds.size, features.size)
-    given = workspace.instance(t, rows=rows, within=support.within)
-    if support.basis is not None:
-        tolerance = whitened_tolerance(t.tolerance, features.size)
-        given = workspace.instance(t, support.basis, rows @ support.basis, tolerance)
-    todo = _boxes(batch, batch.sides)
-    found, best, left, unresolved, aside, boxes, done = explore(given, *memory, todo, *numbers, name)
-    return found, best, left, unresolved, np.empty((0, 3), np.int64), aside, boxes, done
-
-
-def _boxes(batch: NodeBatch, sides: NDArray[np.int32]) -> Any:
-    """A copy of the boxes: kernels write into what they are given, and processes are given read-only maps."""
-    from rerank.search.boxes.stack import Boxes
-
-    return Boxes(*(np.array(x) for x in (batch.centres, batch.halves, batch.bounds, batch.names, sides)))
-
-
-def instance(t: Tables, support: Support) -> Any:
-    """The tables as the kernel takes them, on one support and in its basis."""
-    from rerank.search.boxes.levels import Instance
-
-    features, basis, groups = support.features, support.basis, support.antiparallel
-    pairs = t.pairs if features.size == t.pairs.shape[0] else t.pairs[features]
-    tolerance = t.tolerance
-    if basis is not None:
-        pairs = basis.T @ pairs
-        tolerance = whitened_tolerance(tolerance, features.size)
-    parts: tuple[Any, ...] = (
-        pairs, np.empty((0, 0)) if basis is None else basis, t.slot, t.span, t.weight, groups.group, groups.count,
-        t.single, t.linear, t.integral, t.total, t.epsilon, tolerance,
-        t.spacing if basis is None else 0.0, t.unit_start, t.unit_slots, t.unit_of,
-        t.coef_start, t.coef, t.hits, *support.within,
-    )  # fmt: skip
-    return Instance._make(_writable(parts))
+    memory = workspace(t, support.features.size)
+    return partial(explore, given(t, support), memory), memory.axes[2], 0
 
 
 def screen_supports(
@@ -147,28 +122,21 @@ def screen_supports(
         from rerank.search.supports.groups import bound_by_groups
 
         found = bounds.copy()
-        groups = screens.groups._make(_writable(screens.groups))
+        groups = writable(screens.groups)
         bound_by_groups(groups, rows, screens.to_groups(limits), found)
         bounds = screens.from_groups(found)
     left = bounds == np.inf
     if screens.pairs is not None and left.any():
-        from rerank.search.supports.screening_kernel import screen
+        from rerank.search.supports.screening_kernel import screened
 
         found = np.empty(int(left.sum()))
-        plain = screens.pairs._make(_writable(screens.pairs))
-        open_, boxes = screen(plain, rows[left], limits[left], signed, found)
+        names, numbers, boxes = screened(writable(screens.pairs), rows[left], limits[left], signed, found)
         bounds[left] = np.minimum(bounds[left], found)
-        ends = np.searchsorted(open_.name, np.arange(int(left.sum()) + 1))
+        ends = np.searchsorted(names, np.arange(int(left.sum()) + 1))
         for s, a, z in zip(np.flatnonzero(left).tolist(), ends[:-1], ends[1:], strict=True):
             if z > a:
-                parts = (open_.centre, open_.half, open_.bound, np.zeros_like(open_.name), open_.side)
-                batches[s] = NodeBatch(s, *(x[a:z].copy() for x in parts))
+                batches[s] = NodeBatch(s, numbers[a:z].copy(), np.zeros((z - a, SIDES), np.int64))
     return np.where(bounds > limits, bounds, -np.inf), batches, int(boxes)
-
-
-def _writable(parts: tuple[Any, ...]) -> list[Any]:
-    """Joblib's processes are given read-only maps of large arrays; the kernels are compiled for plain ones."""
-    return [np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in parts]
 
 
 def follow_lines(

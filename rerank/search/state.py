@@ -176,7 +176,9 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
         _within(h, 0.0, np.inf)
         known = boxes.axes.antiparallel[s].count if s in boxes.axes.antiparallel else 0
         _within(chosen, -known, known)
-        batches.append(NodeBatch(s, c.reshape(n, k), h.reshape(n, k), bounds, names, chosen.reshape(n, m)))
+        batch = NodeBatch.of(s, c.reshape(n, k), h.reshape(n, k), bounds, names, m)
+        batch.sides[:] = chosen.reshape(n, m)
+        batches.append(batch)
     open_, end = arrays["pushed"].size, len(batches) - boxed
     boxes.unresolved = batches[open_:end]
     boxes.heap = [

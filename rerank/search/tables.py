@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors.stops import current
 from rerank.problem import Problem, coordinates
 from rerank.problem.problem import GRID
-from rerank.search.places import MOST_NUMBERS, places_of, starts
+from rerank.search.places import MOST_NUMBERS, Slots, places_of, starts
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 
 FINEST = 2**20
@@ -45,12 +45,8 @@ class Tables:
         How many equal pairs a column stands for.
     upper, lower : int32 (P,)
         Rows of the data that the column is the difference of.
-    unit_start, unit_slots, unit_of : int32
-        Slots of each binary list, and the list of each slot.
-    coef_start, coef
-        What the places of each binary list earn, best place first; trailing zeros are left out.
-    hits : float64 (n_slots,)
-        What the j-th best item of a binary list multiplies that with, list by list, as in ``unit_slots``.
+    slots : Slots
+        Which slots make a binary list, and what its places earn.
     linear : bool
         Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
     loss : float64 (P,)
@@ -71,12 +67,7 @@ class Tables:
     multiplicity: Ints
     upper: Ints
     lower: Ints
-    unit_start: Ints
-    unit_slots: Ints
-    unit_of: Ints
-    coef_start: Ints
-    coef: Floats
-    hits: Floats
+    slots: Slots
     linear: bool
     loss: Floats
     grain: float
@@ -114,12 +105,12 @@ class Tables:
     @cached_property
     def count_start(self) -> NDArray[np.int64]:
         """Where each binary list's counts of items by lost pairs begin, for the line search."""
-        most = np.zeros(self.unit_of.size + 1, np.int64)
+        most = np.zeros(self.slots.unit_of.size + 1, np.int64)
         np.add.at(most, self.slot, self.multiplicity)
         np.add.at(most, self.slot + self.span, -self.multiplicity)
         most = np.cumsum(most)[:-1]
-        counts = np.zeros(self.unit_start.size - 1, np.int64)
-        np.maximum.at(counts, self.unit_of, most + 2)
+        counts = np.zeros(self.slots.unit_start.size - 1, np.int64)
+        np.maximum.at(counts, self.slots.unit_of, most + 2)
         return np.concatenate([[0], np.cumsum(counts)])
 
     @cached_property
@@ -134,8 +125,8 @@ class Tables:
     @cached_property
     def ideal(self) -> float:
         """Value, in the kernels' unit, of losing nothing."""
-        lists = zip(pairwise(self.coef_start), pairwise(self.unit_start), strict=True)
-        earned = ((self.coef[a:z][: q - p] * self.hits[p:q][: z - a]).sum() for (a, z), (p, q) in lists)
+        lists = zip(pairwise(self.slots.coef_start), pairwise(self.slots.unit_start), strict=True)
+        earned = ((self.slots.coef[a:z][: q - p] * self.slots.hits[p:q][: z - a]).sum() for (a, z), (p, q) in lists)
         return self.total if self.linear else float(sum(earned))
 
     @cached_property
@@ -143,8 +134,8 @@ class Tables:
         """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
         if self.integral:
             return 0.0
-        top = self.total if self.linear else float(self.coef.sum()) * self.hits.max(initial=1.0)
-        return 4e-15 * (self.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
+        top = self.total if self.linear else float(self.slots.coef.sum()) * self.slots.hits.max(initial=1.0)
+        return 4e-15 * (self.slots.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
 
 
 def tolerance(problem: Problem) -> float:
@@ -227,12 +218,10 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         multiplicity=np.concatenate(multiplicity),
         upper=above,
         lower=beneath,
-        unit_start=starts(slots),
-        unit_slots=np.concatenate([np.empty(0), *slots]).astype(np.int32),
-        unit_of=unit_of,
-        coef_start=starts(places),
-        coef=np.concatenate([np.empty(0), *places]),
-        hits=np.concatenate([np.empty(0), *(unit.hits for unit in units)]),
+        slots=Slots(
+            starts(slots), np.concatenate([np.empty(0), *slots]).astype(np.int32), unit_of, starts(places),
+            np.concatenate([np.empty(0), *places]), np.concatenate([np.empty(0), *(unit.hits for unit in units)]),
+        ),
         linear=False,
         loss=np.empty(0),
         grain=0.0,
@@ -242,8 +231,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         tolerance=tolerance(problem),
         spacing=0.0 if scale is None else spacing(problem),
     )
-    linear = all(_is_linear(unit.coefficients) for unit in units) and not problem.weighs_hits
-    return _linear(problem, flat) if units and linear else flat
+    return _linear(problem, flat) if is_linear(problem) else flat
 
 
 def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
@@ -256,15 +244,18 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
     return pairs
 
 
-def _is_linear(coefficients: Floats) -> bool:
-    return bool((steps := np.diff(coefficients)).size and np.all(steps == steps[0]) and steps[0] > 0)
+def is_linear(problem: Problem) -> bool:
+    """Whether a place earns a constant amount more than the next in every list."""
+    steps = [np.diff(unit.coefficients) for unit in problem.units]
+    even = all(step.size and np.all(step == step[0]) and step[0] > 0 for step in steps)
+    return bool(steps and even and not problem.weighs_hits)
 
 
 def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
     units = problem.units
     price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
-    sums = np.concatenate([[0.0], np.cumsum(price[flat.unit_of])])
+    sums = np.concatenate([[0.0], np.cumsum(price[flat.slots.unit_of])])
     ideal = sum(unit.ideal for unit in units)
     if np.all(price == price[0]):
         loss = (flat.span * flat.multiplicity).astype(np.float64)

@@ -30,7 +30,7 @@ from rerank.search.rows.lines import lines_on
 from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
 from rerank.search.supports.subsets import Supports
-from rerank.search.tables import tables
+from rerank.search.tables import is_linear, tables
 from rerank.search.top.demands import Demands
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rerank.search.tables import Tables
 
 _asked: set[str] = set()
+KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature
 LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
 
 
@@ -106,8 +107,13 @@ def _shares(parts: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _compile(parts: Iterable[str]) -> None:
+    from rerank.problem import problem_of
+    from rerank.statistics import parse
+
+    X, gains = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0]
     for part in parts:
-        for problem in _small():
+        for statistic in KINDS.get(part, ["auc", "dcg"]):
+            problem = problem_of(X, gains, parse(statistic))
             _COMPILE[part](problem, Domain.of(problem))
 
 
@@ -128,6 +134,7 @@ def _rows(problem: Problem) -> RowTables:
 
 
 _COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
+    "linear boxes": lambda problem, _: _explored(tables(problem)),
     "pair boxes": lambda problem, _: _explored(tables(problem)),
     "pair lines": lambda problem, domain: LineSearch(tables(problem), domain).climb(np.ones(2), rounds=1),
     "row boxes": lambda problem, _: _explored(_rows(problem)),
@@ -141,19 +148,9 @@ _COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
 def _explored(t: Tables | RowTables) -> None:
     """Explore a few boxes of two features."""
     centres, halves = Domain.free(2).roots()
-    names, sides = np.arange(len(centres)), np.zeros((len(centres), 0), np.int32)
-    batch = NodeBatch(0, centres, halves, np.full(len(centres), t.ideal + t.slack), names, sides)
+    batch = NodeBatch.of(0, centres, halves, np.full(len(centres), t.ideal + t.slack), np.arange(len(centres)))
     support = Support(np.arange(2), None, NO_GROUPS)
     explore_batches(t, [support], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 1)
-
-
-def _small() -> list[Problem]:
-    """One problem of each kind that the kernels tell apart, though they serve both with one signature."""
-    from rerank.problem import problem_of
-    from rerank.statistics import parse
-
-    X, gains = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0]
-    return [problem_of(X, gains, parse(statistic)) for statistic in ("auc", "dcg")]
 
 
 def _helper(parts: list[str]) -> subprocess.Popen[bytes] | None:
@@ -194,4 +191,5 @@ def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:
         return {"row boxes", "row lines", "smooth"}
     by_rows = rough(problem) if supports else lines_by_rows(problem)
     lines = {"row lines", "smooth"} if by_rows else {"pair lines"}
-    return {"pair boxes"} | lines | ({"supports"} if supports else set())
+    boxes = "linear boxes" if is_linear(problem) else "pair boxes"
+    return {boxes} | lines | ({"supports"} if supports else set())

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
-from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.tables import Tables, tables
@@ -24,7 +23,6 @@ is_compiled()  # tests that call a kernel directly must not find one that holds 
 __all__ = [
     "drawn_lists",
     "exact_objective",
-    "instance_of",
     "noisy_problem",
     "slow_margin",
     "slow_unit",
@@ -63,14 +61,6 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
         [1.0, 3.0], size=X.shape[0]
     )
     return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)
-
-
-def instance_of(t: Tables) -> Any:
-    """The tables as the kernels take them, all features, no antiparallel pairs."""
-    from rerank.search.boxes.nodes import Support
-    from rerank.search.jobs import instance
-
-    return instance(t, Support(np.arange(t.pairs.shape[0]), None, NO_GROUPS))
 
 
 def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: float) -> tuple[Floats, Floats]:

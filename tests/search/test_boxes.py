@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.problem import Problem
-from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
+from rerank.search import jobs
+from rerank.search.boxes.antiparallel import NO_GROUPS, antiparallel_pairs
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
-from rerank.search.jobs import MOST_SIDES, explore_batches, instance
+from rerank.search.jobs import explore_batches
 from rerank.search.loop import BranchAndBound
 from rerank.search.shares import Share
 from rerank.search.supports.subsets import supports
@@ -38,43 +39,29 @@ def free(seed: int, **options: Any) -> Problem:
         seed += 1
 
 
-def roots(d: int, groups: AntiparallelPairs) -> Any:
-    from rerank.search.boxes.stack import Boxes
-
+def roots(d: int, bounds: Any = 1e300) -> NodeBatch:
     centres, halves = Domain.free(d).roots()
-    sides = np.zeros((2 * d, MOST_SIDES if groups.count else 0), np.int32)
-    return Boxes(centres, halves, np.full(2 * d, 1e300), np.arange(2 * d), sides)
+    return NodeBatch.of(0, centres, halves, np.zeros(2 * d) + bounds, np.arange(2 * d))
 
 
 def explored(t: Tables, work: float, smallest: float = 2.0**-30, record: bool = False, S: Any = None) -> Any:
     """The support, and what exploring the faces of its cube brought."""
-    from rerank.search.boxes.kernel import explore
-    from rerank.search.boxes.workspace import workspace
-
-    d = t.pairs.shape[0]
-    every = Support(np.arange(d), S, antiparallel_pairs(t, np.arange(d)))
-    given, todo = instance(t, every), roots(d, every.antiparallel)
-    return every, explore(
-        given,
-        workspace(given, 2 * d, todo.side.shape[1], record),
-        todo,
-        0.0,
-        t.slack,
-        -np.inf,
-        work,
-        smallest,
-        record,
-        1000,
-    )
+    every = Support(np.arange(t.n_features), S, antiparallel_pairs(t, np.arange(t.n_features)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "SMALLEST", smallest)
+        patch.setattr(jobs, "ROOM", 2)  # so that memory ends again and again
+        given_ = [0.0], [-np.inf], t.slack, work, work, record, 1000
+        (found,) = explore_batches(t, [every], [roots(t.n_features)], *given_)
+    return every, found
 
 
 def covering(u: Any, boxes: Any, guides: Any, slack: float) -> float:
     """Largest bound of the boxes that hold ``u``, on the chosen sides of their groups; -inf if none does."""
     best = -np.inf
-    for i in range(boxes.bound.size):
-        inside = (np.abs(u - boxes.centre[i]) <= boxes.half[i] + slack).all()
-        sides = all(np.sign(f) * (u @ guides[:, abs(f) - 1]) >= -slack for f in boxes.side[i] if f)
-        best = max(best, boxes.bound[i]) if inside and sides else best
+    for c, h, bound, chosen in zip(boxes.centres, boxes.halves, boxes.bounds, boxes.sides, strict=True):
+        inside = (np.abs(u - c) <= h + slack).all()
+        sides = all(np.sign(f) * (u @ guides[:, abs(f) - 1]) >= -slack for f in chosen if f)
+        best = max(best, bound) if inside and sides else best
     return best
 
 
@@ -92,17 +79,18 @@ def test_no_point_outside_the_open_boxes_beats_what_was_found(
     if whitened:
         S = rng.normal(size=(d, d))
         S /= np.abs(S).sum(axis=1).max()
-    every, (found, best, open_, small, _, _, boxes, done) = explored(t, work, smallest, S=S)
-    assert done >= min(work, 1) or boxes == 0
-    if found > 0:
-        assert np.abs(best).max() == 1 and exact.value(every.weights(best, d)) >= found - t.slack
+    every, found = explored(t, work, smallest, S=S)
+    assert found.work >= min(work, 1) or found.boxes == 0
+    if found.value > 0:
+        assert np.abs(found.weights).max() == pytest.approx(1) and exact.value(found.weights) >= found.value - t.slack
     guides = t.pairs[:, every.antiparallel.guide] if S is None else S.T @ t.pairs[:, every.antiparallel.guide]
     for w in surface(rng, problem, 30):
         value = exact.value(w)
-        if value > found + 2 * t.slack:
+        if value > found.value + 2 * t.slack:
             u = w if S is None else np.linalg.solve(S, w)
             slack = 0.0 if S is None else 1e-9  # coordinates in another basis are rounded
-            bound = max(covering(u / np.abs(u).max(), boxes, guides, slack) for boxes in (open_, small))
+            left = [boxes for boxes in (found.open, found.unresolved) if boxes]
+            bound = max(covering(u / np.abs(u).max(), boxes, guides, slack) for boxes in left)
             assert bound >= value - t.slack
 
 
@@ -114,8 +102,8 @@ def test_groups_are_among_the_splits_on_lattices(kind: str) -> None:
         if drawn.kind == kind and not drawn.problem.signs.any() and drawn.problem.units:
             t = tables(drawn.problem)
             if t.pairs.shape[1]:
-                _, (_, _, _, _, splits, *_) = explored(t, 1e5, record=True)
-                seen += int((splits[:, 1] >= t.pairs.shape[0]).any())
+                _, found = explored(t, 1e5, record=True)
+                seen += int((found.splits[:, 1] >= t.pairs.shape[0]).any())
     assert seen >= 3  # the test above would say nothing about groups otherwise
 
 
@@ -125,13 +113,13 @@ def test_the_splits_recorded_form_a_tree_over_the_roots(seed: int) -> None:
     problem = free(seed, n_max=12, d_max=4)
     t = tables(problem)
     d = t.pairs.shape[0]
-    _, (_, _, open_, small, splits, *_) = explored(t, 2000.0, record=True)
-    parents, which, children = splits.T
+    _, found = explored(t, 2000.0, record=True)
+    parents, which, children = found.splits.T
     born = np.concatenate([np.arange(2 * d), children, children + 1])
     assert np.unique(born).size == born.size and np.isin(parents, born).all()
     assert np.unique(parents).size == parents.size and (which >= 0).all()
     leaves = np.setdiff1d(born, parents)
-    assert np.isin(open_.name, leaves).all() and np.isin(small.name, leaves).all()
+    assert all(np.isin(batch.names, leaves).all() for batch in (found.open, found.unresolved) if batch)
 
 
 def search(problem: Problem, **options: Any) -> OpenBoxes:
@@ -202,11 +190,10 @@ def test_a_round_that_is_interrupted_goes_on_counting_its_boxes(monkeypatch: pyt
 
 def test_exploring_leaves_the_batch_it_was_given_alone() -> None:
     t = tables(noisy_problem(60, 4, "auc", 0.35, 1))
-    boxes = roots(4, NO_GROUPS)
     # The last boxes are fathomed at once, so that the children of another are written over them.
     bounds = np.where(np.arange(8) < 4, t.ideal, -1.0)
-    batch = NodeBatch(0, boxes.centre, boxes.half, bounds, boxes.name, boxes.side)
-    arrays = (batch.centres, batch.halves, batch.bounds, batch.names, batch.sides)
+    batch = roots(4, bounds)
+    arrays = batch.numbers, batch.labels
     before = [x.copy() for x in arrays]
     given = (t, [Support(np.arange(4), None, NO_GROUPS)], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 10**9)
     explore_batches(*given)

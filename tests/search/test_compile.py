@@ -101,7 +101,7 @@ def test_one_signature_serves_every_kind_of_problem() -> None:
     warm.compile_kernels()
     before, after = run(SIGNATURES)
     assert before == after, "a solve compiled something that compile_kernels does not"
-    assert after["rerank.search.boxes.kernel.explore"] == after["rerank.search.lines.kernel.sweep"] == 1
+    assert after["rerank.search.boxes.kernel.explore_lists"] == after["rerank.search.lines.kernel.sweep"] == 1
 
 
 def test_compiling_is_announced_on_request_and_only_when_there_is_something_to_compile(
@@ -353,6 +353,7 @@ def test_a_search_compiles_what_it_needs_and_that_once(monkeypatch: pytest.Monke
     assert asked(long, proof=True) == {"pair boxes"}  # a proof is one by pairs; its lines are by rows
     assert asked(short) == {"pair lines"} and asked(long) == asked(short) == set()
     assert asked(noisy_problem(30, 3, "dcg@10", 0.3, 0, C=0.01)) == {"supports"}
+    assert asked(noisy_problem(30, 3, "auc", 0.3, 0)) == {"linear boxes"}
     warm.compile_kernels()
     assert asked(noisy_problem(30, 3, "auc", 0.3, 0, max_features=2)) == set()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.search.boxes import levels, pairs
 from rerank.search.tables import Tables, tables
 from tests.cases.instances import draw, with_hits
-from tests.cases.search import instance_of, slow_margin, slow_unit
+from tests.cases.search import slow_margin, slow_unit
 
 SEEDS = st.integers(0, 10**6)
 
@@ -45,7 +45,7 @@ def test_reach_is_the_middle_and_the_radius_of_every_pair(seed: int, k: int) -> 
     c, h = rng.uniform(-1, 1, size=k), rng.choice([0.0, 0.5, 1.0], size=k)
     a, n = 5, 30
     M, R = np.empty(40), np.empty(40)
-    pairs.reach(D, a, n, c, h, 0.1, 1e-3, M, R)
+    pairs.reach(D, a, c, h, 0.1, 1e-3, M[:n], R[:n])
     slow = slow_margin(D[:, a : a + n], c, h, 0.1, 1e-3)
     assert np.allclose(M[:n], slow[0], rtol=0, atol=1e-14) and np.allclose(R[:n], slow[1], rtol=0, atol=1e-14)
 
@@ -93,21 +93,20 @@ def test_moved_sums_sizes_and_signed_sizes() -> None:
 @given(SEEDS)
 def test_value_of_lost_counts_is_the_definition_s(seed: int) -> None:
     rng, t = counted(seed)
-    problem = instance_of(t)
-    scratch = np.zeros(int(np.diff(t.coef_start).max()) + 1, np.int64)
-    lost = rng.integers(0, 9, size=t.unit_of.size).astype(np.int32)
-    units = np.arange(t.unit_start.size - 1, dtype=np.int32)
+    scratch = np.zeros(int(np.diff(t.slots.coef_start).max()) + 1, np.int64)
+    lost = rng.integers(0, 9, size=t.slots.unit_of.size).astype(np.int32)
+    units = np.arange(t.slots.unit_start.size - 1, dtype=np.int32)
     slow = [
         slow_unit(
-            lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]],
-            t.coef[t.coef_start[u] : t.coef_start[u + 1]],
-            t.hits[t.unit_start[u] : t.unit_start[u + 1]],
+            lost[t.slots.unit_slots[t.slots.unit_start[u] : t.slots.unit_start[u + 1]]],
+            t.slots.coef[t.slots.coef_start[u] : t.slots.coef_start[u + 1]],
+            t.slots.hits[t.slots.unit_start[u] : t.slots.unit_start[u + 1]],
         )
         for u in units
     ]
-    assert [levels.unit_value(u, lost, problem, scratch) for u in units] == pytest.approx(slow, rel=1e-13)
+    assert [levels.unit_value(0.0, u, lost, t.slots, scratch) for u in units] == pytest.approx(slow, rel=1e-13)
     some = rng.permutation(units)[: rng.integers(0, units.size + 1)].astype(np.int32)
-    total = levels.total_value(some, some.size, lost, problem, scratch)
+    total = levels.total_value(some, lost, t.slots, scratch)
     assert total == pytest.approx(sum(slow[u] for u in some), rel=1e-13) and not scratch.any()
 
 
@@ -116,7 +115,7 @@ def test_value_of_lost_counts_is_the_definition_s(seed: int) -> None:
 def test_lost_counts_are_those_of_a_loop(seed: int) -> None:
     rng, t = counted(seed)
     M, R = bounds(rng, t.pairs.shape[1])
-    before = rng.integers(0, 3, size=t.unit_of.size).astype(np.int32)
+    before = rng.integers(0, 3, size=t.slots.unit_of.size).astype(np.int32)
     whole, centre = before.copy(), before.copy()
     for p in range(M.size):
         for s in range(t.slot[p], t.slot[p] + t.span[p]):
@@ -126,8 +125,10 @@ def test_lost_counts_are_those_of_a_loop(seed: int) -> None:
     pairs.count_lost(M, R, t.slot, t.span, t.weight, 0.25, *fast)
     assert np.array_equal(fast[0], whole) and np.array_equal(fast[1], centre)
     if t.single:
-        ends = np.zeros(t.unit_of.size + 1, np.int64)
-        runs = levels.find_runs(t.slot, ends)
+        ends = np.zeros(t.slots.unit_of.size + 1, np.int64)
+        mark = np.zeros(t.slots.unit_start.size, np.bool_)
+        runs = levels.find_runs(t.slot, ends, t.slots.unit_of, mark)
+        assert np.flatnonzero(mark).tolist() == np.unique(t.slots.unit_of[t.slot]).tolist()
         assert ends[:runs].tolist() == [p for p in range(1, M.size) if t.slot[p] != t.slot[p - 1]] + [M.size]
         fast = before.copy(), before.copy()
         pairs.count_runs(M, R, t.slot, ends, runs, 0.25, *fast)
@@ -138,14 +139,14 @@ def test_lost_counts_are_those_of_a_loop(seed: int) -> None:
 @given(SEEDS)
 def test_only_pairs_of_items_that_can_still_earn_are_kept(seed: int) -> None:
     rng, t = counted(seed)
-    lost = rng.integers(0, 6, size=t.unit_of.size).astype(np.int32)
+    lost = rng.integers(0, 6, size=t.slots.unit_of.size).astype(np.int32)
     P = t.pairs.shape[1]
     keep = np.append(np.flatnonzero(rng.random(P) < 0.7), 0).astype(np.int32)
     n = keep.size - 1
-    units = np.arange(t.unit_start.size - 1, dtype=np.int32)
-    places = np.diff(t.coef_start)[t.unit_of]
+    units = np.arange(t.slots.unit_start.size - 1, dtype=np.int32)
+    places = np.diff(t.slots.coef_start)[t.slots.unit_of]
     slow = [p for p in keep[:n] if any(lost[s] < places[s] for s in range(t.slot[p], t.slot[p] + t.span[p]))]
-    kept = pairs.matters(keep, n, t.slot, t.span, lost, units, units.size, instance_of(t))
+    kept = pairs.matters(keep, n, t.slot, t.span, lost, units, t.slots)
     assert keep[:kept].tolist() == slow
 
 
@@ -153,12 +154,12 @@ def test_only_pairs_of_items_that_can_still_earn_are_kept(seed: int) -> None:
 @given(SEEDS)
 def test_importance_is_the_price_of_the_next_place(seed: int) -> None:
     rng, t = counted(seed)
-    lost = rng.integers(0, 6, size=t.unit_of.size).astype(np.int32)
-    units = np.arange(t.unit_start.size - 1, dtype=np.int32)
-    out, slope = np.empty(t.pairs.shape[1]), np.zeros(t.unit_of.size)
-    pairs.importance(t.slot, t.span, t.weight, lost, units, units.size, instance_of(t), slope, out)
-    coef = [np.append(t.coef[a:b], [0.0] * 20) for a, b in zip(t.coef_start, t.coef_start[1:], strict=False)]
-    price = np.array([coef[t.unit_of[s]][x] - coef[t.unit_of[s]][x + 1] for s, x in enumerate(lost)])
+    lost = rng.integers(0, 6, size=t.slots.unit_of.size).astype(np.int32)
+    units = np.arange(t.slots.unit_start.size - 1, dtype=np.int32)
+    out, slope = np.empty(t.pairs.shape[1]), np.zeros(t.slots.unit_of.size)
+    pairs.importance(t.slot, t.span, t.weight, lost, units, t.slots, slope, out)
+    coef = [np.append(t.slots.coef[a:b], [0.0] * 20) for a, b in pairwise(t.slots.coef_start)]
+    price = np.array([coef[t.slots.unit_of[s]][x] - coef[t.slots.unit_of[s]][x + 1] for s, x in enumerate(lost)])
     base = np.array([price[a : a + b].sum() for a, b in zip(t.slot, t.span, strict=True)])
     extra = 0.1 * base.mean() if base.mean() > 0 else 1.0
     assert out == pytest.approx((base + extra) * t.multiplicity, rel=1e-12)

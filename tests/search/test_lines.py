@@ -66,12 +66,14 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
 
 
 def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
-    n, at, who, value, lost = line_kernel.ends(
-        t.pairs, t.slot, t.span, t.weight, w, u, -u, w.size, low, high, t.epsilon, t.linear, t.total, t.unit_of.size
-    )
+    at, who, lost = np.empty(2 * t.size), np.empty(2 * t.size, np.int64), np.zeros(t.slots.unit_of.size, np.int64)
+    n, value = line_kernel.ends(
+        t.pairs, t.slot, t.span, t.weight, w, u, w.size, low, high, t.epsilon, t.linear, t.total,
+        np.empty((2, 5, 2 * w.size + 1)), np.zeros((2, t.size)), at, who, lost,
+    )  # fmt: skip
     return line_kernel.sweep(
-        np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear,
-        t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.hits, t.count_start,
+        np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear, t.slots,
+        t.count_start, np.zeros(t.count_start[-1], np.int64),
     )  # fmt: skip
 
 
@@ -111,8 +113,9 @@ def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: boo
 def test_the_envelope_is_the_largest_size(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     w, u = rng.integers(-3, 4, size=k).astype(float), rng.integers(-3, 4, size=k).astype(float)
-    pieces, breaks, slopes, levels = envelope(w, u)
-    breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
+    made = np.empty((5, 2 * k + 1))
+    pieces = envelope(w, u, 1.0, k, made)
+    breaks, slopes, levels = made[0, :pieces], made[1, : pieces + 1], made[2, : pieces + 1]
     assert (np.diff(breaks) >= 0).all() and (np.diff(slopes) > 0).all() and slopes.size == breaks.size + 1
     for tau in [*np.linspace(-5, 5, 41), *breaks]:
         piece = np.searchsorted(breaks, tau)
@@ -126,12 +129,12 @@ def test_a_pair_is_won_from_its_left_end_on(seed: int, k: int) -> None:
     w, u = rng.integers(-3, 4, size=k) / 2, rng.integers(-3, 4, size=k) / 2
     if not u.any():
         return  # no line
-    pieces, breaks, slopes, levels = envelope(w, u)
-    breaks, slopes, levels = breaks[:pieces], slopes[: pieces + 1], levels[: pieces + 1]
+    made = np.empty((5, 2 * k + 1))
+    pieces = envelope(w, u, 1.0, k, made)
     A, B, epsilon = rng.integers(-4, 5) / 4, rng.integers(-4, 5) / 4, 0.25
     grid = np.linspace(-12, 12, 961)
     won = A + B * grid - epsilon * np.abs(w[:, None] + grid * u[:, None]).max(axis=0) >= 0
-    left = won_from(A, B, epsilon, pieces, breaks, slopes, levels)
+    left = won_from(A, B, epsilon, pieces, made)
     if won.any():
         first = grid[np.argmax(won)]
         assert first - 0.025 - 1e-9 <= left <= first + 1e-9 or (left < -12 and won[0])

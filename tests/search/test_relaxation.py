@@ -33,9 +33,10 @@ class Box(NamedTuple):
 
     def must_lose(self, need: float = 1e-9) -> float:
         n = self.M.size
-        scratch = relaxation.Scratch(*(np.empty(size) for size in (n + 2, n + 2, n + 2, *2 * [self.h.size])))
-        D = np.hstack([np.full((self.h.size, BEFORE), np.nan), self.D])
-        return relaxation.must_lose(D, BEFORE, self.h, self.M, self.R, self.W, TOLERANCE, need, scratch)
+        margins, axes = np.empty((5, n + 2)), np.empty((5, self.h.size))
+        margins[0, :n], margins[1, :n], axes[1] = self.M, self.R, self.h
+        D = np.hstack([np.full((self.h.size + 1, BEFORE), np.nan), np.vstack([self.D, self.W])])
+        return relaxation.must_lose(D, BEFORE, n, TOLERANCE, need, margins, axes)
 
     @property
     def undecided(self) -> Any:
@@ -51,7 +52,7 @@ def box(seed: int, k: int, n: int, size: float) -> Box:
     D -= np.outer(c, (c @ D + 0.3 * size) / (c @ c)) * rng.choice([0.0, 1.0], size=n)
     h = size * rng.choice([0.0, 0.5, 1.0], size=k)
     M, R = np.empty(n), np.empty(n)
-    reach(D, 0, n, c, h, 1e-3, TOLERANCE, M, R)
+    reach(D, 0, c, h, 1e-3, TOLERANCE, M, R)
     return Box(D, c, h, rng.integers(1, 4, size=n).astype(float), M, R)
 
 

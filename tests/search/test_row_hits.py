@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from rerank.problem import Problem, problem_of
 from rerank.search import run, sizes, solve
+from rerank.search.boxes.antiparallel import NO_GROUPS
+from rerank.search.boxes.nodes import Support
 from rerank.search.domain import Domain
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows import choice, workspace
@@ -86,13 +88,13 @@ def test_rows_that_leave_a_box_change_the_value_nowhere_in_it(seed: int) -> None
     problem = problem_of(X, gains, parse(stat), np.repeat(np.arange(lists), n), epsilon=0.01)
     problem = with_hits(problem, seed) if rng.random() < 0.7 else problem
     t = rows_of(problem)
-    levels, memory, given_ = workspace.levels(t), workspace.scratch(t, 1, d), workspace.instance(t)
+    space, given_ = workspace.workspace(t, d), workspace.given(t, Support(np.arange(d), None, NO_GROUPS))
     centre, half = rng.uniform(-1, 1, d), rng.choice([0.02, 0.1, 0.3]) * rng.random(d)
     points = centre + half * rng.uniform(-1, 1, size=(8, d))
 
     def assessed(c: Floats, h: Floats, level: int) -> tuple[float, float]:
-        memory.c[:], memory.h[:] = c, h
-        return assess(given_, levels, level, np.inf if seed % 2 else -np.inf, memory)[:2]
+        space.axes[0], space.axes[1] = c, h
+        return assess(given_, space, level, np.inf if seed % 2 else -np.inf)[:2]
 
     before = [assessed(x, 0 * x, 0)[1] for x in points]
     bound, _ = assessed(centre, half, 0)

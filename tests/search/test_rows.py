@@ -113,8 +113,7 @@ def test_a_box_bounds_its_points_and_its_centre_has_the_value(seed: int) -> None
     half = rng.uniform(0, 0.5) * (rng.random(d) < 0.8)
     centre = np.clip(rng.uniform(-1, 1, d), -1 + half, 1 - half)
     centre[0], half[0] = 1.0, 0.0
-    names, sides = np.zeros(1, np.int64), np.zeros((1, 0), np.int32)
-    batch = NodeBatch(0, centre[None], half[None], np.array([t.ideal + 1.0]), names, sides)
+    batch = NodeBatch.of(0, centre[None], half[None], np.array([t.ideal + 1.0]), np.zeros(1, np.int64))
     support = Support(np.arange(d), None, NO_GROUPS)
     (found,) = explore_batches(t, [support], [batch], [-1.0], [-np.inf], t.slack, 1e-3, 1e-3, False, 1)
     flip = np.where(problem.signs < 0, -1.0, 1.0)

@@ -162,7 +162,8 @@ def test_the_bound_is_the_value_where_sums_are_exact_scores(name: str) -> None:
     sums = np.where(made.idle > 0, made.idle, np.where(w @ made.down / w.sum() >= 1, 9, -9)).astype(np.int16)
     order = np.where(made.idle > 0, 0, sums)
     lane = np.zeros(made.lane_slot.size, np.int16)
-    lost, count = np.zeros(t.unit_of.size, np.int64), np.zeros(int(np.diff(t.coef_start).max()) + 1, np.int64)
+    lost = np.zeros(t.slots.unit_of.size, np.int64)
+    count = np.zeros(int(np.diff(t.slots.coef_start).max()) + 1, np.int64)
     value = bound(sums, int((order < 0).sum()), made, lane, lost, count)
     quantum = 2.0 ** np.round(np.log2(np.abs(t.pairs).max() / np.abs(made.up).max()))
     gone = (np.abs(t.pairs) > 0).any(axis=0) & (w @ np.trunc(t.pairs / quantum) / w.sum() < 1)
@@ -174,13 +175,13 @@ def earned(t: Any, gone: np.ndarray) -> float:
     """Value if these pairs are lost, by loops."""
     if t.linear:
         return float(t.total - t.loss[gone].sum())
-    lost = np.zeros(t.unit_of.size, int)
+    lost = np.zeros(t.slots.unit_of.size, int)
     for p in np.flatnonzero(gone):
         lost[t.slot[p] : t.slot[p] + t.span[p]] += t.multiplicity[p]
     total = 0.0
-    for u in range(t.unit_start.size - 1):
-        coef = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
-        slots = t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]
+    for u in range(t.slots.unit_start.size - 1):
+        coef = t.slots.coef[t.slots.coef_start[u] : t.slots.coef_start[u + 1]]
+        slots = t.slots.unit_slots[t.slots.unit_start[u] : t.slots.unit_start[u + 1]]
         places = np.sort(lost[slots]) + np.arange(slots.size)
         total += float(coef[places[places < coef.size]].sum())
     return total

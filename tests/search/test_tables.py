@@ -43,15 +43,15 @@ def test_pairs_slots_and_multiplicities_are_those_of_a_double_loop(seed: int) ->
     for p in range(t.pairs.shape[1]):
         lower = (problem.X[t.lower[p]] + 0.0).tolist()
         for s in range(t.slot[p], t.slot[p] + t.span[p]):
-            found[int(t.unit_of[s]), int(t.upper[p]), *lower] += int(t.multiplicity[p])
+            found[int(t.slots.unit_of[s]), int(t.upper[p]), *lower] += int(t.multiplicity[p])
     assert found == expected
     assert np.array_equal(t.pairs.T, problem.scaled[t.upper] - problem.scaled[t.lower])
-    sizes = [t.unit_slots[a:b].size for a, b in zip(t.unit_start, t.unit_start[1:], strict=False)]
+    sizes = [t.slots.unit_slots[a:b].size for a, b in zip(t.slots.unit_start, t.slots.unit_start[1:], strict=False)]
     assert sizes == [unit.positive.size for unit in problem.units]
-    assert sorted(t.unit_slots.tolist()) == list(range(t.unit_of.size))
-    assert all(
-        (t.unit_of[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]] == u).all() for u in range(len(sizes))
-    )
+    assert sorted(t.slots.unit_slots.tolist()) == list(range(t.slots.unit_of.size))
+    slots = t.slots
+    ends = zip(slots.unit_start, slots.unit_start[1:], strict=False)
+    assert all((slots.unit_of[slots.unit_slots[a:z]] == u).all() for u, (a, z) in enumerate(ends))
 
 
 @settings(max_examples=60, deadline=None)
@@ -141,7 +141,7 @@ def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d
     if not w.size:
         return
     M, R = np.empty(t.pairs.shape[1]), np.empty(t.pairs.shape[1])
-    reach(t.pairs, 0, t.pairs.shape[1], w[0], np.zeros(d), t.epsilon, t.tolerance, M, R)
+    reach(t.pairs, 0, w[0], np.zeros(d), t.epsilon, t.tolerance, M, R)
     points, weights = scaled(problem), [Fraction(float(v)) for v in w[0]]
     for p in range(t.pairs.shape[1]):
         upper, lower = points[t.upper[p]], points[t.lower[p]]
@@ -164,6 +164,6 @@ def test_no_value_is_above_the_ideal_in_either_unit(seed: int) -> None:
 
 def test_places_that_earn_nothing_are_left_out() -> None:
     t = tables(problem_of(np.arange(8.0)[:, None], [1, 0] * 4, parse("precision@3")))
-    assert np.diff(t.coef_start).tolist() == [3]
+    assert np.diff(t.slots.coef_start).tolist() == [3]
     nothing = tables(problem_of(np.arange(4.0)[:, None], [1, 0, 1, 0], parse([0.0, 0.0, 0.0, 0.0])))
-    assert nothing.ideal == 0.0 and nothing.coef.tolist() == [0.0]
+    assert nothing.ideal == 0.0 and nothing.slots.coef.tolist() == [0.0]

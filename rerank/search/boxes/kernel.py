@@ -1,6 +1,6 @@
 r"""The inner loop of the branch and bound: depth first over boxes of weights, compiled.
 
-:func:`explore` is one long body because numba makes one compiled loop of it, in which the arrays of a box stay in
+:func:`explorer` makes one long body because numba makes one compiled loop of it, in which the arrays of a box stay in
 local variables; passing them on to functions of their own costs time in every box.
 
 In a box with centre ``c`` and half-widths ``h`` the scaled difference of a pair lies in ``c.D +- h.|D|``.  A
@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.levels import LEVELS, allowed, copy, descend, descend_lists, total_value
+from rerank.search.boxes.levels import allowed, copy, decided, find_runs, gather, mark_lists, put, total_value
+from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, SIDES
 from rerank.search.boxes.pairs import (
     beyond,
     coordinate,
@@ -35,7 +36,7 @@ from rerank.search.boxes.pairs import (
     undecided,
 )  # fmt: skip
 from rerank.search.boxes.relaxation import HOPE, must_lose
-from rerank.search.boxes.stack import copied, longer, put
+from rerank.search.boxes.workspace import LEVELS, LISTS, RUNS, SIZE, START
 from rerank.search.compiled import kernel
 
 STUCK = 5  # splits a feature that decide nothing, after which a box is unresolved,
@@ -43,209 +44,209 @@ FEW = 16  # if no more pairs than this are undecided in it; exact arithmetic fat
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
-@kernel()
-def explore(
-    instance: Any, workspace: Any, todo: Any, incumbent: float, slack: float, target: float, work_limit: float,
-    smallest: float, record: bool, next_name: int,
-) -> Any:  # fmt: skip
-    """Explore boxes, the last one first, until none is left or the work is spent.
+def explorer(linear: bool) -> Any:
+    """The kernel for linear problems, or for the others: each is compiled without what only the other needs."""
 
-    Parameters
-    ----------
-    instance : Instance
-    workspace : Workspace
-        A new one, see :func:`rerank.search.boxes.workspace.workspace`.
-    todo : Boxes
-    incumbent, slack : float
-        A box is fathomed when its bound is at most their sum.
-    target : float
-        A box whose bound is at most this is set aside: it is not explored now.
-    work_limit : float
-        Evaluations of a pair after which to stop.
-    smallest : float
-        Half-width below which a coordinate is not split.
-    record : bool
-        Whether to keep the splits.
-    next_name : int
-        First of the names to give to new boxes.
+    def explore(
+        given: Any, workspace: Any, stack: Any, unresolved: Any, splits: Any, counts: Any, sums: Any, slack: float,
+        target: float, work_limit: float, smallest: float,
+    ) -> None:  # fmt: skip
+        """Explore boxes, the last first, until none is left, the work is spent, or memory for boxes or splits ends.
 
-    Returns
-    -------
-    found, best : float, float64 (k,)
-        Best value met, or the incumbent, and its weights.
-    open, unresolved : Boxes
-        Boxes left to explore, and boxes too small to split whose bound beats the value found.
-    splits : int64 (n, 3)
-        Name of a split box, coordinate (or ``k - 1 + g`` for group ``g``), name of its first child; the second
-        child's is one more.
-    aside : float
-        Largest bound of a box that was fathomed or set aside; -inf without one.
-    boxes, work : int, float
-        Number of boxes explored, and of evaluations of a pair.
-    """
-    k = instance.pairs.shape[0]
-    levels, arrays = workspace.levels, workspace.arrays
-    D, W, S, Q, G = levels.D, levels.W, levels.S, levels.Q, levels.G
-    count, lost, central, slope, mark = arrays.count, arrays.lost, arrays.central, arrays.slope, arrays.mark
-    M, R, keep = arrays.M, arrays.R, arrays.keep
-    chosen, forward, backward = arrays.chosen, arrays.forward, arrays.backward
-    c, h, side, best, splits = arrays.c, arrays.h, arrays.side, arrays.best, arrays.splits
-    linear = instance.linear
-    safe = 2.0 * instance.tolerance
-    spread = 0.0
-    margin = instance.epsilon
-    whitened = instance.basis.size > 0
-    n_sides = side.size
-    n_splits = 0
-    # Of each box: its level, splits in a row that decided nothing, whether the last split was by a group.
-    notes = arrays.notes
-    n_unresolved: Any = np.int64(0)
-    unresolved = copied(todo, n_unresolved, n_unresolved + 1)
-    top = todo.bound.size
-    stack = todo
-    boxes = 0
-    work = 0.0
-    found = incumbent
-    limit = max(found + slack, target)
-    aside = -np.inf
-    while top > 0 and work < work_limit:
-        top -= 1
-        bound = stack.bound[top]
-        if bound <= limit:
-            aside = max(aside, bound)
-            continue
-        boxes += 1
-        for j in range(k):
-            c[j] = stack.centre[top, j]
-            h[j] = stack.half[top, j]
-        for j in range(n_sides):
-            side[j] = stack.side[top, j]
-        name = stack.name[top]
-        by_group = notes[top, 2] == 1
-        v = notes[top, 0]
-        idle = notes[top, 1]
-        above = bound
-        n = levels.size[v]
-        a = levels.start[v]
-        work += n + 32
-        if whitened:
-            least, largest, here = norms(instance.basis, c, h)
-            margin = instance.epsilon * least
-            spread = instance.epsilon * (largest - least)
-            safe = instance.epsilon * (here - least) + 2.0 * instance.tolerance
-        elif instance.spacing > 0.0:
-            over = beyond(h, instance.spacing, instance.tolerance)
-            safe = over if over < 0.0 else 2.0 * instance.tolerance
-            spread = over - instance.tolerance if over < 0.0 else 0.0
-        reach(D, a, n, c, h, margin, instance.tolerance, M, R)
-        if n_sides > 0 and side[0] != 0:
-            impose(M[:n], G[a : a + n], side, chosen)
-        # ---- bound: the value of all weights in the box; value: that of its centre
-        gone = 0.0
-        if linear:
-            gone, value = lost_weight(M[:n], R[:n], W[a : a + n], safe)
-            gone += levels.base[v]
-            bound = min(bound, instance.total - gone)
-            value = instance.total - levels.base[v] - value
-        else:
-            copy(levels.lost[v], lost)
-            copy(lost, central)
-            if instance.single:
-                count_runs(M, R, S[a : a + n], levels.ends[v], levels.runs[v], safe, lost, central)
-            else:
-                count_lost(M[:n], R[:n], S[a : a + n], Q[a : a + n], W[a : a + n], safe, lost, central)
-            most = total_value(levels.active[v], levels.n_active[v], lost, instance, count)
-            bound = min(bound, levels.base[v] + most)
-            value = found
-            if bound > limit:
-                there = total_value(levels.active[v], levels.n_active[v], central, instance, count)
-                value = levels.base[v] + there
-        if value > found and allowed(c, instance.least, instance.most):
-            found = value
-            limit = max(found + slack, target)
-            copy(c, best)
-        if bound <= limit:
-            aside = max(aside, bound)
-            continue
-        # ---- a better bound by the relaxation; a proof holds boxes that the plain bound fathoms
-        if linear and not record:
-            need = instance.total - gone - limit
-            if instance.integral:
-                need = np.ceil(need) - 1.0 + WHOLE
-            if need < HOPE * (instance.total - gone - value):
-                more = must_lose(
-                    D, a, h, M[:n], R[:n], W[a : a + n], instance.tolerance, need, arrays.relaxation
-                )
-                if instance.integral:
-                    more = np.ceil(more - WHOLE)
-                bound = min(bound, instance.total - gone - more)
-                if bound <= limit:
-                    aside = max(aside, bound)
-                    continue
-        # ---- the pairs that the children have to evaluate
-        kept = undecided(M[:n], R[:n], spread, keep)
-        if not linear:
-            kept = matters(
-                keep, kept, S[a : a + n], Q[a : a + n], lost, levels.active[v], levels.n_active[v], instance
-            )
-        idle = idle + 1 if kept == n else 0
-        if 5 * kept <= 4 * n and v + 1 < LEVELS:
-            descend(levels, v, keep, kept, instance.n_groups > 0)
+        Parameters
+        ----------
+        given : Given
+        workspace : Workspace
+            A new one, see :func:`rerank.search.boxes.workspace.workspace`.
+        stack, unresolved : pairs of float64 (n, 2 k + 1) and int64 (n, 4 + m)
+            Boxes to explore, and those too small to split whose bound beats the value found.
+        splits : int64 (n, 3)
+            Name of a split box, coordinate (or ``k - 1 + g`` for group ``g``), name of its first child; the second
+            child's is one more.  Without a row no record is kept.
+        counts : int64 (5,)
+            How many boxes and splits these three hold, boxes explored, and the name of the next new box.
+        sums : float64 (3,)
+            Best value met, whose weights are in the workspace; the largest bound of a box that was fathomed or set
+            aside; evaluations of a pair.
+        slack, target : float
+            A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up to the
+            ``target``.
+        work_limit : float
+            Evaluations of a pair after which to stop.
+        smallest : float
+            Half-width below which a coordinate is not split.
+        """
+        slots, within = given.slots, given.within
+        D, level, base = workspace.columns, workspace.level, workspace.base
+        count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
+        S, Q, G = workspace.places[0], workspace.places[1], workspace.places[2]
+        margins, axes, groups, keep = workspace.margins, workspace.axes, workspace.groups, workspace.keep
+        slope, side, ends = workspace.slope, workspace.side, workspace.ends
+        lost, central = lost_at[lost_at.shape[0] - 2], lost_at[lost_at.shape[0] - 1]
+        c, h, best = axes[0], axes[1], axes[2]
+        k = c.size
+        W = D[k]
+        safe = 2.0 * given.tolerance
+        spread = 0.0
+        margin = given.epsilon
+        whitened = given.basis.size > 0
+        n_sides, record = side.size, splits.shape[0] > 0
+        numbers, labels = stack
+        small_numbers, small_labels = unresolved
+        top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
+        found, aside, work = sums[0], sums[1], sums[2]
+        limit = max(found + slack, target)
+        while top > 0 and work < work_limit and top < numbers.shape[0] and n_small < small_numbers.shape[0]:
+            if record and n_splits == splits.shape[0]:
+                break
+            top -= 1
+            bound = numbers[top, 2 * k]
+            if bound <= limit:
+                aside = max(aside, bound)
+                continue
+            boxes += 1
+            for j in range(k):
+                c[j] = numbers[top, j]
+                h[j] = numbers[top, k + j]
+            for j in range(n_sides):
+                side[j] = labels[top, SIDES + j]
+            name, v, idle = labels[top, NAME], labels[top, LEVEL], labels[top, IDLE]
+            by_group = labels[top, GROUPED] == 1
+            above = bound
+            n = level[v, SIZE]
+            a = level[v, START]
+            work += n + 32
+            if whitened:
+                least, largest, here = norms(given.basis, c, h)
+                margin = given.epsilon * least
+                spread = given.epsilon * (largest - least)
+                safe = given.epsilon * (here - least) + 2.0 * given.tolerance
+            elif given.spacing > 0.0:
+                over = beyond(h, given.spacing, given.tolerance)
+                safe = over if over < 0.0 else 2.0 * given.tolerance
+                spread = over - given.tolerance if over < 0.0 else 0.0
+            middle, radius, weight = margins[0, :n], margins[1, :n], W[a : a + n]
+            slot, span, group_of = S[a : a + n], Q[a : a + n], G[a : a + n]
+            reach(D, a, c, h, margin, given.tolerance, middle, radius)
+            if n_sides > 0 and side[0] != 0:
+                impose(middle, group_of, side, groups[0])
+            # ---- bound: the value of all weights in the box; value: that of its centre
+            gone = 0.0
             if linear:
-                levels.base[v + 1] = gone
+                gone, value = lost_weight(middle, radius, weight, safe)
+                gone += base[v]
+                bound = min(bound, given.total - gone)
+                value = given.total - base[v] - value
             else:
-                descend_lists(instance, levels, v, keep, kept, lost, mark, count)
-            v += 1
-            a = levels.start[v]
-            n = kept
-        weight = W[a : a + n]
-        if not linear:
-            importance(
-                S[a : a + n], Q[a : a + n], weight, lost, levels.active[v], levels.n_active[v], instance, slope,
-                M[:n],
-            )  # fmt: skip
-            weight = M[:n]
-        which, upward = coordinate(D, a, n, weight, h, smallest)
-        # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.
-        group = 0
-        if n_sides > 0 and side[n_sides - 1] == 0 and not (by_group and bound >= above):
-            group = heaviest(G[a : a + n], weight, forward, backward)
-        if (which < 0 and group == 0) or (idle > STUCK * k and kept <= FEW):
-            if n_unresolved == unresolved.bound.size:
-                unresolved = copied(unresolved, n_unresolved, 2 * n_unresolved)
-            put(unresolved, n_unresolved, c, h, bound, name, side)
-            n_unresolved += 1
-            continue
-        # ---- two children; the one in which the undecided pairs gain more comes last and is explored first
-        while top + 2 > stack.bound.size:
-            stack = copied(stack, top, 2 * stack.bound.size)
-            notes = longer(notes)
-        if record:
-            if n_splits == splits.shape[0]:
-                splits = longer(splits)
-            splits[n_splits, 0] = name
-            splits[n_splits, 1] = which if group == 0 else k - 1 + group
-            splits[n_splits, 2] = next_name
-            n_splits += 1
-        if group > 0:
-            upward = forward[group] >= backward[group]
+                active = active_at[v, : level[v, LISTS]]
+                copy(lost_at[v], lost)
+                copy(lost, central)
+                if given.single:
+                    count_runs(middle, radius, slot, ends[v], level[v, RUNS], safe, lost, central)
+                else:
+                    count_lost(middle, radius, slot, span, weight, safe, lost, central)
+                bound = min(bound, base[v] + total_value(active, lost, slots, count))
+                value = found
+                if bound > limit:
+                    value = base[v] + total_value(active, central, slots, count)
+            if value > found and allowed(c, within):
+                found = value
+                limit = max(found + slack, target)
+                copy(c, best)
+            if bound <= limit:
+                aside = max(aside, bound)
+                continue
+            # ---- a better bound by the relaxation; a proof holds boxes that the plain bound fathoms
+            if linear and not record:
+                need = given.total - gone - limit
+                if given.integral:
+                    need = np.ceil(need) - 1.0 + WHOLE
+                if need < HOPE * (given.total - gone - value):
+                    more = must_lose(D, a, n, given.tolerance, need, margins, axes)
+                    if given.integral:
+                        more = np.ceil(more - WHOLE)
+                    bound = min(bound, given.total - gone - more)
+                    if bound <= limit:
+                        aside = max(aside, bound)
+                        continue
+            # ---- the pairs that the children have to evaluate
+            kept = undecided(middle, radius, spread, keep)
+            if not linear:
+                kept = matters(keep, kept, slot, span, lost, active, slots)
+            idle = idle + 1 if kept == n else 0
+            if 5 * kept <= 4 * n and v + 1 < LEVELS:
+                b = a + n
+                for j in range(k + 1):
+                    gather(D[j], a, keep, kept, b)
+                if n_sides > 0:
+                    gather(G, a, keep, kept, b)
+                level[v + 1, START] = b
+                level[v + 1, SIZE] = kept
+                if linear:
+                    base[v + 1] = gone
+                else:
+                    gather(S, a, keep, kept, b)
+                    gather(Q, a, keep, kept, b)
+                    if given.single:
+                        level[v + 1, RUNS] = find_runs(S[b : b + kept], ends[v + 1], slots.unit_of, mark)
+                    else:
+                        mark_lists(S[b : b + kept], Q[b : b + kept], slots.unit_of, mark)
+                    copy(lost, lost_at[v + 1])
+                    base[v + 1], m = decided(base[v], active, mark, lost, slots, count, active_at[v + 1])
+                    level[v + 1, LISTS] = m
+                    active = active_at[v + 1, :m]
+                v += 1
+                a = b
+                n = kept
+                middle, weight = margins[0, :n], W[a : a + n]
+                slot, span, group_of = S[a : a + n], Q[a : a + n], G[a : a + n]
+            if not linear:
+                importance(slot, span, weight, lost, active, slots, slope, middle)
+                weight = middle
+            which, upward = coordinate(D, a, n, weight, h, smallest)
+            # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.
+            group = 0
+            if n_sides > 0 and side[n_sides - 1] == 0 and not (by_group and bound >= above):
+                group = heaviest(group_of, weight, groups[1], groups[2])
+            if (which < 0 and group == 0) or (idle > STUCK * k and kept <= FEW):
+                put(small_numbers, n_small, c, h, bound)
+                copy(labels[top], small_labels[n_small])
+                n_small += 1
+                continue
+            # ---- two children; the one in which the undecided pairs gain more comes last and is explored first
+            if record:
+                splits[n_splits, 0] = name
+                splits[n_splits, 1] = which if group == 0 else k - 1 + group
+                splits[n_splits, 2] = next_name
+                n_splits += 1
             place = 0
-            while side[place] != 0:
-                place += 1
-        else:
-            middle = c[which]
-            h[which] *= 0.5
-        for turn in range(2):
-            up = (turn == 1) == upward
+            centre = c[which]
             if group > 0:
-                side[place] = group if up else -group
+                upward = groups[1, group] >= groups[2, group]
+                while side[place] != 0:
+                    place += 1
             else:
-                c[which] = middle + h[which] if up else middle - h[which]
-            put(stack, top, c, h, bound, next_name + (0 if up else 1), side)
-            notes[top, 0] = v
-            notes[top, 1] = idle
-            notes[top, 2] = 1 if group > 0 else 0
-            top += 1
-        next_name += 2
-    left, small = copied(stack, top, top), copied(unresolved, n_unresolved, n_unresolved)
-    return found, best, left, small, splits[:n_splits], aside, boxes, work
+                h[which] *= 0.5
+            for turn in range(2):
+                up = (turn == 1) == upward
+                if group > 0:
+                    side[place] = group if up else -group
+                else:
+                    c[which] = centre + h[which] if up else centre - h[which]
+                put(numbers, top, c, h, bound)
+                labels[top, NAME] = next_name + (0 if up else 1)
+                labels[top, LEVEL] = v
+                labels[top, IDLE] = idle
+                labels[top, GROUPED] = 1 if group > 0 else 0
+                for j in range(n_sides):
+                    labels[top, SIDES + j] = side[j]
+                top += 1
+            next_name += 2
+        counts[0], counts[1], counts[2], counts[3], counts[4] = top, n_small, n_splits, boxes, next_name
+        sums[0], sums[1], sums[2] = found, aside, work
+
+    explore.__name__ = explore.__qualname__ = "explore_linear" if linear else "explore_lists"
+    return kernel()(explore)
+
+
+explore_linear, explore_lists = explorer(linear=True), explorer(linear=False)

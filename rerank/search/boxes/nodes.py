@@ -1,32 +1,67 @@
-"""Boxes as the search and its workers exchange them: what a job is given, and what it returns."""
+"""Boxes as the search, its workers and the kernels hold them: what a job is given, and what it returns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.antiparallel import AntiparallelPairs
+from rerank.search.boxes.antiparallel import AntiparallelPairs
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 NAMES = 2**36  # names of boxes a job may give
+NAME, LEVEL, IDLE, GROUPED, SIDES = range(5)
+"""Labels of a box: name, level, splits in a row that decided nothing, whether the last was by a group, and sides."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeBatch:
-    """Boxes of one support, explored together; ``sides`` holds the sides of antiparallel pairs chosen for each."""
+    """Boxes of one support, explored together, a row each.
+
+    ``numbers`` (n, 2 k + 1) holds centres, half-widths and bounds, ``labels`` (n, 4 + m) what :data:`SIDES` lists:
+    names, what a kernel notes, and the sides of antiparallel pairs chosen for each.
+    """
 
     support: int
-    centres: Floats
-    halves: Floats
-    bounds: Floats
-    names: Names
-    sides: NDArray[np.int32]
+    numbers: Floats
+    labels: Names
+
+    @classmethod
+    def of(
+        cls, support: int, centres: Floats, halves: Floats, bounds: Floats, names: Names, sides: int = 0
+    ) -> NodeBatch:
+        """Boxes for which no sides are chosen yet; there is room for so many."""
+        labels = np.zeros((bounds.size, SIDES + sides), np.int64)
+        labels[:, 0] = names
+        return cls(support, np.column_stack([centres, halves, bounds]), labels)
+
+    @property
+    def centres(self) -> Floats:
+        """Centre of each box."""
+        return self.numbers[:, : self.numbers.shape[1] // 2]
+
+    @property
+    def halves(self) -> Floats:
+        """Half-widths of each box."""
+        return self.numbers[:, self.numbers.shape[1] // 2 : -1]
+
+    @property
+    def bounds(self) -> Floats:
+        """What no value in a box exceeds."""
+        return self.numbers[:, -1]
+
+    @property
+    def names(self) -> Names:
+        """Name of each box."""
+        return self.labels[:, 0]
+
+    @property
+    def sides(self) -> Names:
+        """Sides of antiparallel pairs chosen for each box."""
+        return self.labels[:, SIDES:]
 
     @property
     def bound(self) -> float:
@@ -35,9 +70,11 @@ class NodeBatch:
 
     def part(self, i: NDArray[np.intp]) -> NodeBatch:
         """Some of its boxes."""
-        return NodeBatch(
-            self.support, self.centres[i], self.halves[i], self.bounds[i], self.names[i], self.sides[i]
-        )
+        return NodeBatch(self.support, self.numbers[i], self.labels[i])
+
+    def bounded(self, bounds: Floats) -> NodeBatch:
+        """The boxes with other bounds."""
+        return NodeBatch(self.support, np.column_stack([self.numbers[:, :-1], bounds]), self.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +99,13 @@ class Findings:
 class Support:
     """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs.
 
-    ``within`` holds the smallest and the largest coordinate of each feature; two empty arrays without limits.
+    ``within`` (2, k) holds the smallest and the largest coordinate of each feature; (2, 0) without limits.
     """
 
     features: NDArray[np.intp]
     basis: Floats | None
     antiparallel: AntiparallelPairs
-    within: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
+    within: Floats = field(default_factory=lambda: np.empty((2, 0)))
 
     def weights(self, u: Floats, d: int) -> Floats:
         """Weights of all ``d`` features at box coordinates ``u``."""

@@ -109,7 +109,7 @@ class OpenBoxes:
         centres, halves = self.domain.part(self.columns[s]).roots()
         names = np.arange(self.named, self.named + len(centres), dtype=np.int64)
         self.named += len(centres)
-        return NodeBatch(s, centres, halves, np.full(names.size, most), names, np.zeros((names.size, 0), np.int32))
+        return NodeBatch.of(s, centres, halves, np.full(names.size, most), names)
 
     def _push(self, batch: NodeBatch) -> None:
         self.pushed += 1

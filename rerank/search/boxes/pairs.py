@@ -13,12 +13,16 @@ NEVER = -1e300
 
 
 @inner(fastmath={"reassoc", "nsz"})
-def reach(D: Any, a: int, n: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
-    """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs ``a .. a + n``, column by column."""
+def reach(D: Any, a: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
+    """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs from ``a`` on, column by column.
+
+    Behind the columns of the features ``D`` may hold others.
+    """
+    n = M.size
     for p in range(n):
         M[p] = -epsilon
         R[p] = tolerance
-    k = D.shape[0]
+    k = c.size
     j = 0
     # Two columns at a time halve the traffic of M and R.  Slices of the last axis are contiguous: the compiler has
     # to know.
@@ -154,14 +158,14 @@ def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, 
 
 
 @inner()
-def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: int, instance: Any) -> int:
+def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any) -> int:
     """Drop from ``keep`` the pairs of items that have lost every place that earns something: they stay there."""
     spent = False
-    for i in range(n_units):
+    for i in range(units.size):
         u = units[i]
-        places = instance.coef_start[u + 1] - instance.coef_start[u]
-        for r in range(instance.unit_start[u], instance.unit_start[u + 1]):
-            spent |= lost[instance.unit_slots[r]] >= places
+        places = slots.coef_start[u + 1] - slots.coef_start[u]
+        for r in range(slots.unit_start[u], slots.unit_start[u + 1]):
+            spent |= lost[slots.unit_slots[r]] >= places
     if not spent:
         return n
     i = 0
@@ -169,8 +173,8 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: i
         p = keep[q]
         alive = False
         for s in range(S[p], S[p] + Q[p]):
-            u = instance.unit_of[s]
-            alive |= lost[s] < instance.coef_start[u + 1] - instance.coef_start[u]
+            u = slots.unit_of[s]
+            alive |= lost[s] < slots.coef_start[u + 1] - slots.coef_start[u]
         keep[i] = p
         i += 1 if alive else 0
     return i
@@ -178,21 +182,21 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, n_units: i
 
 @inner()
 def importance(
-    S: Any, Q: Any, W: Any, lost: Any, units: Any, n_units: int, instance: Any, slope: Any, out: Any
+    S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any
 ) -> None:
     """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top.
 
     Flat stretches of the coefficients cost nothing, but their pairs must come to a decision too.
     """
-    for i in range(n_units):
+    for i in range(units.size):
         u = units[i]
-        base = instance.coef_start[u]
-        places = instance.coef_start[u + 1] - base
-        for r in range(instance.unit_start[u], instance.unit_start[u + 1]):
-            s = instance.unit_slots[r]
+        base = slots.coef_start[u]
+        places = slots.coef_start[u + 1] - base
+        for r in range(slots.unit_start[u], slots.unit_start[u + 1]):
+            s = slots.unit_slots[r]
             x = lost[s]
-            near = instance.coef[base + x] if x < places else 0.0
-            far = instance.coef[base + x + 1] if x + 1 < places else 0.0
+            near = slots.coef[base + x] if x < places else 0.0
+            far = slots.coef[base + x + 1] if x + 1 < places else 0.0
             slope[s] = near - far
     mean = 0.0
     for p in range(out.size):

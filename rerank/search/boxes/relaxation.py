@@ -17,23 +17,13 @@ other terms add up to ``size = sum_p W_p R_p / (R_p - M_p)`` at most, which is a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from rerank.search.compiled import inner
 
 STEP = 0.9  # of the way to the point where the sum of the first choice would vanish, were the pairs spread evenly
 HOPE = 0.3  # of the weight lost at the centre: a gap beyond is hardly ever closed, and half the weight never
 ROUNDING = 1e-15
-
-
-class Scratch(NamedTuple):
-    """Arrays for what the relaxation computes of each pair and of each coordinate."""
-
-    most: Any  # largest t
-    t: Any
-    margin: Any
-    first: Any
-    second: Any
 
 
 # numpy's error model: a check for division by zero would keep the loop out of the vector unit.
@@ -135,43 +125,32 @@ def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) ->
 
 
 @inner(error_model="numpy")
-def must_lose(
-    D: Any, a: int, h: Any, M: Any, R: Any, W: Any, tolerance: float, need: float, scratch: Any
-) -> float:
-    """Weight of the undecided among the pairs ``a .. a + M.size`` that is lost at least.
+def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: Any, axes: Any) -> float:
+    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least.
 
-    Parameters
-    ----------
-    need : float
-        Above 0; less than this is of no use.
-    scratch : Scratch
-
-    Returns
-    -------
-    float
-        0 where it is seen early that ``need`` cannot be reached.
+    ``need`` is above 0, and less is of no use: 0 where it is seen early that it cannot be reached.  The margins and the
+    axes are those of a :class:`rerank.search.boxes.workspace.Workspace`; the weights stand behind the columns of ``D``.
     """
-    n = M.size
+    h, first, second = axes[1], axes[3], axes[4]
     k = h.size
-    t = scratch.t[:n]
-    gain, size = _prices(M, R, W, tolerance, scratch.most[:n], t)
+    M, most, t, margin = margins[0, :n], margins[2, :n], margins[3, :n], margins[4, :n]
+    gain, size = _prices(M, margins[1, :n], D[k, a : a + n], tolerance, most, t)
     off = ROUNDING * (n + 64) * size
     if gain - off < need:
         return 0.0
-    _sums(D, a, t, scratch.first)
+    _sums(D, a, t, first)
     bound = gain
     for j in range(k):
-        bound -= h[j] * abs(scratch.first[j])
+        bound -= h[j] * abs(first[j])
     if bound - off >= need:
         return bound - off
     # A sum falls by size / (k h_j)^2 a unit of w_j or so: |D_pj| h_j is the k-th part of R_p.
     for j in range(k):
-        to = STEP * k * k * h[j] * scratch.first[j] / size
-        scratch.second[j] = h[j] * max(-1.0, min(1.0, to))
-    margin = scratch.margin[:n]
+        to = STEP * k * k * h[j] * first[j] / size
+        second[j] = h[j] * max(-1.0, min(1.0, to))
     for p in range(n):
         margin[p] = M[p]
-    _shift(D, a, scratch.second, margin)
-    other = _reprice(margin, M, tolerance, scratch.most[:n], t)
-    _sums(D, a, t, scratch.second)
-    return max(_best_mixture(h, gain, scratch.first, other, scratch.second) - off, 0.0)
+    _shift(D, a, second, margin)
+    other = _reprice(margin, M, tolerance, most, t)
+    _sums(D, a, t, second)
+    return max(_best_mixture(h, gain, first, other, second) - off, 0.0)

@@ -8,9 +8,9 @@ box of width 2^-29 few pairs are undecided, and the vertices can be listed in ra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -128,16 +128,15 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
     if t.linear:
         return float(t.total - t.loss[~won].sum())
     gone = np.flatnonzero(~won)
-    first, count, size = t.slot[gone], t.multiplicity[gone], t.unit_of.size + 1
+    first, count, size = t.slot[gone], t.multiplicity[gone], t.slots.unit_of.size + 1
     # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
     marks = np.bincount(first, count, size) - np.bincount(first + t.span[gone], count, size)
     lost = np.cumsum(marks)[:-1].astype(np.int64)
-    value = 0.0
-    for u in range(t.unit_start.size - 1):
-        mine = np.sort(lost[t.unit_slots[t.unit_start[u] : t.unit_start[u + 1]]])
-        coef = t.coef[t.coef_start[u] : t.coef_start[u + 1]]
+    value, slots = 0.0, t.slots
+    for (a, z), (p, q) in zip(pairwise(slots.unit_start), pairwise(slots.coef_start), strict=True):
+        mine, coef = np.sort(lost[slots.unit_slots[a:z]]), slots.coef[p:q]
         place = mine + np.arange(mine.size)
-        hits = t.hits[t.unit_start[u] : t.unit_start[u + 1]][place < coef.size]
+        hits = slots.hits[a:z][place < coef.size]
         value += float((coef[place[place < coef.size]] * hits).sum())
     return value
 
@@ -240,4 +239,4 @@ def _listed(
             boxes.listed.add(name)
             for w in found[1] if bounds[i] - price > boxes.value + boxes.slack else []:
                 offer(w)
-    return replace(batch, bounds=bounds)
+    return batch.bounded(bounds)

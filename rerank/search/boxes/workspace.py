@@ -1,4 +1,4 @@
-"""The memory that exploring one node batch takes: levels of undecided pairs, and arrays of one box."""
+"""What the kernel for pairs reads of a problem, and the memory that exploring one node batch takes."""
 
 from __future__ import annotations
 
@@ -6,107 +6,97 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rerank.search.boxes.levels import LEVELS, Instance, Levels
-from rerank.search.boxes.relaxation import Scratch
+from rerank.search.boxes.basis import whitened_tolerance
+from rerank.search.boxes.nodes import Support
+from rerank.search.places import Slots, writable
+from rerank.search.tables import Tables
 
-SPLITS = 1024  # recorded before the array grows
+LEVELS = 96  # every level drops a fifth of its parent's pairs, so 96 levels outlast 10^9 pairs
+START, SIZE, LISTS, RUNS = range(4)  # columns of ``Workspace.level``
 
 
-class BoxArrays(NamedTuple):
-    """Arrays that hold what the kernel computes of one box, and those that it returns."""
+class Given(NamedTuple):
+    """What does not change (see :class:`rerank.search.tables.Tables`)."""
 
-    count: Any  # of items at a place; all zero between boxes
-    lost: Any  # lost pairs of each slot in the whole box,
-    central: Any  # and at its centre
-    slope: Any
-    mark: Any
-    M: Any
-    R: Any
-    keep: Any
-    chosen: Any
-    forward: Any
-    backward: Any
-    relaxation: Any
-    c: Any
-    h: Any
-    side: Any
-    best: Any
-    splits: Any
-    notes: (
-        Any  # of each box: its level, splits in a row that decided nothing, whether the last was by a group
-    )
+    basis: Any  # weights are basis @ coordinates; empty where they are the coordinates
+    within: Any  # coordinates within the limits; boxes reach a little farther; empty without limits
+    slots: Slots
+    single: bool
+    integral: bool
+    total: float
+    epsilon: float
+    tolerance: float
+    spacing: float  # 0 in a basis
 
 
 class Workspace(NamedTuple):
-    """Memory of :func:`rerank.search.boxes.kernel.explore`."""
+    """Undecided pairs of the boxes on the way from the root, level by level, and what is computed of one box.
 
-    levels: Any
-    arrays: Any
+    Few arrays of two dimensions: the time to compile grows with the number of arrays.
+    """
+
+    columns: Any  # float64 (k + 1, n): differences of pairs, and their weights last
+    places: Any  # int32 (3, n): slot, span and group of each
+    level: Any  # int64 (LEVELS, 4): where its pairs begin, and how many pairs, undecided lists and runs there are
+    base: Any  # float64 (LEVELS,): weight lost (linear), or value of the lists that are decided
+    lost: Any  # int32 (LEVELS, slots): lost pairs; the last two rows are of one box, in all of it and at its centre
+    active: Any  # int32 (LEVELS, lists): those that are not decided
+    ends: Any  # int32 (LEVELS, slots + 1): where runs of pairs of one slot end
+    margins: Any  # float64 (5, P): M and R, and three more for the relaxation
+    keep: Any  # int32 (P + 1,)
+    slope: Any  # float64 (slots,)
+    count: Any  # int64, of items at a place; all zero between boxes
+    mark: Any  # bool, of lists; none between boxes
+    groups: Any  # float64 (3, groups + 1): side chosen; weight forward and backward
+    axes: Any  # float64 (5, k): centre and half-widths, the best point, two sums of the relaxation
+    side: Any  # int64
 
 
-def workspace(instance: Instance, n_boxes: int, n_sides: int, record: bool) -> Workspace:
-    """A workspace for exploring ``n_boxes``, with every pair of the instance on level 0."""
-    return Workspace(_levels(instance), _arrays(instance, n_boxes, n_sides, record))
-
-
-def _levels(i: Instance) -> Levels:
-    k, P = i.pairs.shape
-    most = 5 * P + 64
-    n_units, n_slots = i.unit_start.size - 1, i.unit_of.size
-    depth = 1 if i.linear else LEVELS
-    made = Levels(
-        D=np.empty((k, most)),
-        W=np.empty(most),
-        S=np.empty(1 if i.linear else most, np.int32),
-        Q=np.empty(1 if i.linear else most, np.int32),
-        G=np.empty(most if i.n_groups else 1, np.int32),
-        start=np.zeros(LEVELS, np.int64),
-        size=np.zeros(LEVELS, np.int64),
-        base=np.zeros(LEVELS),
-        lost=np.zeros((depth, n_slots), np.int32),
-        active=np.zeros((depth, n_units), np.int32),
-        n_active=np.zeros(LEVELS, np.int64),
-        ends=np.zeros((depth, n_slots + 1), np.int64),
-        runs=np.zeros(LEVELS, np.int64),
-    )
-    made.D[:, :P] = i.pairs
-    made.W[:P] = i.weight
-    if i.n_groups:
-        made.G[:P] = i.group
-    if not i.linear:
-        made.S[:P] = i.slot
-        made.Q[:P] = i.span
-        if i.single:
-            last = np.flatnonzero(np.append(i.slot[1:] != i.slot[:-1], True)) if P else np.empty(0, np.int64)
-            made.ends[0, : last.size] = last + 1
-            made.runs[0] = last.size
-    made.size[0] = P
-    made.n_active[0] = n_units
-    made.active[0] = np.arange(n_units)
+def given(t: Tables, support: Support) -> Given:
+    """What the kernel reads, on one support and in its basis."""
+    plain, tolerance = support.basis is None, t.tolerance
+    if not plain:
+        tolerance = whitened_tolerance(tolerance, support.features.size)
+    made: Given = writable(Given(
+        np.empty((0, 0)) if plain else support.basis, support.within, t.slots, t.single, t.integral,
+        t.total, t.epsilon, tolerance, t.spacing if plain else 0.0,
+    ))  # fmt: skip
     return made
 
 
-def _arrays(i: Instance, n_boxes: int, n_sides: int, record: bool) -> BoxArrays:
-    k, P = i.pairs.shape
-    n_slots, relaxed = i.unit_of.size, P if i.linear else 1
-    places = int(np.diff(i.coef_start).max(initial=1))
-    return BoxArrays(
-        count=np.zeros(places + 1, np.int64),
-        lost=np.zeros(n_slots, np.int32),
-        central=np.zeros(n_slots, np.int32),
-        slope=np.zeros(n_slots),
-        mark=np.zeros(i.unit_start.size, np.bool_),
-        M=np.empty(P),
-        R=np.empty(P),
+def workspace(t: Tables, support: Support, n_sides: int) -> Workspace:
+    """Memory for exploring boxes with so many sides; every pair is on level 0."""
+    groups, k, P = support.antiparallel, support.features.size, t.size
+    n_units, n_slots = t.slots.unit_start.size - 1, t.slots.unit_of.size
+    most, depth = 5 * P + 64, 3 if t.linear else LEVELS + 2
+    made = Workspace(
+        columns=np.empty((k + 1, most)),
+        places=np.empty((3, 1 if t.linear and not n_sides else most), np.int32),
+        level=np.zeros((LEVELS, 4), np.int64),
+        base=np.zeros(LEVELS),
+        lost=np.zeros((depth, n_slots), np.int32),
+        active=np.zeros((depth, n_units), np.int32),
+        ends=np.zeros((depth, n_slots + 1), np.int32),
+        margins=np.empty((5 if t.linear else 2, P)),
         keep=np.empty(P + 1, np.int32),
-        chosen=np.zeros(i.n_groups + 1, np.int32),
-        forward=np.zeros(i.n_groups + 1),
-        backward=np.zeros(i.n_groups + 1),
-        relaxation=Scratch(np.empty(relaxed), np.empty(relaxed), np.empty(relaxed), np.empty(k), np.empty(k)),
-        c=np.empty(k),
-        h=np.empty(k),
-        side=np.zeros(n_sides, np.int32),
-        best=np.zeros(k),
-        splits=np.empty((SPLITS if record else 1, 3), np.int64),
-        notes=np.zeros((n_boxes, 3), np.int64),
+        slope=np.zeros(n_slots),
+        count=np.zeros(int(np.diff(t.slots.coef_start).max(initial=1)) + 1, np.int64),
+        mark=np.zeros(n_units + 1, np.bool_),
+        groups=np.zeros((3, groups.count + 1)),
+        axes=np.zeros((5, k)),
+        side=np.zeros(n_sides, np.int64),
     )
+    pairs = t.pairs if k == t.n_features else t.pairs[support.features]
+    made.columns[:k, :P] = pairs if support.basis is None else support.basis.T @ pairs
+    made.columns[k, :P] = t.weight
+    if groups.count:
+        made.places[2, :P] = groups.group
+    if not t.linear:
+        made.places[0, :P], made.places[1, :P] = t.slot, t.span
+        if t.single:
+            last = np.flatnonzero(np.append(t.slot[1:] != t.slot[:-1], True)) if P else np.empty(0, np.int64)
+            made.ends[0, : last.size] = last + 1
+            made.level[0, RUNS] = last.size
+    made.level[0, SIZE], made.level[0, LISTS] = P, n_units
+    made.active[0] = np.arange(n_units)
+    return made

@@ -18,52 +18,42 @@ from rerank.search.lines.margin import envelope, won_from
 
 @kernel()
 def ends(
-    pairs: Any,
-    slot: Any,
-    span: Any,
-    weight: Any,
-    w: Any,
-    u: Any,
-    backward: Any,
-    norming: int,
-    lowest: float,
-    highest: float,
-    epsilon: float,
-    linear: bool,
-    total: float,
-    n_slots: int,
-) -> Any:
+    pairs: Any, slot: Any, span: Any, weight: Any, w: Any, u: Any, norming: int, lowest: float, highest: float,
+    epsilon: float, linear: bool, total: float, pieces: Any, scores: Any, at: Any, who: Any, lost: Any,
+) -> Any:  # fmt: skip
     """Ends of the intervals on which the pairs are won, between ``lowest`` and ``highest``.
 
     The margin is multiplied by the largest size of the first ``norming`` weights.
 
+    Parameters
+    ----------
+    pieces, scores : float64 (2, 5, 2 norming + 1), float64 (2, P)
+        Memory; the scores are 0.
+    at, who : float64 (2 P,), int64 (2 P,)
+        Set to the place of each end, and ``p + 1`` where pair ``p`` begins to be won or ``-(p + 1)`` where it ceases.
+    lost : int64 (n_slots,)
+        Zeros; set to the lost pairs of each slot at ``lowest``, but for linear problems.
+
     Returns
     -------
-    n, at, who : int, float64 (2P,), int64 (2P,)
-        The first ``n`` entries: place of an end, and ``p + 1`` where pair ``p`` begins to be won or ``-(p + 1)``
-        where it ceases.
-    value, lost : float, int64 (n_slots,)
-        At ``lowest``: the value of linear problems, the lost pairs of each slot of the others.
+    n, value : int, float
+        How many ends there are, and the value of linear problems at ``lowest``.
     """
     k, P = pairs.shape
-    n_left, left_breaks, left_slopes, left_levels = envelope(w[:norming], u[:norming])
-    n_right, right_breaks, right_slopes, right_levels = envelope(w[:norming], backward[:norming])
-    A = np.zeros(P)
-    B = np.zeros(P)
+    n_left = envelope(w, u, 1.0, norming, pieces[0])
+    n_right = envelope(w, u, -1.0, norming, pieces[1])
+    A, B = scores[0], scores[1]
     for j in range(k):
         wj = w[j]
         uj = u[j]
         for p in range(P):
             A[p] += wj * pairs[j, p]
             B[p] += uj * pairs[j, p]
-    at = np.empty(2 * P)
-    who = np.empty(2 * P, np.int64)
     n = 0
-    lost = np.zeros(n_slots, np.int64)
     value = total if linear else 0.0
     for p in range(P):
-        left = won_from(A[p], B[p], epsilon, n_left, left_breaks, left_slopes, left_levels)
-        right = -won_from(A[p], -B[p], epsilon, n_right, right_breaks, right_slopes, right_levels)
+        left = won_from(A[p], B[p], epsilon, n_left, pieces[0])
+        right = -won_from(A[p], -B[p], epsilon, n_right, pieces[1])
         never = not left < right or left > highest or right < lowest
         if never or left > lowest:
             if linear:
@@ -81,36 +71,21 @@ def ends(
             at[n] = right
             who[n] = -(p + 1)
             n += 1
-    return n, at, who, value, lost
+    return n, value
 
 
 @kernel()
 def sweep(
-    order: Any,
-    at: Any,
-    who: Any,
-    value: float,
-    lost: Any,
-    slot: Any,
-    span: Any,
-    weight: Any,
-    lowest: float,
-    highest: float,
-    linear: bool,
-    unit_start: Any,
-    unit_slots: Any,
-    unit_of: Any,
-    coef_start: Any,
-    coef: Any,
-    hits: Any,
-    count_start: Any,
-) -> Any:
+    order: Any, at: Any, who: Any, value: float, lost: Any, slot: Any, span: Any, weight: Any, lowest: float,
+    highest: float, linear: bool, slots: Any, count_start: Any, upto: Any,
+) -> Any:  # fmt: skip
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
 
-    ``count_start`` says where the cumulative counts of each unit begin (:class:`rerank.search.tables.Tables`).
+    ``count_start`` says where the cumulative counts of each unit begin (:class:`rerank.search.tables.Tables`), and
+    ``upto`` is memory for these, all zero.
     """
     n = order.size
-    upto = np.zeros(count_start[count_start.size - 1], np.int64)
+    unit_start, unit_slots, unit_of, coef_start, coef, hits = slots
     if not linear:
         for v in range(unit_start.size - 1):
             first = count_start[v]

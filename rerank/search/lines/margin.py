@@ -10,25 +10,23 @@ from rerank.search.compiled import inner
 
 
 @inner()
-def envelope(w: Any, u: Any) -> Any:
-    """Pieces of ``max_j |w_j + tau u_j|`` from left to right: how many ends between them, ends, slopes, intercepts."""
-    k = w.size
+def envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
+    """How many ends lie between the pieces of ``max_j |w_j + sign tau u_j|`` over ``j < k``, from left to right.
+
+    ``pieces`` (5, 2 k + 1) is given the ends, slopes and intercepts of the pieces; its last two rows are scratch.
+    """
     lines = 2 * k
-    slope = np.empty(lines)
-    level = np.empty(lines)
+    breaks, slopes, levels, slope, level = pieces[0], pieces[1], pieces[2], pieces[3], pieces[4]
     for j in range(k):
-        slope[2 * j] = u[j]
+        slope[2 * j] = sign * u[j]
         level[2 * j] = w[j]
-        slope[2 * j + 1] = -u[j]
+        slope[2 * j + 1] = -sign * u[j]
         level[2 * j + 1] = -w[j]
-    breaks = np.empty(lines)
-    slopes = np.empty(lines + 1)
-    levels = np.empty(lines + 1)
     now = 0
     for i in range(1, lines):
         if slope[i] < slope[now] or (slope[i] == slope[now] and level[i] > level[now]):
             now = i
-    pieces = 0
+    n = 0
     slopes[0] = slope[now]
     levels[0] = level[now]
     while True:
@@ -42,17 +40,18 @@ def envelope(w: Any, u: Any) -> Any:
                     follow = i
         if follow < 0:
             break
-        breaks[pieces] = nearest
-        pieces += 1
-        slopes[pieces] = slope[follow]
-        levels[pieces] = level[follow]
+        breaks[n] = nearest
+        n += 1
+        slopes[n] = slope[follow]
+        levels[n] = level[follow]
         now = follow
-    return pieces, breaks, slopes, levels
+    return n
 
 
 @inner()
-def won_from(A: float, B: float, epsilon: float, n: int, breaks: Any, slopes: Any, levels: Any) -> float:
+def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
     """Left end of the interval where ``A + B tau - epsilon N(tau) >= 0``; ``inf`` where it is empty."""
+    breaks, slopes, levels = pieces[0], pieces[1], pieces[2]
     if B - epsilon * slopes[0] < 0.0:
         return -np.inf
     for i in range(n):

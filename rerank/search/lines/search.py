@@ -125,15 +125,17 @@ class LineSearch:
         domain = self.domain if features is None else self.domain.part(features)
         low, high = domain.interval(w_, u_)
         pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
-        n, at, who, value, lost = ends(
-            pairs, t.slot, t.span, t.weight, w_, u_, -u_, domain.norming(w_).size, low, high, t.epsilon, t.linear,
-            t.total, t.unit_of.size,
+        norming, lost = domain.norming(w_).size, np.zeros(t.slots.unit_of.size, np.int64)
+        at, who = np.empty(2 * t.size), np.empty(2 * t.size, np.int64)
+        n, value = ends(
+            pairs, t.slot, t.span, t.weight, w_, u_, norming, low, high, t.epsilon, t.linear, t.total,
+            np.empty((2, 5, 2 * norming + 1)), np.zeros((2, t.size)), at, who, lost,
         )  # fmt: skip
 
         def best(at: Floats) -> tuple[float, float]:
             found: tuple[float, float] = sweep(
                 np.argsort(at), at, who, value, lost.copy(), t.slot, t.span, t.weight, low, high, t.linear,
-                t.unit_start, t.unit_slots, t.unit_of, t.coef_start, t.coef, t.hits, t.count_start,
+                t.slots, t.count_start, np.zeros(t.count_start[-1], np.int64),
             )  # fmt: skip
             return found
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.levels import allowed, copy
+from rerank.search.boxes.levels import allowed, copy, put
+from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
 from rerank.search.boxes.pairs import beyond, norms
-from rerank.search.boxes.stack import copied, longer, put
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.levels import LEVELS, add_unit, close
 from rerank.search.rows.near import refine_near
-from rerank.search.rows.unit import filtered, measure, refine, worth
+from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
+from rerank.search.rows.workspace import GONE, LEVELS, POSITIVES, ROWS, SIZE, START, UNIT, UNITS
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
 FEW = 2000  # pairs that are formed in any case, and
@@ -32,51 +32,56 @@ SORTED = 8.0  # evaluations of a row that finding these costs
 
 
 @inner()
-def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> Any:
-    """Bound of the box ``c +- h`` of the scratch, value at its centre, and work; the rows left make level ``v + 1``.
+def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
+    """Bound of the box of the workspace, value at its centre, and work; the rows left make level ``v + 1``.
 
     Pairs are not formed for a single list whose bound is at most ``beaten``.
     """
-    c, h = scratch.c, scratch.h
+    c, h, level, paid = space.axes[0], space.axes[1], space.level, given.paid
+    heap, lost, count, kept_rows = space.heap, space.lost, space.count, space.kept
+    lower, upper, middle = space.ends[0], space.ends[1], space.ends[2]
     low, high, here = 1.0, 1.0, 1.0
-    if instance.basis.size > 0:
-        low, high, here = norms(instance.basis, c, h)
-    over = beyond(h, instance.spacing, instance.tolerance)
-    least = instance.epsilon * low - instance.tolerance
-    most = instance.epsilon * high + over
-    here = instance.epsilon * here + over
-    bound = levels.base[v]
-    value = levels.base[v]
-    decided = levels.base[v]
+    if given.basis.size > 0:
+        low, high, here = norms(given.basis, c, h)
+    over = beyond(h, given.spacing, given.tolerance)
+    least = given.epsilon * low - given.tolerance
+    most = given.epsilon * high + over
+    here = given.epsilon * here + over
+    bound = space.base[v]
+    value = space.base[v]
+    decided = space.base[v]
     work = 0.0
-    begin = levels.start[v]
-    close(levels, v + 1)
-    for at in range(levels.n_units[v]):
-        u = levels.unit[v, at]
-        gone: Any = np.int64(levels.gone[v, at])  # one type of counts, so that nothing is compiled twice
-        positives: Any = np.int64(levels.n_positive[v, at])
-        rows: Any = np.int64(levels.n_rows[v, at])
+    begin = level[v, START]
+    units, children = space.units[v], space.units[v + 1]
+    level[v + 1, START] = level[v, START] + level[v, SIZE]
+    level[v + 1, SIZE] = 0
+    level[v + 1, UNITS] = 0
+    for at in range(level[v, UNITS]):
+        u = units[UNIT, at]
+        gone: Any = np.int64(units[GONE, at])  # one type of counts, so that nothing is compiled twice
+        positives: Any = np.int64(units[POSITIVES, at])
+        rows: Any = np.int64(units[ROWS, at])
         work += rows
-        measure(instance.rows, levels.rows, begin, rows, c, h, scratch)
-        value += worth(instance, u, gone, scratch.middle, scratch.middle, positives, rows, here, scratch)
-        mine = worth(instance, u, gone, scratch.upper, scratch.lower, positives, rows, least, scratch)
-        places = instance.places[u] - gone
+        measure(given.rows, space.which, begin, rows, c, h, space.ends)
+        value += worth(paid, u, gone, middle, middle, positives, rows, here, heap, lost, count)
+        mine = worth(paid, u, gone, upper, lower, positives, rows, least, heap, lost, count)
         kept, positives, more = filtered(
-            instance, levels.rows, begin, positives, rows, places, instance.counted[u], least, most, scratch
-        )
+            space.which, begin, positives, rows, paid.places[u] - gone, paid.counted[u], least, most,
+            given.tolerance, space.ends, heap, lost, kept_rows,
+        )  # fmt: skip
         pairs = positives * (kept - positives)
-        open_ = levels.n_units[v] > 1 or bound + mine > beaten
-        if open_ and pairs > 0 and kept - positives <= scratch.highest.size:
+        open_ = level[v, UNITS] > 1 or bound + mine > beaten
+        if open_ and pairs > 0 and kept - positives <= space.columns.shape[1]:
             if pairs <= FEW + PER_ROW * kept:
                 work += 0.25 * pairs
                 mine, kept, positives, again = refine(
-                    instance, u, gone, more, kept, positives, c, h, least, most, scratch
+                    given.rows, paid, u, gone + more, kept, positives, least, most, space
                 )
                 more += again
             else:
                 limit = FEW + NEAR_PER_ROW * kept
                 found, left, alive, again, formed = refine_near(
-                    instance, u, gone, more, kept, positives, c, h, least, most, limit, scratch
+                    given.rows, paid, given.tolerance, u, gone + more, kept, positives, least, most, limit, space
                 )
                 work += SORTED * kept
                 if formed <= limit:
@@ -87,9 +92,19 @@ def assess(instance: Any, levels: Any, v: int, beaten: float, scratch: Any) -> A
         if kept == positives or positives == 0:
             decided += mine
         else:
-            add_unit(instance, levels, v + 1, u, gone + more, kept, positives, scratch)
+            made = level[v + 1, UNITS]
+            children[UNIT, made] = u
+            children[GONE, made] = gone + more
+            children[POSITIVES, made] = positives
+            children[ROWS, made] = kept
+            add_unit(
+                given.rows, kept_rows, kept, positives, paid.coef[paid.coef_start[u]], space.which,
+                level[v + 1, START] + level[v + 1, SIZE], space.axes,
+            )  # fmt: skip
+            level[v + 1, UNITS] = made + 1
+            level[v + 1, SIZE] += kept
         begin += rows
-    levels.base[v + 1] = decided
+    space.base[v + 1] = decided
     return bound, value, work
 
 
@@ -107,66 +122,66 @@ def widest(h: Any, amount: Any, smallest: float) -> int:
 
 @kernel()
 def explore(
-    instance: Any, levels: Any, scratch: Any, todo: Any, incumbent: float, slack: float, target: float,
-    work_limit: float, smallest: float, next_name: int,
-) -> Any:  # fmt: skip
-    """Explore boxes, the last one first, until none is left or the work is spent.
+    given: Any, space: Any, stack: Any, unresolved: Any, splits: Any, counts: Any, sums: Any, slack: float,
+    target: float, work_limit: float, smallest: float,
+) -> None:  # fmt: skip
+    """Explore boxes, the last one first, until none is left, the work is spent, or memory for boxes ends.
 
-    Parameters and what is returned are those of :func:`rerank.search.boxes.kernel.explore`, without splits;
-    ``work`` counts evaluations of a row, or of a pair where pairs are formed.
+    Parameters are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts
+    evaluations of a row, or of a pair where pairs are formed.
     """
-    k = instance.rows.shape[1]
-    c, h, side, notes = scratch.c, scratch.h, scratch.side, scratch.notes
-    n_unresolved, boxes, work, found = 0, 0, 0.0, incumbent
-    limit, aside = max(found + slack, target), -np.inf
-    unresolved = copied(todo, 0, 1)
-    stack, top = todo, todo.bound.size
-    while top > 0 and work < work_limit:
+    level, axes = space.level, space.axes
+    c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
+    k = c.size
+    numbers, labels = stack
+    small_numbers, small_labels = unresolved
+    top, n_small, boxes, next_name = counts[0], counts[1], counts[3], counts[4]
+    found, aside, work = sums[0], sums[1], sums[2]
+    limit = max(found + slack, target)
+    while top > 0 and work < work_limit and top < numbers.shape[0] and n_small < small_numbers.shape[0]:
         top -= 1
-        above = stack.bound[top]
+        above = numbers[top, 2 * k]
         if above <= limit:
             aside = max(aside, above)
             continue
         boxes += 1
         for j in range(k):
-            c[j] = stack.centre[top, j]
-            h[j] = stack.half[top, j]
-            scratch.amount[j] = 0.0
-            scratch.balance[j] = 0.0
-        name, v, idle = stack.name[top], notes[top, 0], notes[top, 1]
-        bound, value, done = assess(instance, levels, v, limit, scratch)
+            c[j] = numbers[top, j]
+            h[j] = numbers[top, k + j]
+            amount[j] = 0.0
+            balance[j] = 0.0
+        v, idle = labels[top, LEVEL], labels[top, IDLE]
+        bound, value, done = assess(given, space, v, limit)
         work += done
         bound = min(above, bound)
-        if value > found and allowed(c, instance.least, instance.most):
+        if value > found and allowed(c, given.within):
             found = value
             limit = max(found + slack, target)
-            copy(c, scratch.best)
+            copy(c, axes[2])
         if bound <= limit:
             aside = max(aside, bound)
             continue
-        n, left = levels.size[v], levels.size[v + 1]
+        n, left = level[v, SIZE], level[v + 1, SIZE]
         idle = idle + 1 if left == n else 0
         if 5 * left <= 4 * n and v + 2 < LEVELS:
             v += 1
-        which = widest(h, scratch.amount, smallest)
+        which = widest(h, amount, smallest)
         if which < 0 or (idle > STUCK * k and left <= FEW):
-            if n_unresolved == unresolved.bound.size:
-                unresolved = copied(unresolved, n_unresolved, 2 * n_unresolved)
-            put(unresolved, n_unresolved, c, h, bound, name, side)
-            n_unresolved += 1
+            put(small_numbers, n_small, c, h, bound)
+            copy(labels[top], small_labels[n_small])
+            n_small += 1
             continue
-        while top + 2 > stack.bound.size:
-            stack = copied(stack, top, 2 * stack.bound.size)
-            notes = longer(notes)
         # The child that lifts the positives comes last and is explored first.
-        middle = c[which]
+        centre = c[which]
         h[which] *= 0.5
         for turn in range(2):
-            up = (turn == 1) == (scratch.balance[which] > 0.0)
-            c[which] = middle + h[which] if up else middle - h[which]
-            put(stack, top, c, h, bound, next_name + (0 if up else 1), side)
-            notes[top, 0], notes[top, 1] = v, idle
+            up = (turn == 1) == (balance[which] > 0.0)
+            c[which] = centre + h[which] if up else centre - h[which]
+            put(numbers, top, c, h, bound)
+            labels[top, NAME] = next_name + (0 if up else 1)
+            labels[top, LEVEL] = v
+            labels[top, IDLE] = idle
             top += 1
         next_name += 2
-    remaining, small = copied(stack, top, top), copied(unresolved, n_unresolved, n_unresolved)
-    return found, scratch.best, remaining, small, aside, boxes, work
+    counts[0], counts[1], counts[3], counts[4] = top, n_small, boxes, next_name
+    sums[0], sums[1], sums[2] = found, aside, work

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
+from rerank.search.places import writable
+from rerank.search.rows.lists import LineScratch, Lists, line_scratch
 from rerank.search.rows.sought import GLANCED, Part, middles, part_of, sorted_value, sought
 from rerank.search.rows.tables import RowTables
 
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
-    from rerank.search.rows.lists import LineScratch, Lists
     from rerank.search.tables import Tables
 
 Floats = NDArray[np.float64]
@@ -141,9 +142,14 @@ class RowLines(LineSearch):
         for point, along, at, by, first, last in pieces:
             if first > last:
                 continue
-            value, left, right, work = best_of_line(
-                at, by, point, along, norming, first, last, t.epsilon, t.slack, *self._memory
-            )
+            while True:
+                lists, scratch = self._memory
+                value, left, right, work = best_of_line(
+                    at, by, point, along, norming, first, last, t.epsilon, t.slack, lists, scratch
+                )
+                if work >= 0:
+                    break
+                self._memory = lists, scratch.larger()
             self.work += work + 0.1 * t.rows.size
             if value > best:
                 stays = left <= 0.0 <= right and point is w and value <= before + t.slack
@@ -192,9 +198,8 @@ class RowLines(LineSearch):
 
     @cached_property
     def _memory(self) -> tuple[Lists, LineScratch]:
-        from rerank.search.rows.lists import line_scratch, lists_of
-
-        return lists_of(self.tables), line_scratch(self.tables)
+        lists = writable(self.tables.lists)
+        return lists, line_scratch(lists, self.tables.n_features)
 
     def value(self, w: Floats, sign: float = 1.0) -> float:
         """Value of a point in the tables' unit; pairs within rounding of the margin are lost, or won for sign -1."""

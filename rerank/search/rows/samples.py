@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.search.compiled import kernel
+from rerank.search.places import writable
 
 if TYPE_CHECKING:
     from rerank.search.rows.tables import RowTables
@@ -62,16 +63,16 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
         if u == none:
             gain[first:end] = 0.0
             continue
-        start = lists.coef_start[u]
-        top = lists.coef[start]
+        start = lists.paid.coef_start[u]
+        top = lists.paid.coef[start]
         for i in range(first, end):
             gain[i] = 0.0
             for v in range(u, u + lists.level[i]):
-                gain[i] += lists.coef[lists.coef_start[v]] / top
-        places = lists.coef_start[u + 1] - start
+                gain[i] += lists.paid.coef[lists.paid.coef_start[v]] / top
+        places = lists.paid.coef_start[u + 1] - start
         most, size = top / MOST_TARGETS, 0.0
         for p in range(1, min(places, end - first - 1) + 1):
-            step = lists.coef[start + p - 1] - (lists.coef[start + p] if p < places else 0.0)
+            step = lists.paid.coef[start + p - 1] - (lists.paid.coef[start + p] if p < places else 0.0)
             if step <= 0.0:
                 continue
             if size > 0.0 and size + step <= most:
@@ -86,14 +87,11 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
 
 def whole(t: RowTables) -> Sample:
     """All rows."""
-    from rerank.search.rows.lists import lists_of
-
-    n = t.rows.shape[0]
+    n, given, earning = t.rows.shape[0], t.lists, t.lists.paid.coef.size
     lists = SmoothLists(
-        t.begin.astype(np.int64), np.empty(n), np.empty(t.begin.size, np.int64), np.empty(t.coef.size + 1),
-        np.empty(t.coef.size + 1),
+        given.begin, np.empty(n), np.empty(given.begin.size, np.int64), np.empty(earning + 1), np.empty(earning + 1)
     )  # fmt: skip
-    smooth_lists(lists_of(t), *lists[1:])
+    smooth_lists(writable(given), *lists[1:])
     used = int(lists.first_target[-1])
     return Sample(t.rows, lists._replace(target=lists.target[:used].copy(), drop=lists.drop[:used].copy()))
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.unit import heaped
+from rerank.search.rows.unit import descend, heaped
 
 EXACT = 1e-6  # rows by which the count at a threshold may be off
 STEPS = 40  # of the search for a threshold at most
@@ -47,7 +47,7 @@ def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> fl
         size = end - first
         known = heaped(scores, first, end, min(int(lists.target[k1 - 1]) + 1, size), heap)
         far = heap[0] - AROUND * h
-        heap[:known].sort()
+        descend(heap, known)
         n = 0
         for i in range(first, end):
             if scores[i] > far:
@@ -56,7 +56,7 @@ def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> fl
         for k in range(k0, k1):
             p = lists.target[k]
             at = min(max(int(p), 1), known - 1)
-            theta = heap[0] if known < 2 else 0.5 * (heap[known - at] + heap[known - at - 1])
+            theta = heap[0] if known < 2 else 0.5 * (heap[at - 1] + heap[at])
             theta = _threshold(s[:n], p, theta, h)
             counted, near, gain_near = _gains(s[:n], g[:n], theta, 1.0 / h)
             total += lists.drop[k] * counted

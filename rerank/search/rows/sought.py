@@ -79,11 +79,11 @@ def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
     The same as :func:`rerank.search.rows.sweep.value_of` but for rounding of the sum, and sooner where most places
     count.
     """
-    total = 0.0
-    for q in range(t.begin.size - 1):
-        mine, level = scores[t.begin[q] : t.begin[q + 1]], t.level[t.begin[q] : t.begin[q + 1]]
-        for u in range(t.first_unit[q], t.first_unit[q + 1]):
-            positives = int(np.searchsorted(-level, -(u - t.first_unit[q])))  # of this threshold; levels descend
+    total, (begin, levels, first_unit, _) = 0.0, t.lists
+    for q in range(begin.size - 1):
+        mine, level = scores[begin[q] : begin[q + 1]], levels[begin[q] : begin[q + 1]]
+        for u in range(first_unit[q], first_unit[q + 1]):
+            positives = int(np.searchsorted(-level, -(u - first_unit[q])))  # of this threshold; levels descend
             total += earned(mine[:positives], mine[positives:], margin, *_paid(t, u), (1, 1))
     return total
 
@@ -106,7 +106,7 @@ class Part:
 
 def part_of(t: RowTables) -> Part | None:
     """Some rows of a single long list with two grades; None for other lists."""
-    positives, n = int(t.n_positive[0]), t.level.size
+    positives, n = int(t.n_positive[0]), t.rows.shape[0]
     steps = -(-positives // SAMPLED), -(-(n - positives) // SAMPLED)
     if t.n_positive.size > 1 or max(steps) < 2:
         return None
@@ -117,5 +117,6 @@ def part_of(t: RowTables) -> Part | None:
 
 def _paid(t: RowTables, u: int) -> tuple[Floats, Floats]:
     """What the places of a list earn, and what its hits multiply that with."""
-    first, hits = t.coef_start[u], t.hits[t.hit_start[u] : t.hit_start[u + 1]]
-    return t.coef[first : first + t.places[u]], hits
+    paid = t.lists.paid
+    first, hits = paid.coef_start[u], paid.hits[paid.hit_start[u] : paid.hit_start[u + 1]]
+    return paid.coef[first : first + paid.places[u]], hits

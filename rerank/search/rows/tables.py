@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.search.places import MOST_NUMBERS, last_hit, places_of, starts
 from rerank.search.rows.choice import rough, smooth_from
+from rerank.search.rows.lists import Lists, Paid
 from rerank.search.tables import spacing, tolerance
 
 if TYPE_CHECKING:
@@ -33,22 +34,12 @@ class RowTables:
         Scaled features list by list, the highest gain first, minus one point of each list: differences stay the same.
     order : intp (n,)
         Rows of the problem that they are.
-    begin : int32 (Q + 1,)
-        Where each list with its several grades begins.
-    level : int32 (n,)
-        How many thresholds of its list a row reaches.
-    first_unit : int32 (Q + 1,)
-        Where the binary lists of each list begin.
+    lists : Lists
+        The lists with their several grades, and what the places of the binary ones earn.
     entries : int32 (E,)
         Row numbers of every binary list.
     n_positive, n_rows : int32 (U,)
         Of each list.
-    coef_start, coef
-        What the places of each list earn, best place first; trailing zeros are left out.
-    hit_start, hits
-        What the j-th best positive of each list multiplies that with; ``hits`` is empty where that is 1 for all.
-    counted : int32 (U,)
-        How many of the best positives of each list can earn something.
     constant, epsilon, tolerance, spacing : float
         Of the problem; the tolerance covers two rows.
     rough : bool
@@ -57,17 +48,10 @@ class RowTables:
 
     rows: Floats
     order: NDArray[np.intp]
-    begin: Ints
-    level: Ints
-    first_unit: Ints
+    lists: Lists
     entries: Ints
     n_positive: Ints
     n_rows: Ints
-    coef_start: Ints
-    coef: Floats
-    hit_start: Ints
-    hits: Floats
-    counted: Ints
     constant: float
     epsilon: float
     tolerance: float
@@ -89,22 +73,19 @@ class RowTables:
         return self.rows.shape[1]
 
     @cached_property
-    def places(self) -> Ints:
-        """Places of each list that earn something, at most as many as it has rows."""
-        return np.minimum(np.diff(self.coef_start), self.n_rows).astype(np.int32)
-
-    @cached_property
     def ideal(self) -> float:
         """Value of all positives on top."""
-        lists = zip(self.coef_start[:-1], self.hit_start[:-1], np.minimum(self.places, self.n_positive), strict=True)
-        if self.hits.size:
-            return float(sum((self.coef[p : p + n] * self.hits[q : q + n]).sum() for p, q, n in lists))
-        return float(sum(self.coef[p : p + n].sum() for p, _, n in lists))
+        paid = self.lists.paid
+        parts = zip(paid.coef_start[:-1], paid.hit_start[:-1], np.minimum(paid.places, self.n_positive), strict=True)
+        if paid.hits.size:
+            return float(sum((paid.coef[p : p + n] * paid.hits[q : q + n]).sum() for p, q, n in parts))
+        return float(sum(paid.coef[p : p + n].sum() for p, _, n in parts))
 
     @cached_property
     def slack(self) -> float:
         """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
-        return 1e-13 * max(float(self.coef.sum()) * self.hits.max(initial=1.0), 1e-300)
+        paid = self.lists.paid
+        return 1e-13 * max(float(paid.coef.sum()) * paid.hits.max(initial=1.0), 1e-300)
 
     def to_value(self, inner: float) -> float:
         """From the kernels' unit to the problem's."""
@@ -145,12 +126,7 @@ class RowTables:
     @property
     def smooth(self) -> bool:
         """Whether climbs begin on the smooth stand-in for the value."""
-        return self.n_features >= smooth_from(self.begin.size - 1)
-
-    @cached_property
-    def first_places(self) -> Floats:
-        """What the first place of each list earns."""
-        return self.coef[self.coef_start[:-1]]
+        return self.n_features >= smooth_from(self.lists.begin.size - 1)
 
 
 def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
@@ -181,20 +157,25 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     home = np.repeat(np.arange(begin.size - 1), np.diff(first_unit))
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
     hits = [unit.hits.astype(np.float64) if problem.weighs_hits else np.empty(0) for unit in units]
+    coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
+    # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
+    paid = Paid(
+        np.minimum(np.diff(coef_start), n_rows).astype(np.int64), coef_start, np.concatenate([np.empty(0), *places]),
+        starts(hits).astype(np.int64), np.concatenate([np.empty(0), *hits]),
+        np.array([last_hit(unit.hits) for unit in units], np.int64),
+    )  # fmt: skip
     return RowTables(
         rows=rows,
         order=order,
-        begin=begin,
-        level=np.concatenate([level[o] for level, o in zip(levels, orders, strict=True)]).astype(np.int32),
-        first_unit=first_unit.astype(np.int32),
+        lists=Lists(
+            begin.astype(np.int64),
+            np.concatenate([x[o] for x, o in zip(levels, orders, strict=True)]).astype(np.int32),
+            first_unit.astype(np.int64),
+            paid,
+        ),
         entries=np.concatenate([np.empty(0), *(np.arange(begin[q], begin[q + 1]) for q in home)]).astype(np.int32),
         n_positive=np.array([unit.positive.size for unit in units], np.int32),
-        n_rows=np.diff(begin)[home].astype(np.int32),
-        coef_start=starts(places),
-        coef=np.concatenate([np.empty(0), *places]),
-        hit_start=starts(hits),
-        hits=np.concatenate([np.empty(0), *hits]),
-        counted=np.array([last_hit(unit.hits) for unit in units], np.int32),
+        n_rows=n_rows.astype(np.int32),
         constant=problem.constant,
         epsilon=float(problem.epsilon),
         tolerance=4.0 * tolerance(problem),

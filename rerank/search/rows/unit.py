@@ -10,11 +10,11 @@ from rerank.search.compiled import inner
 
 
 @inner()
-def measure(rows: Any, which: Any, begin: int, n: int, c: Any, h: Any, scratch: Any) -> None:
-    """Score at the centre, and its ends over the box, of the rows ``which[begin : begin + n]``."""
+def measure(rows: Any, which: Any, begin: int, n: int, c: Any, h: Any, ends: Any) -> None:
+    """Lower and upper end of the score over the box, and score at the centre, of ``which[begin : begin + n]``."""
     for i in range(n):
         m, r = interval(rows, which[begin + i], c, h)
-        scratch.middle[i], scratch.lower[i], scratch.upper[i] = m, m - r, m + r
+        ends[0, i], ends[1, i], ends[2, i] = m - r, m + r, m
 
 
 @inner()
@@ -31,21 +31,19 @@ def interval(rows: Any, row: int, c: Any, h: Any) -> Any:
 @inner()
 def largest(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
     """The ``most`` largest of ``x[begin:end]``, descending, in ``heap``; how many there are."""
-    if most >= end - begin:  # all of them
-        n = end - begin
-        for i in range(n):
-            heap[i] = -x[begin + i]
-        heap[:n].sort()
-        for i in range(n):
-            heap[i] = -heap[i]
-        return n
     n = heaped(x, begin, end, most, heap)
+    descend(heap, n)
+    return n
+
+
+@inner()
+def descend(heap: Any, n: int) -> None:
+    """Put ``heap[:n]``, the least of which is the first, in descending order."""
     for last in range(n - 1, 0, -1):
         least = heap[0]
         value = heap[last]
         _sink(heap, last, value)
         heap[last] = least
-    return n
 
 
 @inner()
@@ -97,11 +95,11 @@ def above(heap: Any, n: int, limit: float) -> int:
 
 
 @inner()
-def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float:
+def earned(paid: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float:
     """``sum_j h_j coef[j + gone + lost_(j)]`` over the positives whose place earns something."""
-    places = instance.places[u] - gone
-    base = instance.coef_start[u] + gone
-    hits, weighs = instance.hit_start[u], instance.hits.size > 0
+    places = paid.places[u] - gone
+    base = paid.coef_start[u] + gone
+    hits, weighs = paid.hit_start[u], paid.hits.size > 0
     top = 0
     for i in range(n):
         x = lost[i]
@@ -113,7 +111,7 @@ def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> f
     for x in range(top):
         for _ in range(count[x]):
             if place + x < places:
-                total += instance.coef[base + place + x] * (instance.hits[hits + place] if weighs else 1.0)
+                total += paid.coef[base + place + x] * (paid.hits[hits + place] if weighs else 1.0)
             place += 1
         count[x] = 0
     return total
@@ -121,121 +119,136 @@ def earned(instance: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> f
 
 @inner()
 def worth(
-    instance: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, scratch: Any
-) -> float:
+    paid: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, heap: Any,
+    lost: Any, count: Any,
+) -> float:  # fmt: skip
     """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``.
 
     With upper ends against lower ends it is a bound on the box, with the scores at the centre the value there.
     Where only the best positive earns something, the others are given its lost pairs.
     """
-    if instance.counted[u] == 1:
+    if paid.counted[u] == 1:
         best = -np.inf
         for i in range(positives):
             best = max(best, ahead[i])
-        lost = 0
+        behind_them = 0
         for i in range(positives, n):
-            lost += 1 if behind[i] > best - margin else 0
-        scratch.lost[:positives] = lost
-        return earned(instance, u, gone, scratch.lost, positives, scratch.count)
-    known = largest(behind, positives, n, instance.places[u] - gone, scratch.heap)
+            behind_them += 1 if behind[i] > best - margin else 0
+        lost[:positives] = behind_them
+        return earned(paid, u, gone, lost, positives, count)
+    known = largest(behind, positives, n, paid.places[u] - gone, heap)
     for i in range(positives):
-        scratch.lost[i] = above(scratch.heap, known, ahead[i] - margin)
-    return earned(instance, u, gone, scratch.lost, positives, scratch.count)
+        lost[i] = above(heap, known, ahead[i] - margin)
+    return earned(paid, u, gone, lost, positives, count)
+
+
+@inner()
+def add_unit(
+    rows: Any, kept_rows: Any, kept: int, positives: int, weight: float, which: Any, at: int, axes: Any
+) -> None:
+    """Write the kept rows of a list to ``which`` from ``at`` on, and add to the axes what a split would move."""
+    amount, balance = axes[3], axes[4]
+    up = weight / max(positives, 1)
+    down = weight / max(kept - positives, 1)
+    for i in range(kept):
+        row = kept_rows[i]
+        which[at + i] = row
+        sign = up if i < positives else -down
+        for j in range(amount.size):
+            z = sign * rows[row, j]
+            amount[j] += abs(z)
+            balance[j] += z
 
 
 @inner()
 def filtered(
-    instance: Any, which: Any, begin: int, positives: int, n: int, places: int, counted: int, least: float,
-    most: float, scratch: Any,
+    which: Any, begin: int, positives: int, n: int, places: int, counted: int, least: float, most: float,
+    tolerance: float, ends: Any, heap: Any, lost: Any, left: Any,
 ) -> Any:  # fmt: skip
     """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top.
 
     A positive leaves that has lost every place, or that as many others as are ``counted`` are above; a negative that
     all other positives have lost to, or that so many beat.
     """
+    lower, upper = ends[0], ends[1]
     mine = 0
     top, bottom = -np.inf, np.inf
     for i in range(positives):
-        if scratch.lost[i] < places:
-            scratch.lost[mine] = scratch.lost[i]
-            scratch.lower[mine] = scratch.lower[i]
-            scratch.upper[mine] = scratch.upper[i]
-            scratch.kept[mine] = which[begin + i]
+        if lost[i] < places:
+            lost[mine], lower[mine], upper[mine], left[mine] = lost[i], lower[i], upper[i], which[begin + i]
             mine += 1
-            top = max(top, scratch.upper[i])
-            bottom = min(bottom, scratch.lower[i])
+            top = max(top, upper[i])
+            bottom = min(bottom, lower[i])
     kept = mine
     if 0 < min(counted, places) < mine:
-        heaped(scratch.lower, 0, mine, min(counted, places), scratch.heap)
-        bottom = scratch.heap[0]
+        heaped(lower, 0, mine, min(counted, places), heap)
+        bottom = heap[0]
         kept = 0
         for i in range(mine):
-            if scratch.upper[i] - bottom >= -instance.tolerance:
-                scratch.lost[kept] = scratch.lost[i]
-                scratch.kept[kept] = scratch.kept[i]
+            if upper[i] - bottom >= -tolerance:
+                lost[kept], left[kept] = lost[i], left[i]
                 kept += 1
         mine = kept
     gone = 0
     if mine > 0:
         for i in range(positives, n):
-            if top - scratch.lower[i] < least:
+            if top - lower[i] < least:
                 gone += 1
-            elif bottom - scratch.upper[i] < most:
-                scratch.kept[kept] = which[begin + i]
+            elif bottom - upper[i] < most:
+                left[kept] = which[begin + i]
                 kept += 1
     return kept, mine, gone
 
 
 @inner()
 def refine(
-    instance: Any, u: int, gone: int, more: int, kept: int, positives: int, c: Any, h: Any, least: float, most: float,
-    scratch: Any,
-) -> Any:  # fmt: skip
+    rows: Any, paid: Any, u: int, gone: int, kept: int, positives: int, least: float, most: float, space: Any
+) -> Any:
     """The bound by intervals of pairs among the kept rows, and the rows that are left; see :func:`filtered`."""
+    c, h, left_rows, columns, lost_of = space.axes[0], space.axes[1], space.kept, space.columns, space.lost
     k = c.size
-    gone += more
-    places = instance.places[u] - gone
+    by_all, beaten = space.tallies[0], space.tallies[1]
+    places = paid.places[u] - gone
     others = kept - positives
+    lowest, highest = columns[k, :others], columns[k + 1, :others]
     for q in range(others):
-        row = scratch.kept[positives + q]
+        row = left_rows[positives + q]
         for j in range(k):
-            scratch.columns[j, q] = instance.rows[row, j]
-        scratch.by_all[q] = 0
-        scratch.beaten[q] = 0
+            columns[j, q] = rows[row, j]
+        by_all[q] = 0
+        beaten[q] = 0
     alive = 0
     for i in range(positives):
-        row = scratch.kept[i]
-        lost = _against(instance.rows[row], scratch, others, c, h, least)
+        row = left_rows[i]
+        lost = _against(rows[row], columns, c, h, least, lowest, highest)
         if lost < places:
             for q in range(others):
-                scratch.by_all[q] += 1 if scratch.highest[q] < least else 0
-                scratch.beaten[q] += 1 if scratch.lowest[q] >= most else 0
-            scratch.lost[alive] = lost
-            scratch.kept[alive] = row
+                by_all[q] += 1 if highest[q] < least else 0
+                beaten[q] += 1 if lowest[q] >= most else 0
+            lost_of[alive], left_rows[alive] = lost, row
             alive += 1
-    bound = earned(instance, u, gone, scratch.lost, alive, scratch.count)
+    bound = earned(paid, u, gone, lost_of, alive, space.count)
     left = alive
-    enough = min(alive, instance.counted[u], places)
+    enough = min(alive, paid.counted[u], places)
     again = 0
     for q in range(others):
-        if scratch.by_all[q] == alive:
+        if by_all[q] == alive:
             again += 1
-        elif scratch.beaten[q] < enough:
-            scratch.kept[left] = scratch.kept[positives + q]
+        elif beaten[q] < enough:
+            left_rows[left] = left_rows[positives + q]
             left += 1
     return bound, left, alive, again
 
 
 @inner(fastmath={"reassoc", "nsz"})
-def _against(row: Any, scratch: Any, others: int, c: Any, h: Any, least: float) -> int:
+def _against(row: Any, columns: Any, c: Any, h: Any, least: float, lowest: Any, highest: Any) -> int:
     """Ends of the differences of a positive to the other rows, and how many it has lost to in the whole box."""
-    highest = scratch.highest[:others]
-    lowest = scratch.lowest[:others]
+    others = highest.size
     for q in range(others):
         highest[q] = 0.0
         lowest[q] = 0.0
     for j in range(c.size):
-        column = scratch.columns[j, :others]
+        column = columns[j, :others]
         x, cj, hj = row[j], c[j], h[j]
         for q in range(others):
             d = x - column[q]

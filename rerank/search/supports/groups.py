@@ -21,6 +21,8 @@ from rerank.search.places import places_of, starts
 if TYPE_CHECKING:
     from rerank.problem import Problem
 
+Floats = NDArray[np.float64]
+
 MOST_VALUES = 16
 """Values of a feature up to which rows are put into groups."""
 
@@ -76,15 +78,19 @@ def _even(places: NDArray[np.float64], rows: int) -> bool:
     return bool((np.abs(steps - steps.mean()) <= 1e-12 * places[0]).all())
 
 
-@kernel()
-def bound_by_groups(groups: Any, supports: Any, limits: Any, bounds: Any) -> None:
+def bound_by_groups(groups: Groups, supports: NDArray[np.int32], limits: Floats, bounds: Floats) -> None:
     """Lower ``bounds`` (m,) to what no value exceeds on the supports (m, s), -inf where none is above its limit."""
+    s = supports.shape[1]
+    prefix, held = np.zeros((s + 1, groups.code.shape[1]), np.int16), np.full(s, -1, np.int64)
+    lower_bounds(groups, supports, limits, bounds, prefix, held, np.zeros((3, MOST_GROUPS), np.int64))
+
+
+@kernel()
+def lower_bounds(groups: Any, supports: Any, limits: Any, bounds: Any, prefix: Any, held: Any, counts: Any) -> None:
+    """As :func:`bound_by_groups`; the last three are memory."""
     m, s = supports.shape
     n = groups.code.shape[1]
-    prefix = np.zeros((s + 1, n), np.int16)
-    held = np.full(s, -1, np.int64)
-    positives, negatives = np.zeros(MOST_GROUPS, np.int64), np.zeros(MOST_GROUPS, np.int64)
-    touched = np.zeros(MOST_GROUPS, np.int64)
+    positives, negatives, touched = counts[0], counts[1], counts[2]
     for i in range(m):
         many = 1
         for j in range(s):

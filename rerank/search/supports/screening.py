@@ -133,7 +133,7 @@ class Waiting:
                 s, batch = self._next + int(i), batches[i]
                 most = min(float(bounds[i]), ideal) + self.tables.slack
                 if batch is not None:
-                    batch = replace(batch, support=s, bounds=np.minimum(batch.bounds, ideal) + self.tables.slack)
+                    batch = replace(batch.bounded(np.minimum(batch.bounds, ideal) + self.tables.slack), support=s)
                 heapq.heappush(self._open, (float(self.prices[s]) - most, s, batch))
             self._next += bounds.size
             boxes += needed

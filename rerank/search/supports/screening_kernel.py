@@ -7,12 +7,12 @@ Boxes that are left, small ones mostly, go to the box search.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rerank.search.boxes.levels import copy
-from rerank.search.boxes.stack import copied, empty, put
+from rerank.search.boxes.levels import copy, put
 from rerank.search.compiled import inner, kernel
 from rerank.search.supports.screening_rows import (
     FACE,
@@ -27,6 +27,8 @@ from rerank.search.supports.screening_rows import (
     open_face,
     reductions,
 )
+
+Floats = NDArray[np.float64]
 
 FIXED = 15  # level of the side that the face fixes
 BITS, LEVEL = 4, 15  # a side is its level in the last bits, and its number from the lower end in sides of its size
@@ -60,26 +62,20 @@ def _place(sides: Any, low: Any, centre: Any, half: Any) -> None:
 
 
 @inner()
-def _fathom(
-    layout: Any, features: Any, rows: Any, limit: float, most: int, stack: Any, scratch: Any, open_: Any, n: int,
-    name: int,
-) -> Any:  # fmt: skip
-    """Halve the face at the bottom of the stack, and put what is left to the ``n`` open boxes.
-
-    The last number returned is that of the boxes, some ``most``.
-    """
-    sums, at, sides, tops, low, centre, half = stack
-    lane, lost, count = scratch
+def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, memory: Any, n: int, name: int) -> Any:
+    """Halve the face at the bottom of the stack, put what is left to the ``n`` open boxes; these, and some ``most``."""
+    sums, at, sides, tops = memory.sums, memory.at, memory.sides, memory.tops
+    low, centre, half = memory.place[0], memory.place[1], memory.place[2]
+    lane, lost, count = memory.lane, memory.lost, memory.count
     boxes = 0
     top = 1
     while top > 0:
         top -= 1
         which = _widest(sides[top], layout.spread, features)
         if which < 0 or boxes >= most:
-            if n == open_.bound.size:
-                open_ = copied(open_, n, 2 * n)
             _place(sides[top], low, centre, half)
-            put(open_, n, centre, half, tops[top], name, open_.side[n])
+            put(memory.open, n, centre, half, tops[top])
+            memory.names[n] = name
             n += 1
             continue
         boxes += 2
@@ -114,12 +110,44 @@ def _fathom(
         elif kept == top + 2:
             at[top + 2] = parent
         top = kept
-    return open_, n, boxes
+    return n, boxes
 
 
-@kernel()
-def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) -> Any:
-    """Bound the values on supports; the open boxes, named by the number of their support, and how many there were.
+class Memory(NamedTuple):
+    """What screening supports of ``s`` features takes; ``open`` and ``names`` are replaced when full."""
+
+    rows: Any  # int16 (s, LEVELS, E): reductions of the features of a support,
+    held: Any  # which they are, and whether their weights must not be negative
+    one_way: Any
+    whole: Any  # int16 (E,)
+    sums: Any  # int16 (depth, E), a stack of boxes: which sums are theirs, sides and bounds
+    at: Any
+    sides: Any
+    tops: Any
+    place: Any  # (3, s): low ends of a face; centre and half-widths of a box
+    lane: Any
+    lost: Any
+    count: Any
+    names: Any  # int64 (n,): number of the support of each open box,
+    open: Any  # float64 (n, 2 s + 1): centre, half-widths and bound
+
+
+def memory(layout: Any, s: int) -> Memory:
+    """Memory for supports of ``s`` features."""
+    E, depth, room = layout.idle.size, s * LEVELS + 3, MOST_BOXES + 2 * s
+    places = int(np.diff(layout.slots.coef_start).max(initial=1))
+    return Memory(
+        np.empty((s, LEVELS, E), np.int16), np.full(s, -1, np.int64), np.zeros(s, np.bool_), np.empty(E, np.int16),
+        np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth),
+        np.empty((3, s)), np.zeros(layout.lane_slot.size, np.int16), np.zeros(layout.slots.unit_of.size, np.int64),
+        np.zeros(places + 1, np.int64), np.empty(room, np.int64), np.empty((room, 2 * s + 1)),
+    )  # fmt: skip
+
+
+def screened(
+    layout: Any, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_], bounds: Floats
+) -> tuple[NDArray[np.int64], Floats, int]:
+    """Bound the values on supports; the number of the support of each open box, these boxes, and how many there were.
 
     Parameters
     ----------
@@ -132,34 +160,29 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
     bounds : float64 (m,)
         Filled in: what no value exceeds, -inf where none is above its limit.
     """
+    space, (i, n, total) = memory(layout, supports.shape[1]), (0, 0, 0)
+    while True:
+        i, n, boxes = screen(layout, supports, limits, signed, bounds, i, n, space)
+        total += boxes
+        if i == len(supports):
+            return space.names[:n], space.open[:n], total
+        names, open_ = (np.concatenate([part, np.empty_like(part)]) for part in (space.names, space.open))
+        space = space._replace(names=names, open=open_)
+
+
+@kernel()
+def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any, i: int, n: int, memory: Any) -> Any:
+    """As :func:`screened` from support ``i`` on, with ``n`` boxes open; both when memory ends, and how many boxes."""
     m, s = supports.shape
-    E = layout.idle.size
-    rows = np.empty((s, LEVELS, E), np.int16)
-    whole = np.empty(E, np.int16)
-    depth = s * LEVELS + 3
-    stack = (
-        np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth),
-        np.empty(s), np.empty(s), np.empty(s),
-    )  # fmt: skip
-    places = 1
-    for u in range(layout.unit_start.size - 1):
-        places = max(places, layout.coef_start[u + 1] - layout.coef_start[u])
-    scratch = (
-        np.zeros(layout.lane_slot.size, np.int16),
-        np.zeros(layout.unit_of.size, np.int64),
-        np.zeros(places + 1, np.int64),
-    )
-    held = np.full(s, -1, np.int64)
-    one_way = np.zeros(s, np.bool_)
-    open_ = empty(64, s, 0)
-    n = total = 0
-    for i in range(m):
+    rows, held, one_way, sides, place = memory.rows, memory.held, memory.one_way, memory.sides, memory.place
+    total = 0
+    while i < m and n + MOST_BOXES + 2 * s <= memory.names.size:
         for j in range(s):
             one_way[j] = signed[supports[i, j]]
             if held[j] != supports[i, j]:
                 held[j] = supports[i, j]
                 reductions(layout.up[held[j]], layout.down[held[j]], rows[j])
-        begin(rows, layout.idle, one_way, whole)
+        begin(rows, layout.idle, one_way, memory.whole)
         left = np.int64(MOST_BOXES)  # a plain constant would compile its callee twice
         first = n
         for face in range(2 * s):
@@ -167,18 +190,19 @@ def screen(layout: Any, supports: Any, limits: Any, signed: Any, bounds: Any) ->
             if one_way[j] and face % 2 == 1:
                 continue
             for q in range(s):
-                stack[2][0, q] = SIGNED_SPLIT if one_way[q] else SPLIT
-                stack[4][q] = 0.0 if one_way[q] else -1.0
-            stack[2][0, j] = FIXED
-            stack[4][j] = -1.0 if face % 2 == 1 else 1.0
-            open_face(
-                whole, rows[j, SIGNED_FACE if one_way[j] else FACE], face % 2 == 1, stack[0][stack[1][0]]
-            )
-            stack[3][0] = np.inf
-            most = left // (2 * s - face)
-            open_, n, boxes = _fathom(layout, supports[i], rows, limits[i], most, stack, scratch, open_, n, i)
+                sides[0, q] = SIGNED_SPLIT if one_way[q] else SPLIT
+                place[0, q] = 0.0 if one_way[q] else -1.0
+            sides[0, j] = FIXED
+            place[0, j] = -1.0 if face % 2 == 1 else 1.0
+            row = rows[j, SIGNED_FACE if one_way[j] else FACE]
+            open_face(memory.whole, row, face % 2 == 1, memory.sums[memory.at[0]])
+            memory.tops[0] = np.inf
+            n, boxes = _fathom(layout, supports[i], rows, limits[i], left // (2 * s - face), memory, n, i)
             total += boxes
             left -= boxes
-        bounds[i] = open_.bound[first:n].max() if n > first else -np.inf
+        bounds[i] = -np.inf
+        for q in range(first, n):
+            bounds[i] = max(bounds[i], memory.open[q, 2 * s])
         n = n if n - first <= MOST_LEFT else first
-    return copied(open_, n, n), total
+        i += 1
+    return i, n, total

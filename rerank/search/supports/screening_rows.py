@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rerank.search.boxes.levels import unit_value
 from rerank.search.compiled import inner
 
 LEVELS = 11  # rows of reductions a feature: three kinds of first ones, then halvings
@@ -37,12 +38,7 @@ class Layout(NamedTuple):
     block: Any  # where blocks of ROWS rows begin; a place's lane is its position in the row
     lane_slot: Any
     lane_loss: Any  # linear: what a lost pair of the lane costs, rounded down
-    unit_start: Any
-    unit_slots: Any
-    unit_of: Any
-    coef_start: Any
-    coef: Any
-    hits: Any
+    slots: Any  # as in the tables
 
 
 @inner()
@@ -90,39 +86,15 @@ def _loss(lane: Any, lane_loss: Any) -> float:
 
 
 @inner()
-def _earned(
-    lane: Any,
-    lane_slot: Any,
-    unit_start: Any,
-    unit_slots: Any,
-    coef_start: Any,
-    coef: Any,
-    hits: Any,
-    lost: Any,
-    count: Any,
-) -> float:
+def _earned(lane: Any, lane_slot: Any, slots: Any, lost: Any, count: Any) -> float:
     """What the slots' items earn at best (see :func:`rerank.search.boxes.levels.unit_value`)."""
     for s in range(lost.size):
         lost[s] = 0
     for i in range(lane.size):
         lost[lane_slot[i]] += lane[i]
     total = 0.0
-    for u in range(unit_start.size - 1):
-        base = coef_start[u]
-        places = coef_start[u + 1] - base
-        top = 0
-        for s in range(unit_start[u], unit_start[u + 1]):
-            x = lost[unit_slots[s]]
-            if x < places:
-                count[x] += 1
-                top = max(top, x + 1)
-        place = 0
-        for x in range(top):
-            last = min(place + count[x], places - x)
-            for i in range(place, last):
-                total += hits[unit_start[u] + i] * coef[base + i + x]
-            place += count[x]
-            count[x] = 0
+    for u in range(slots.unit_start.size - 1):
+        total = unit_value(total, u, lost, slots, count)
     return total
 
 
@@ -134,17 +106,7 @@ def bound(sums: Any, n_lost: int, layout: Any, lane: Any, lost: Any, count: Any)
     _tally(sums, layout.block, layout.threshold, lane)
     if layout.linear:
         return layout.total - _loss(lane, layout.lane_loss)
-    return _earned(
-        lane,
-        layout.lane_slot,
-        layout.unit_start,
-        layout.unit_slots,
-        layout.coef_start,
-        layout.coef,
-        layout.hits,
-        lost,
-        count,
-    )
+    return _earned(lane, layout.lane_slot, layout.slots, lost, count)
 
 
 @inner()

@@ -96,7 +96,7 @@ def layout(t: Tables, size: int) -> Any | None:
     else:
         pair, lane, block = _lanes(pair, key)
     d = t.pairs.shape[0]
-    if pair.size > MOST_PLACES or d * pair.size > MOST_NUMBERS or t.unit_of.size > MOST_PLACES:
+    if pair.size > MOST_PLACES or d * pair.size > MOST_NUMBERS or t.slots.unit_of.size > MOST_PLACES:
         return None
     used = pair >= 0
     # A power of two, so that dividing by it is exact.
@@ -117,12 +117,7 @@ def layout(t: Tables, size: int) -> Any | None:
         # The sum over lanes may come out too large by a few units of rounding; whole numbers add up exactly.
         lane_loss=loss[lane if t.linear else 0 * lane]
         * (1.0 if t.integral else 1.0 - 2.0**-52 * (lane.size + 4)),
-        unit_start=t.unit_start,
-        unit_slots=t.unit_slots,
-        unit_of=t.unit_of,
-        coef_start=t.coef_start,
-        coef=t.coef,
-        hits=t.hits,
+        slots=t.slots,
     )
 
 

@@ -13,6 +13,7 @@ from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
+from rerank.search.top.simplex import basis_of
 from rerank.search.top.state import PAUSED, Conflicts, beginning
 
 Floats = NDArray[np.float64]
@@ -125,15 +126,15 @@ class Demands:
         rows, positive, copies = (np.concatenate([x] * blocks) for x in (self.rows, self.positive, self.copies))
         block = np.repeat(np.arange(blocks), self.copies.size)
         spare = [x for j, lost in asked for x in (lost, self.positives - j)]
-        state = beginning(positive, spare)
+        state, basis = beginning(positive, spare), basis_of(len(rows), rows.shape[1], blocks)
         programs = int(np.clip(NUMBERS / rows.size, 1, PROGRAMS))
         each = rows.size + 3 * (rows.shape[1] + blocks) ** 2  # numbers a step of the simplex method reads
         while True:
             steps = int(np.clip((until - time.perf_counter()) * NUMBERS_A_SECOND / each, 1, 1e9))
             nodes = int(np.clip(min(most, CONFLICTS) / (1.0 + conflicts.count[0]), 1, NODES))
             answer = removal(
-                rows, positive, block, copies, self.domain.lower, self.domain.upper, float(self.problem.epsilon),
-                2.0 * self.tolerance, conflicts, state, programs, nodes, steps, w,
+                rows, positive, block, 2 * block + positive, copies, self.domain.lower, self.domain.upper,
+                float(self.problem.epsilon), 2.0 * self.tolerance, conflicts, state, basis, programs, nodes, steps, w,
             )  # fmt: skip
             late = stop.now or time.perf_counter() > until
             if answer != PAUSED or late or state.at[2] > min(most, self.left):

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
+from rerank.search.places import places_of
 from rerank.search.top.demands import Demand, Demands
 from rerank.search.top.state import REACHED, REFUTED
 
@@ -57,11 +58,13 @@ class Levels:
 
     demands: Demands
     tables: Any
+    coef: Floats = field(init=False)  # what the places earn
     least: Ints = field(init=False)
     highest: float = np.inf
 
     def __post_init__(self) -> None:
-        self.least = np.zeros(min(self.demands.positives, self.tables.coef.size), np.int64)
+        self.coef = places_of(self.demands.unit.factor, self.demands.unit.coefficients)
+        self.least = np.zeros(min(self.demands.positives, self.coef.size), np.int64)
 
     def bound(self) -> float:
         """Largest value, in the tables' unit, that is left."""
@@ -85,7 +88,7 @@ class Levels:
         """
         until = time.perf_counter() + seconds
         best = offer(self.demands.domain.unchanged)
-        most = MOST_LOST + 1 if self.tables.linear else self.tables.coef.size
+        most = MOST_LOST + 1 if self.tables.linear else self.coef.size
         for lost in range(min(most, self.demands.negatives)):
             j = self._last(lost)
             while j > 0 and self.bound() > best:
@@ -99,19 +102,19 @@ class Levels:
                 j = self._last(lost)
             if self.bound() <= best:
                 return
-        if self.tables.coef.size <= MOST_PLACES and not (self.tables.linear or self.demands.proof):
+        if self.coef.size <= MOST_PLACES and not (self.tables.linear or self.demands.proof):
             self._orders(best, offer, until)
 
     def _last(self, lost: int) -> int:
         """The last positive for which losing more than so few pairs would lower the bound."""
-        coef = np.append(self.tables.coef, 0.0)
+        coef = np.append(self.coef, 0.0)
         places = np.arange(self.least.size) + lost
         falls = coef[np.minimum(places, coef.size - 1)] > coef[np.minimum(places + 1, coef.size - 1)]
         return int(np.flatnonzero(falls & (self.least <= lost)).max(initial=-1)) + 1
 
     def _worth(self, lost: Ints) -> float:
         places = np.arange(lost.size) + lost
-        return float(self.tables.coef[places[places < self.tables.coef.size]].sum())
+        return float(self.coef[places[places < self.coef.size]].sum())
 
     def _orders(self, best: float, offer: Callable[[Floats], float], until: float) -> None:
         """Refute the orders of the places that count, lowest value first, those that are soon refuted before others."""
@@ -137,7 +140,7 @@ class Levels:
     def _listed(self) -> list[Ints]:
         """The lost pairs of the best positives in each order of positives and negatives on the places that count."""
         found = []
-        for order in product((True, False), repeat=self.tables.coef.size):
+        for order in product((True, False), repeat=self.coef.size):
             places = np.flatnonzero(order)[: self.least.size]
             lost = np.full(self.least.size, NEVER, np.int64)
             lost[: places.size] = places - np.arange(places.size)
@@ -159,6 +162,7 @@ def levels_of(problem: Problem, domain: Domain, t: Any, proof: bool = False) -> 
     """
     one = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
     few = problem.X.size <= MOST_NUMBERS and problem.n_features >= FEWEST_FEATURES
-    if not (one and few and problem.units[0].negative.size and t.coef.size) or problem.weighs_hits:
+    unit = problem.units[0] if one and few and not problem.weighs_hits else None
+    if unit is None or not (unit.negative.size and unit.coefficients.size):
         return None
-    return Levels(Demands(problem, problem.units[0], domain, t.tolerance, proof), t)
+    return Levels(Demands(problem, unit, domain, t.tolerance, proof), t)

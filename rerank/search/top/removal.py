@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from rerank.search.compiled import inner, kernel
-from rerank.search.top.simplex import basis_of, shares, widest
+from rerank.search.top.simplex import shares, widest
 from rerank.search.top.state import FREE, GONE, KEPT, PAUSED, REACHED, REFUTED, UNKNOWN
 
 
@@ -33,7 +33,8 @@ def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> in
     which = -1
     fewest = kind.size + 1
     apart = 0
-    state.often[:] = 0
+    for e in range(kind.size):
+        state.often[e] = 0
     for c in range(conflicts.count[0]):
         met = False
         choices = 0
@@ -60,8 +61,10 @@ def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> in
                 state.often[e] += 1
                 if alone:
                     state.mark[e] = turn
+    for x in state.spare:
+        apart -= x
     # Conflicts that share no row that may leave need a row each.
-    return -2 if apart > state.spare.sum() else which
+    return -2 if apart > 0 else which
 
 
 @inner()
@@ -132,8 +135,9 @@ def _added(
 
 @kernel()
 def removal(
-    rows: Any, positive: Any, block: Any, copies: Any, lower: Any, upper: Any, epsilon: float, tolerance: float,
-    conflicts: Any, state: Any, most_programs: int, most_nodes: int, most_steps: int, w: Any,
+    rows: Any, positive: Any, block: Any, kind: Any, copies: Any, lower: Any, upper: Any, epsilon: float,
+    tolerance: float, conflicts: Any, state: Any, basis: Any, most_programs: int, most_nodes: int, most_steps: int,
+    w: Any,
 ) -> int:  # fmt: skip
     """Whether so few rows can leave that the others are in order.
 
@@ -141,7 +145,8 @@ def removal(
     ----------
     rows : float64 (n, d)
     positive : bool (n,)
-    block : int64 (n,)
+    block, kind : int64 (n,)
+        The block of each row, and twice that, one more for positives.
     copies : int64 (n,)
         How many equal rows each stands for.
     lower, upper : float64 (d,)
@@ -152,6 +157,8 @@ def removal(
         Those known; new ones are added.
     state : State
         From :func:`beginning`, or as an earlier call left it.
+    basis : Basis
+        Memory of the programs.
     most_programs, most_nodes : int
         Linear programs and nodes after which to pause.
     most_steps : int
@@ -164,8 +171,6 @@ def removal(
     int
         ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding, memory or ``most_steps`` left it open.
     """
-    basis = basis_of(rows.shape[0], rows.shape[1], state.spare.size // 2)
-    kind = 2 * block + positive
     programs = 0
     until = state.at[1] + most_nodes
     while state.at[1] < until and programs < most_programs:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rerank.search.compiled import inner, kernel
+from rerank.search.compiled import inner
 
 OPTIMAL = 1e-9  # a column enters only if its reduced cost is below minus this
 PIVOT = 1e-9
@@ -34,14 +34,15 @@ class Basis(NamedTuple):
     price: Any  # of the equations: -w, where each block is divided, the margin
     step: Any
     inside: Any  # bool, by column
+    total: Any  # (blocks, 2): shares of the negatives and positives of a block
 
 
-@kernel()
-def basis_of(n: int, d: int, blocks: int) -> Any:
+def basis_of(n: int, d: int, blocks: int) -> Basis:
     """Memory for programs of ``n`` rows."""
     m = d + blocks + 1
     return Basis(
-        np.zeros(m, np.int64), np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(n + 2 * d, np.bool_)
+        np.zeros(m, np.int64), np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(n + 2 * d, np.bool_),
+        np.zeros((blocks, 2)),
     )  # fmt: skip
 
 
@@ -50,9 +51,12 @@ def _begin(rows: Any, positive: Any, block: Any, dropped: Any, basis: Any) -> No
     """Begin with all shares on a positive and a negative of block 0; other blocks have a negative without a share."""
     n, d = rows.shape
     last = basis.x.size - 1
-    basis.inside[:] = False
-    basis.inverse[:] = 0.0
-    basis.x[:] = 0.0
+    for c in range(basis.inside.size):
+        basis.inside[c] = False
+    for at in range(last + 1):
+        basis.x[at] = 0.0
+        for r in range(last + 1):
+            basis.inverse[at, r] = 0.0
     for e in range(n):
         if not dropped[e]:
             if not positive[e]:
@@ -82,7 +86,8 @@ def _begin(rows: Any, positive: Any, block: Any, dropped: Any, basis: Any) -> No
 @inner()
 def _prices(n: int, lower: Any, upper: Any, basis: Any) -> None:
     d, m = lower.size, basis.x.size
-    basis.price[:] = 0.0
+    for r in range(m):
+        basis.price[r] = 0.0
     for at in range(m):
         c = basis.column[at]
         if c >= n:
@@ -167,7 +172,7 @@ def _exchange(c: int, basis: Any) -> bool:
     return True
 
 
-@kernel()
+@inner()
 def widest(
     rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any, most_steps: int
 ) -> float:
@@ -188,7 +193,7 @@ def widest(
     return np.nan
 
 
-@kernel()
+@inner()
 def shares(
     rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any
 ) -> float:
@@ -198,7 +203,10 @@ def shares(
     """
     n, d = rows.shape
     m = basis.x.size
-    total = np.zeros((m - d - 1, 2))
+    total = basis.total
+    for c in range(m - d - 1):
+        total[c, 0] = 0.0
+        total[c, 1] = 0.0
     for at in range(m):
         e = basis.column[at]
         share[at] = basis.x[at] if e < n and basis.x[at] > NOUGHT else 0.0
@@ -206,7 +214,7 @@ def shares(
             total[block[e], 1 if positive[e] else 0] += share[at]
     whole = 0.0
     for c in range(m - d - 1):
-        if total[c].min() <= 0.0 and total[c].max() > 0.0:
+        if min(total[c, 0], total[c, 1]) <= 0.0 and max(total[c, 0], total[c, 1]) > 0.0:
             return np.inf
         whole += total[c, 1]
     most = 0.0
