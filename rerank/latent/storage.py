@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import platform
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -254,7 +255,7 @@ def _open_locked(path: Path) -> int:
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     os.ftruncate(descriptor, 0)
-                    os.write(descriptor, f"process {os.getpid()} on {_machine()}".encode())
+                    os.write(descriptor, f"process {os.getpid()} on {platform.node() or 'this machine'}".encode())
                     return descriptor
         except BaseException:
             os.close(descriptor)
@@ -281,12 +282,6 @@ else:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _machine() -> str:
-    import platform
-
-    return platform.node() or "this machine"
 
 
 def _holder(path: Path) -> str:

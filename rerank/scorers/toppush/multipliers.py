@@ -70,7 +70,7 @@ DIRECT = 2500
 # The preconditioner holds all rows of M if the cube of their number is below so many times the stored entries.
 WHOLE = 6000
 # Products for a step at most, and the share of the first residual that may be left.
-PRODUCTS, LEFT = 500, 0.02
+PRODUCTS, LEFT = 500, 0.03
 
 
 class Augmented:
