@@ -57,11 +57,11 @@ LEDGER: dict[str, int] = {
     "ranks": 1898,  # rows that are there, notes on runs, the error of a lead
     "problem": 971,
     "certificate": 1969,
-    "search": 9253,  # that a bound is exact is a field of the result, and no sentence that others look for
+    "search": 9218,  # that a bound is exact is a field of the result, and no sentence that others look for
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1027,
-    "latent": 3421,  # an evaluation refuses what it cannot judge
+    "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 11046,  # groups, leaks, files of tables as they come, claims of files
     "cli": 2903,  # outputs one by one, groups, what a text says to a person
     "rerank": 99,
