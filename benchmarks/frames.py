@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.problem import Problem, problem_of
 from rerank.search import SearchResult, compile_kernels, solve
-from rerank.search.boxes import basis
+from rerank.search.boxes import axes
 from rerank.statistics import parse
 
 
@@ -29,12 +29,12 @@ def correlated(d: int, correlation: float, statistic: str, seed: int = 0) -> Pro
 
 def both_ways(problem: Problem, limit: float) -> tuple[SearchResult, SearchResult]:
     """On the features' axes only, and with whitened axes allowed."""
-    ratio = basis.LEAST_RATIO
+    ratio = axes.LEAST_RATIO
     try:
-        basis.LEAST_RATIO = np.inf
+        axes.LEAST_RATIO = np.inf
         own = solve(problem, time_limit=limit, n_jobs=1)
     finally:
-        basis.LEAST_RATIO = ratio
+        axes.LEAST_RATIO = ratio
     return own, solve(problem, time_limit=limit, n_jobs=1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.compiled import inner
-from rerank.search.lines.margin import won_from
+from rerank.search.lines.kernel import won_from
 from rerank.search.rows.unit import worth
 
 SHORT = 15  # entries up to which insertion sorts sooner
