@@ -1,5 +1,8 @@
 """The file of a search: its state from time to time, so that a search of hours survives its process.
 
+Weights and boxes are stored as they are.  Tables, layouts and groups of antiparallel pairs follow from the problem and
+are made anew; the groups have to come out as they were, because boxes name them by number.
+
 A file belongs to one search: its problem, seed, record of splits and version of this package.  The number of workers
 and all limits may change from process to process.  The file of a search that has closed stays; with it the same call
 returns the same answer at once.
@@ -7,20 +10,47 @@ returns the same answer at once.
 
 from __future__ import annotations
 
+import heapq
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rerank import __version__
 from rerank.errors import InputError
-from rerank.io.archive import Format, read_archive, refusing, write_archive
+from rerank.io.archive import Format, cut, finite, joined, read_archive, refusing, write_archive
 from rerank.problem import digest
-from rerank.search.state import KINDS, restore, stored
+from rerank.problem.proof import Circuits
+from rerank.search.boxes.nodes import NAMES, NodeBatch
+from rerank.search.jobs import MOST_SIDES
+from rerank.search.lines.ascent import WIDTHS
+from rerank.search.lines.search import Climb, State
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.loop import BranchAndBound
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+KINDS = {
+    "weights": "<f8", "points": "<f8", "unexplored": "<i8", "supports": "<i8", "sizes": "<i8", "sides": "<i8",
+    "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
+    "basis": "<f8", "splits": "<i8", "listed": "<i8", "kept_splits": "<i8",
+    "kept_listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4", "priced": "<f8", "boxed": "<i4",
+    **dict.fromkeys(Circuits.none().arrays(), "<i8"),
+}  # fmt: skip
+"""Names of the arrays of a state, and types of their numbers."""
+
+MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
+"""Counters of :class:`OpenBoxes`, and what they stay below."""
+
+BOUNDS = ("cap", "shown_before", "target", "aside")
+"""Bounds of it; infinite ones among them."""
 
 FORM = Format("exact-rerank checkpoint", 1, KINDS, most_bytes=(1 << 31) - 1, compressed=False)
 EVERY = 30.0
@@ -114,3 +144,241 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of a search with {what}; give that again to go on with it, or choose "
                 "another path."
             )
+
+
+def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
+    """A header of plain values and flat arrays, from which :func:`restore` makes the same state."""
+    run, boxes = loop.run, loop.boxes
+    # Before the search has begun only its first climb is under way.
+    lines, points = stored_lines(run.states if run.begun else [run.lines.state])
+    following, part, waiting = boxes.unexplored.place()
+    header = {
+        "begun": run.begun, "start_value": float(run.start_value).hex(), "value": float(boxes.value).hex(),
+        "has_weights": boxes.weights is not None, "whitened": boxes.axes.whitened,
+        **{name: float(getattr(boxes, name)).hex() for name in BOUNDS},
+        "top_bound": float(run.top_bound).hex(),
+        **{name: int(getattr(boxes, name)) for name in MOST},
+        "next_support": int(following), "supports_of_a_job": int(part),
+        "loop": {name: float(number).hex() for name, number in loop.counters().items()},
+        "lines": lines,
+    }  # fmt: skip
+    arrays = {
+        "weights": np.empty(0) if boxes.weights is None else boxes.weights,
+        "points": joined(points, np.float64),
+        "unexplored": np.array([s for _, s, _ in waiting], np.int64),
+        "priced": np.array([low for low, _, _ in waiting], np.float64),
+        "boxed": np.array([batch is not None for _, _, batch in waiting], np.int32),
+        "splits": joined(boxes.splits, np.int64),
+        "listed": np.array(sorted(boxes.listed), np.int64),
+        "kept_splits": joined(boxes.kept[0], np.int64),
+        "kept_listed": np.array(sorted(boxes.kept[1]), np.int64),
+        **run.circuits.arrays(),
+        **_stored_batches(boxes, [batch for _, _, batch in waiting if batch is not None]),
+    }
+    return header, arrays
+
+
+def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
+    """Go on where :func:`stored` was called, with a loop of the same problem and options.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        The state does not fit the problem, or is none.
+    """
+    run, boxes, d = loop.run, loop.boxes, loop.run.problem.n_features
+    restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))
+    run.begun, run.start_value = bool(header["begun"]), _number(header["start_value"])
+    if len(restored) != (len(run.states) if run.begun else 1):
+        raise ValueError("it has another number of series of lines")
+    if run.begun:
+        counters = {name: _number(text) for name, text in header["loop"].items()}
+        loop.go_on(counters, restored)
+    else:
+        run.lines.state = restored[0]
+    boxes.value = _number(header["value"])
+    for name in BOUNDS:
+        setattr(boxes, name, _bound(header[name]))
+    run.top_bound, run.circuits = _bound(header["top_bound"]), Circuits.of(arrays)
+    boxes.weights = None
+    if header["has_weights"]:
+        boxes.weights = finite(arrays["weights"], (d,))
+    for name, most in MOST.items():
+        setattr(boxes, name, _count(header[name], most))
+    _within(np.append(arrays["pushed"], 0), 0, boxes.pushed)
+    splits = arrays["splits"].reshape(-1, 3)
+    # Names of boxes to come must be new.
+    _within(np.concatenate([[0], arrays["names"], splits[:, 0], splits[:, 2]]), 0, boxes.job * NAMES - 1)
+    waiting, following = arrays["unexplored"], _count(header["next_support"])
+    _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
+    priced = finite(arrays["priced"], waiting.shape).tolist()
+    boxes.splits, boxes.n_splits = [splits] if splits.size else [], len(splits)
+    boxes.listed = set(arrays["listed"].tolist())
+    kept = arrays["kept_splits"].reshape(-1, 3)
+    boxes.kept = [kept] if kept.size else [], set(arrays["kept_listed"].tolist())
+    screened = iter(_restore_batches(boxes, bool(header["whitened"]), arrays))
+    flags = (arrays["boxed"] != 0).tolist()
+    order = [
+        (low, s, next(screened) if boxed else None)
+        for low, s, boxed in zip(priced, waiting.tolist(), flags, strict=True)
+    ]
+    if any(batch is not None and batch.support != s for _, s, batch in order):
+        raise ValueError("its screened boxes are of other supports")
+    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), order))
+
+
+# ---- boxes
+
+
+def _stored_batches(boxes: OpenBoxes, screened: list[NodeBatch]) -> Arrays:
+    """Open batches, the unresolved ones, the ``screened``; ``pushed`` holds the numbers of the open ones."""
+    batches = [batch for _, _, batch in boxes.heap] + boxes.unresolved + screened
+    # A proof names the groups of every support, the boxes to come only those of their own.
+    used = boxes.axes.antiparallel if boxes.record else {batch.support for batch in batches}
+    grouped = sorted(s for s in used if s in boxes.axes.antiparallel)
+    guides = [boxes.axes.antiparallel[s].guide for s in grouped]
+    basis = boxes.axes.basis(0) if boxes.axes.whitened else None
+    return {
+        "supports": np.array([batch.support for batch in batches], np.int64),
+        "sizes": np.array([batch.bounds.size for batch in batches], np.int64),
+        "sides": np.array([batch.sides.shape[1] for batch in batches], np.int64),
+        "pushed": np.array([number for _, number, _ in boxes.heap], np.int64),
+        "centres": joined((batch.centres for batch in batches), np.float64),
+        "halves": joined((batch.halves for batch in batches), np.float64),
+        "bounds": joined((batch.bounds for batch in batches), np.float64),
+        "names": joined((batch.names for batch in batches), np.int64),
+        "chosen": joined((batch.sides for batch in batches), np.int32),
+        "basis": np.empty(0) if basis is None else basis.ravel(),
+        "grouped": np.array(grouped, np.int64),
+        "guide_counts": np.array([guide.size for guide in guides], np.int64),
+        "guides": joined(guides, np.int32),
+    }
+
+
+def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[NodeBatch]:
+    """Put the batches back; everything that compiled code will use as a place in an array is checked.
+
+    Returns those that screening left open.
+    """
+    supports, sizes, sides = arrays["supports"], arrays["sizes"], arrays["sides"]
+    _within(supports, 0, len(boxes.columns) - 1)
+    _within(arrays["grouped"], 0, len(boxes.columns) - 1)
+    _within(sizes, 1, arrays["bounds"].size)
+    boxed = int(np.count_nonzero(arrays["boxed"]))
+    if not sizes.size == supports.size == sides.size >= arrays["pushed"].size + boxed:
+        raise ValueError("its batches of boxes do not fit together")
+    if not np.isin(sides, (0, MOST_SIDES)).all():
+        raise ValueError("its boxes have another number of sides")
+    _same_groups(boxes, arrays)
+    width = np.array([boxes.columns[s].size for s in supports.tolist()], np.int64)
+    parts = [
+        cut(finite(arrays["centres"]), sizes * width), cut(finite(arrays["halves"]), sizes * width),
+        cut(finite(arrays["bounds"]), sizes), cut(arrays["names"], sizes), cut(arrays["chosen"], sizes * sides),
+    ]  # fmt: skip
+    batches = []
+    for s, n, k, m, c, h, bounds, names, chosen in zip(
+        supports.tolist(), sizes.tolist(), width.tolist(), sides.tolist(), *parts, strict=True
+    ):
+        _within(h, 0.0, np.inf)
+        known = boxes.axes.antiparallel[s].count if s in boxes.axes.antiparallel else 0
+        _within(chosen, -known, known)
+        batch = NodeBatch.of(s, c.reshape(n, k), h.reshape(n, k), bounds, names, m)
+        batch.sides[:] = chosen.reshape(n, m)
+        batches.append(batch)
+    open_, end = arrays["pushed"].size, len(batches) - boxed
+    boxes.unresolved = batches[open_:end]
+    boxes.heap = [
+        (-(batch.bound - boxes.prices[batch.support]), number, batch)
+        for number, batch in zip(arrays["pushed"].tolist(), batches[:open_], strict=True)
+    ]
+    heapq.heapify(boxes.heap)
+    boxes.axes.change(whitened)
+    if whitened:
+        # The basis may come out differently elsewhere, and boxes mean nothing in another one.
+        k = boxes.columns[0].size
+        boxes.axes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
+    return batches[end:]
+
+
+def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
+    """Group the antiparallel pairs of the supports that were grouped, with the same numbers."""
+    for s, guide in zip(
+        arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True
+    ):
+        if not np.array_equal(boxes.axes.grouped(s).guide, guide):
+            raise ValueError("its groups of pairs come out differently on this machine")
+
+
+def _number(text: str) -> float:
+    return float(finite(np.array(float.fromhex(text))))
+
+
+def _bound(text: str) -> float:
+    number = float.fromhex(text)
+    if np.isnan(number):
+        raise ValueError("a bound is no number")
+    return number
+
+
+def _count(number: Any, most: int = 2**31) -> int:
+    if type(number) is not int or not 0 <= number < most:
+        raise ValueError("a counter is not a number that it can be")
+    return number
+
+
+def _within(array: NDArray[Any], low: float, high: float) -> None:
+    if not ((array >= low) & (array <= high)).all():
+        raise ValueError("a number is not where it can be")
+
+
+# ---- lines
+
+
+def stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Floats]]:
+    """Series of climbs as plain values, and their points one after the other."""
+    found, points = [], []
+    for state in states:
+        climb = state.climb
+        points += [w for _, w in state.elite]
+        if climb is not None:
+            points += [climb.w, *climb.queue, *([] if climb.at is None else [climb.at])]
+        if state.found is not None:
+            points.append(state.found)
+        found.append(
+            {
+                "rng": state.rng.bit_generator.state, "random_start": state.random_start,
+                "elite": [float(value).hex() for value, _ in state.elite], "found": state.found is not None,
+                "owed": float(state.owed).hex(),
+                "climb": None if climb is None else [
+                    climb.rounds, climb.patience, climb.turn, climb.idle, len(climb.queue), float(climb.value).hex(),
+                    float(climb.before).hex(), [float(width).hex() for width in climb.widths], climb.at is not None,
+                ],
+            }
+        )  # fmt: skip
+    return found, points
+
+
+def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[State]:
+    """The series that :func:`stored_lines` was given, with the same random numbers to come."""
+    rows = list(finite(points)[::-1])
+    return [_state(one, rows) for one in stored]
+
+
+def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
+    """One series of climbs; its points are taken from the end of ``rows``."""
+    state = State(np.random.default_rng(0), random_start=bool(stored["random_start"]))
+    state.owed = float(finite(np.array(float.fromhex(stored["owed"]))))
+    state.rng.bit_generator.state = stored["rng"]
+    state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
+    if stored["climb"] is not None:
+        rounds, patience, turn, idle, directions, value, before, widths, smooth = stored["climb"]
+        state.climb = Climb(rows.pop(), int(rounds), int(patience))
+        state.climb.turn, state.climb.idle = int(turn), int(idle)
+        state.climb.value, state.climb.before = float.fromhex(value), float.fromhex(before)
+        state.climb.queue = [rows.pop() for _ in range(directions)]
+        state.climb.widths = [float.fromhex(width) for width in widths]
+        if not set(state.climb.widths) <= set(WIDTHS):
+            raise ValueError("a width of a smooth climb is none of ours")
+        state.climb.at = rows.pop() if smooth else None
+    state.found = rows.pop() if stored["found"] else None
+    return state

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import Stop, current
-from rerank.search.boxes.basis import whitened_basis
+from rerank.search.boxes.axes import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
 from rerank.search.shares import Share

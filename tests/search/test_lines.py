@@ -17,7 +17,7 @@ from rerank.search.boxes.vertices import Exact, inner_value
 from rerank.search.domain import Domain
 from rerank.search.lines import kernel as line_kernel
 from rerank.search.lines.forward import forward
-from rerank.search.lines.margin import envelope, won_from
+from rerank.search.lines.kernel import envelope, won_from
 from rerank.search.lines.search import LineSearch
 from rerank.search.tables import Tables, tables
 from tests.cases.instances import draw, with_hits

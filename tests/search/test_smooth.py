@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rerank.problem import Problem, problem_of, values_at
+from rerank.search.checkpoint import restored_lines, stored_lines
 from rerank.search.domain import Domain
 from rerank.search.lines.ascent import WIDTHS, Ascent
-from rerank.search.lines.stored import restored_lines, stored_lines
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.samples import sampled
-from rerank.search.rows.smooth import smoothed
+from rerank.search.rows.smooth import sampled, smoothed
 from rerank.search.rows.tables import RowTables, row_tables
 from rerank.statistics import parse
 from tests.cases.search import drawn_lists, noisy_problem

@@ -1,4 +1,11 @@
-"""What the boxes of a support are made of: its features, the axes of the boxes, its antiparallel pairs."""
+r"""What the boxes of a support are made of: its features, the axes of the boxes, its antiparallel pairs.
+
+Boxes in coordinates ``u`` with ``w = S u`` leave a pair undecided while ``|c.D'| <= h.|D'|``, ``D' = S^T D``.
+If the features are correlated, few boxes of the cube ``max|w_j| = 1`` are short in the directions in
+which differences are long.  With ``S`` the inverse square root of the differences' covariance all boxes are.
+The margin asks ``w.D >= epsilon`` at ``max|w_j| = 1``, that is ``u.D' >= epsilon max_j |(S u)_j|``, and that
+maximum is bounded in every box.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
-from rerank.search.boxes.basis import whitened_basis
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.domain import Domain
 from rerank.search.rows.tables import RowTables
 
 Floats = NDArray[np.float64]
+
+LEAST_RATIO = 2.0  # of longest to shortest spread; below it, whitened axes do not save time
+CLEAR = 20.0  # margins by which differences have to spread in every direction
+MOST_RATIO = 100.0  # nearly collinear features are not stretched further
 
 
 @dataclass(eq=False)
@@ -30,7 +40,7 @@ class Axes:
     domain : Domain
         The weights that are allowed.
     whitened : bool
-        Whether correlated features get boxes in a whitened basis (:mod:`rerank.search.boxes.basis`).
+        Whether correlated features get boxes in a whitened basis.
     """
 
     tables: Any
@@ -72,3 +82,29 @@ class Axes:
             covariance = self.tables.covariance[np.ix_(features, features)]
             self.bases[support] = whitened_basis(covariance, self.tables.epsilon) if free else None
         return self.bases[support]
+
+
+def whitened_basis(covariance: Floats, epsilon: float) -> Floats | None:
+    """``S`` (k, k) with rows of L1 norm at most 1, for a covariance of differences; None where it would not help.
+
+    The rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``.  Directions in which no pair clears the margin must not
+    be stretched: they would fill the cube of ``u`` with boxes in which nothing can be decided.
+    """
+    if covariance.shape[0] < 3:
+        return None
+    values, axes = np.linalg.eigh(covariance)
+    top = float(values[-1])
+    if values[0] < (CLEAR * epsilon) ** 2 or values[0] * LEAST_RATIO**2 >= top:
+        return None
+    root = 1.0 / np.sqrt(np.maximum(values, top / MOST_RATIO**2))
+    S = (axes * root) @ axes.T
+    return np.ascontiguousarray(S / np.abs(S).sum(axis=1).max())
+
+
+def whitened_tolerance(plain: float, k: int) -> float:
+    """Rounding of ``u.D' - epsilon N(u)`` with ``D' = S^T D`` rounded, and of the weights ``S u / N(u)`` reported.
+
+    ``D'`` is off by ``k`` times as much as ``D`` in each of ``k`` entries, and rounding ``w`` moves every
+    product by as much again.
+    """
+    return 4.0 * k * plain

@@ -126,10 +126,9 @@ def explorer(linear: bool) -> Any:
                 safe = over if over < 0.0 else 2.0 * given.tolerance
                 spread = over - given.tolerance if over < 0.0 else 0.0
             middle, radius, weight = margins[0, :n], margins[1, :n], W[a : a + n]
-            slot, span, group_of = S[a : a + n], Q[a : a + n], G[a : a + n]
             reach(D, a, c, h, margin, given.tolerance, middle, radius)
             if n_sides > 0 and side[0] != 0:
-                impose(middle, group_of, side, groups[0])
+                impose(middle, G[a : a + n], side, groups[0])
             # ---- bound: the value of all weights in the box; value: that of its centre
             gone = 0.0
             if linear:
@@ -138,7 +137,7 @@ def explorer(linear: bool) -> Any:
                 bound = min(bound, given.total - gone)
                 value = given.total - base[v] - value
             else:
-                active = active_at[v, : level[v, LISTS]]
+                active, slot, span = active_at[v, : level[v, LISTS]], S[a : a + n], Q[a : a + n]
                 copy(lost_at[v], lost)
                 copy(lost, central)
                 if given.single:
@@ -187,10 +186,11 @@ def explorer(linear: bool) -> Any:
                 else:
                     gather(S, a, keep, kept, b)
                     gather(Q, a, keep, kept, b)
+                    slot, span = S[b : b + kept], Q[b : b + kept]
                     if given.single:
-                        level[v + 1, RUNS] = find_runs(S[b : b + kept], ends[v + 1], slots.unit_of, mark)
+                        level[v + 1, RUNS] = find_runs(slot, ends[v + 1], slots.unit_of, mark)
                     else:
-                        mark_lists(S[b : b + kept], Q[b : b + kept], slots.unit_of, mark)
+                        mark_lists(slot, span, slots.unit_of, mark)
                     copy(lost, lost_at[v + 1])
                     base[v + 1], m = decided(base[v], active, mark, lost, slots, count, active_at[v + 1])
                     level[v + 1, LISTS] = m
@@ -199,7 +199,6 @@ def explorer(linear: bool) -> Any:
                 a = b
                 n = kept
                 middle, weight = margins[0, :n], W[a : a + n]
-                slot, span, group_of = S[a : a + n], Q[a : a + n], G[a : a + n]
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)
                 weight = middle
@@ -207,7 +206,7 @@ def explorer(linear: bool) -> Any:
             # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.
             group = 0
             if n_sides > 0 and side[n_sides - 1] == 0 and not (by_group and bound >= above):
-                group = heaviest(group_of, weight, groups[1], groups[2])
+                group = heaviest(G[a : a + n], weight, groups[1], groups[2])
             if (which < 0 and group == 0) or (idle > STUCK * k and kept <= FEW):
                 put(small_numbers, n_small, c, h, bound)
                 copy(labels[top], small_labels[n_small])

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rerank.search.boxes.basis import whitened_tolerance
+from rerank.search.boxes.axes import whitened_tolerance
 from rerank.search.boxes.nodes import Support
 from rerank.search.places import Slots, writable
 from rerank.search.tables import Tables

@@ -19,7 +19,7 @@ from rerank.errors.stops import current
 from rerank.search.domain import Domain
 
 if TYPE_CHECKING:
-    from rerank.search.rows.samples import Sample
+    from rerank.search.rows.smooth import Sample
     from rerank.search.rows.tables import RowTables
 
 Floats = NDArray[np.float64]

@@ -36,7 +36,7 @@ class Lists(NamedTuple):
 class Margin(NamedTuple):
     """The margin along a line: ``epsilon`` times the norm, its ends, and the norm's pieces forward and backward.
 
-    Pieces are a number and ends, slopes and intercepts (:func:`rerank.search.lines.margin.envelope`).
+    Pieces are a number and ends, slopes and intercepts (:func:`rerank.search.lines.kernel.envelope`).
     """
 
     epsilon: float

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.compiled import inner
-from rerank.search.lines.margin import won_from
+from rerank.search.lines.kernel import won_from
 from rerank.search.rows.unit import worth
 
 BLOCK = 64  # rows that are compared with another at a time

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.compiled import inner, kernel
-from rerank.search.lines.margin import envelope
+from rerank.search.lines.kernel import envelope
 from rerank.search.rows.lists import Margin
 from rerank.search.rows.piece import argsort, crossings, followed, middle, put_in_order
 from rerank.search.rows.unit import heaped

@@ -16,7 +16,7 @@ from rerank.search.tables import spacing, tolerance
 
 if TYPE_CHECKING:
     from rerank.problem import Problem, RankedList
-    from rerank.search.rows.samples import Sample
+    from rerank.search.rows.smooth import Sample
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -98,7 +98,7 @@ class RowTables:
 
     @cached_property
     def _whole(self) -> Sample:
-        from rerank.search.rows.samples import whole
+        from rerank.search.rows.smooth import whole
 
         return whole(self)
 
@@ -108,7 +108,7 @@ class RowTables:
 
     def sample(self, most: int) -> Sample:
         """About so many rows as the smooth stand-in for the value takes them, always the same ones."""
-        from rerank.search.rows.samples import sampled
+        from rerank.search.rows.smooth import sampled
 
         if most >= self.rows.shape[0]:
             return self._whole
@@ -119,7 +119,7 @@ class RowTables:
     @cached_property
     def spread(self) -> Floats:
         """Covariance of the columns inside lists, of a sample where there are very many rows."""
-        from rerank.search.rows.samples import spread
+        from rerank.search.rows.smooth import spread
 
         return spread(self.sample(max(10 * MOST_NUMBERS // self.n_features**2, 40 * self.n_features)))
 

@@ -13,7 +13,6 @@ from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
-from rerank.search.top.simplex import basis_of
 from rerank.search.top.state import PAUSED, Conflicts, beginning
 
 Floats = NDArray[np.float64]
@@ -120,6 +119,7 @@ class Demands:
         w : float64 (d,)
         """
         from rerank.search.top.removal import removal
+        from rerank.search.top.simplex import basis_of
 
         stop, w, blocks = current(), np.zeros(self.rows.shape[1]), len(asked)
         conflicts = self.conflicts if blocks == 1 else self._for(blocks)
