@@ -148,21 +148,6 @@ def test_a_fit_without_a_search_draws_nothing_and_says_so(table, tmp_path):
     assert not picture.exists() and "Nothing was drawn" in done.stderr and "no part" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["fit.txt", "m.json"])
-def test_a_picture_of_another_kind_is_refused_before_the_fit(table, tmp_path, name):
-    done = fit(table, tmp_path, "--plot", str(tmp_path / name))
-    assert done.exit_code == 2 and "names no kind of picture" in " ".join((done.output + done.stderr).split())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_picture_without_matplotlib_is_refused_before_the_fit(table, tmp_path, monkeypatch):
-    from rerank.cli import pictures
-
-    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
-    done = fit(table, tmp_path, "--plot", str(tmp_path / "fit.png"))
-    assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join((done.output + done.stderr).split())
-
-
 def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_everywhere(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))

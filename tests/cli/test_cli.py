@@ -176,23 +176,6 @@ def test_graded_lists_in_svmlight_and_trec(folder):
     assert evaluate("ndcg@4", labels, runs.score, runs.qid) == pytest.approx(body["statistic"], abs=1e-12)
 
 
-def test_runs_become_a_table_and_are_fused(folder):
-    for name, scores in (("bm25", [3, 2, 1]), ("dense", [1, 3, 2])):
-        lines = [f"q{q} Q0 d{k} 1 {s + 0.1 * q} {name}" for q in (1, 2) for k, s in enumerate(scores)]
-        Path(f"{name}.run").write_text("\n".join(lines) + "\n")
-    Path("j.qrels").write_text("".join(f"q{q} 0 d1 2\nq{q} 0 d0 1\n" for q in (1, 2)))
-    run("convert", "bm25.run", "dense.run", "fused.csv", "--qrels", "j.qrels")
-    body = answer(
-        run(
-            "fit", "fused.csv", "--label", "target", "--qid", "qid", "--id", "id", "--stat", "ndcg", "--positive",
-            "--first-stage", "none", "--solver", "search", "--model", "f.json", "--json",
-        )
-    )  # fmt: skip
-    assert body["proved"] and all(weight >= 0 for weight in body["coef"].values())
-    rows = answer(run("rank", "f.json", "fused.csv", "--json"))["rows"]
-    assert {row["list"] for row in rows} == {"q1", "q2"} and rows[0]["id"] == "d1"
-
-
 @pytest.mark.parametrize("target", ["out.csv", "out.svm", "out.qrels"])
 def test_convert(folder, target):
     run("convert", "data.csv", target, "--label", "hit")
@@ -304,38 +287,3 @@ def test_bad_arguments_write_nothing(folder, arguments):
     done = run(*arguments, code=2)
     assert done.stderr.strip() and "Traceback" not in done.stderr
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_another_table_than_the_model_asks_for(folder):
-    fit()
-    Path("other.csv").write_text("age,size\n1,2\n")
-    done = run("rank", "m.json", "other.csv", code=2)
-    assert "year" in done.stderr
-
-
-def test_qid_of_wrong_length_and_mixed_types_from_python():
-    from rerank import Reranker
-    from rerank.errors import InputError
-
-    X, y = table(0)
-    with pytest.raises(InputError, match="3 entries for 60 rows"):
-        Reranker(solver="search").fit(X, y, qid=[1, 2, 3])
-    with pytest.raises(InputError, match="Row 0, column 1"):
-        Reranker(solver="search").fit(np.array([[1, "two"], [2, 3]], dtype=object), [0, 1])
-
-
-def test_lists_of_the_fit_that_a_table_lacks_are_told_and_naming_them_works(folder):
-    X, y = noisy(0)
-    lists = np.array([f"q{row % 4}" for row in range(len(y))], dtype=object)
-    table = Table(X, y, lists, None, NAMES)
-    write_csv("lists.csv", table, label="hit")
-    fit("--qid", "qid", data="lists.csv", code=None)
-    with open("lists.csv") as old, open("renamed.csv", "w") as new:
-        new.write(old.read().replace("qid", "shelf", 1))
-    for command in (("rank",), ("score", "--label", "hit")):
-        done = run(command[0], "m.json", "renamed.csv", *command[1:])
-        assert "renamed.csv has no column 'qid', which held the lists of the fit" in done.stderr
-        assert "name theirs with --qid" in done.stderr
-        named = run(command[0], "m.json", "renamed.csv", *command[1:], "--qid", "shelf")
-        assert "held the lists" not in named.stderr
-        assert named.stdout == run(command[0], "m.json", "lists.csv", *command[1:]).stdout

@@ -60,24 +60,6 @@ def test_lists_without_anything_to_order_are_counted(folder):  # noqa: F811
     assert "1 list(s) hold nothing to order" in words(done.stderr + done.stdout)
 
 
-def test_a_bound_of_a_solver_is_on_its_word(folder):  # noqa: F811
-    done = run(
-        "fit", "data.csv", "--label", "hit", "--model", "m.json", "--candidates", 12, "--solver", "highs",
-        "--formulation", "mixed", "--no-presolve", "--stat", "dcg@5", "--time-limit", 20, code=None,
-    )  # fmt: skip
-    assert "on the word of" in words(done.stdout)
-
-
-def test_a_solution_is_taken_in_with_a_report(folder):  # noqa: F811
-    fit("--candidates", 8)
-    run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed")
-    assert run("solve", "p.mps", "--solver", "highs").exit_code == 0
-    done = run("import", "p.mps", "p.sol", "--model", "n.json")
-    assert "value" in done.stdout and "Written to n.json" in done.stderr
-    done = run("import", "p.mps", "p.sol", "--model", "o.json", "--dialect", "cbc", code=2)
-    assert not Path("o.json").exists() and done.stderr.startswith("rerank: ")
-
-
 def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
     for where in ("a", "b"):
         Path(where).mkdir()
@@ -100,14 +82,6 @@ def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
     assert Path("named.csv").read_text().splitlines()[0].endswith("first,second")
     body = answer(run("convert", "data.csv", "out.csv", "--label", "hit", "--json"))
     assert body == {"written": "out.csv", "n_rows": 50, "n_features": 3}
-
-
-def test_a_column_that_nothing_reads_is_refused(folder):  # noqa: F811
-    fit()
-    done = run("verify", "m.json", "--without-data", "--label", "hit", code=2)
-    assert "--label is given, and it is about a column of the table; give the table" in words(done.stderr)
-    Path("rows.svm").write_text("1 qid:1 1:2 2:3 3:4\n0 qid:1 1:1 2:1 3:1\n")
-    assert "has no label column by name" in words(run("score", "m.json", "rows.svm", "--label", "hit", code=2).stderr)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from rerank import load
 from rerank.io import Table, atomic, read_table, write_csv
 from tests.cli.test_cli import NAMES, answer, fit, folder, run  # noqa: F401
-from tests.reranker.test_reranker import lists
 
 
 def unchanged(folder, *arguments):
@@ -163,14 +162,6 @@ def test_documents_that_no_run_has_count_in_the_ideal(folder):
     )
 
 
-def test_a_forgotten_list_is_refused(folder):
-    X, y, qid = lists(0)
-    names = np.array([name.removeprefix("q") for name in qid], dtype=object)
-    write_csv("lists.csv", Table(X, y, names, None, ("a", "b")), label="hit")
-    said = unchanged(folder, "fit", "lists.csv", "--label", "hit", "--model", "x.json")
-    assert "'qid'" in said and "--qid 'qid'" in said and "--features" in said
-
-
 def test_the_version(folder):
     import rerank
 
@@ -208,20 +199,6 @@ def test_an_output_that_cannot_be_written_costs_no_other(folder, monkeypatch, lo
     assert set(after) == set(before) and [name for name in outputs if after[name] == before[name]] == [lost]
     assert f"Cannot write {lost}: No space left on device" in done.stderr and "weights" in done.stdout
     assert ("p.proof is the proof of an earlier fit" in done.stderr) == (lost == "p.proof")
-
-
-def test_a_disk_that_is_full_leaves_nothing_half_written(folder):
-    fit("--proof", "p.proof")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before["p.proof"]) + 100, old[1]))
-        done = fit("--C", "0.001", "--proof", "p.proof", code=2)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-    after = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert len(before["p.proof"]) + 100 < len(before["m.json"]) and "Cannot write m.json" in done.stderr
-    assert after.pop("p.proof") != before.pop("p.proof") and after == before
 
 
 def test_a_proof_that_is_too_large_costs_no_model(folder, monkeypatch):

@@ -108,13 +108,6 @@ def test_a_model_of_words_scores_files_of_words():
     assert json.loads(done.stdout)["value"] == est.score(X, words)
 
 
-def test_two_numbers_are_read_as_the_message_says():
-    SHUFFLED.assign(y=SHUFFLED["y"] + 1).to_csv("t.csv", index=False)
-    said = run("fit", "t.csv", "--label", "y", *OPTIONS, code=2).stderr
-    (word,) = re.findall(r"--positive-label (\d)", said)
-    run("fit", "t.csv", "--label", "y", "--positive-label", word, *OPTIONS, code=None)
-
-
 RUN = "q1 Q0 d1 1 3.0 t\nq1 Q0 d2 2 2.0 t\n"
 
 
@@ -139,11 +132,3 @@ def test_tables_are_still_tables():
     Path("a.run").write_text(RUN)
     said = run("convert", "a.run", "plain.csv", "o.csv", code=2).stderr
     assert "plain.csv is no TREC run" in said
-
-
-def test_no_first_stage_and_all_candidates_on_the_command_line():
-    run("fit", "plain.csv", "--label", "y", "--first-stage", "none", "--candidates", 0, *OPTIONS, code=None)
-    said = run("fit", "plain.csv", "--label", "y", "--candidates", "-1", *OPTIONS, code=2).stderr
-    assert "--candidates 0" in said
-    said = run("fit", "plain.csv", "--label", "y", "--first-stage", "nnone", *OPTIONS, code=2).stderr
-    assert "(on the command line: none)" in said

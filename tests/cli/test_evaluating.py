@@ -101,11 +101,3 @@ def test_ids_that_match_nothing_are_an_error_or_a_note(files):
     done = run("evaluate", "a.run", "c.run", "q.txt", "--json")
     assert done.exit_code == 0 and "c: No document of the run is judged" in done.stderr
     assert "check that their ids" in json.loads(done.stdout)["notes"]["c"][0]
-
-
-def test_files_in_each_other_s_place_are_named_and_exchanging_them_works(files):
-    done = run("evaluate", "q.txt", "a.run", code=2)
-    assert done.exit_code == 2 and "this looks like a run, not like judgements; exchange the files" in done.stderr
-    assert run("evaluate", "a.run", "q.txt").exit_code == 0
-    done = run("evaluate", "q.txt", "q.txt", code=2)
-    assert done.exit_code == 2 and "this looks like judgements, not like a run" in done.stderr

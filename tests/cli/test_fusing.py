@@ -140,30 +140,3 @@ def test_runs_have_the_names_of_the_model(folder, tmp_path, runs, message):
     fitted(folder, tmp_path, "--cv", "0", "--radius", "0", "--normalise", "z")
     done = fuse(folder, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/o.run", runs=runs)
     assert done.exit_code == 2 and message in done.stderr, done.output
-
-
-def test_runs_of_other_queries_than_the_judgements_are_refused(folder, tmp_path):
-    (tmp_path / "q.txt").write_text("elsewhere 0 d1 1\n")
-    done = fuse(folder, "--qrels", f"{tmp_path}/q.txt")
-    assert done.exit_code == 2 and "No judged query is in the runs" in done.stderr
-
-
-def test_ids_spelled_in_two_ways_and_distances_are_told_by_fits_and_models(folder, tmp_path):
-    runs, qrels = naive.made(6, (1.5, 1.0), seed=1)
-    strange = {query: {f"{doc}#0": score for doc, score in own.items()} for query, own in runs["r1"].items()}
-    turned = {query: {doc: -score for doc, score in own.items()} for query, own in runs["r0"].items()}
-    write(tmp_path, {"strange": strange, "turned": turned, "r0": runs["r0"], "r1": runs["r1"]}, qrels)
-    options = ("--time-limit", "10", "--cv", "0", "--radius", "0", "--normalise", "rank")
-
-    def told(*names):
-        done = fuse(tmp_path, "--qrels", f"{tmp_path}/q.txt", "--model", f"{tmp_path}/m.json", *options, "--json",
-                    runs=[f"{name}={name}" for name in names])  # fmt: skip
-        assert done.exit_code in (0, 3), done.output
-        return "\n".join(json.loads(done.stdout)["notes"])
-
-    assert "The runs r0 and strange share no document" in told("r0", "strange")
-    done = fuse(tmp_path, "--model", f"{tmp_path}/m.json", "--out", f"{tmp_path}/o.run", "--json",
-                runs=("r0=r0", "strange=strange"))  # fmt: skip
-    assert done.exit_code == 0 and "share no document" in done.stderr and json.loads(done.stdout)["notes"]
-    assert "The run turned alone is worse than a random order" in told("turned", "r1")
-    assert told("r0", "r1") == ""  # what the notes advise: ids spelled alike, and -score for each score

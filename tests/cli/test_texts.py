@@ -126,16 +126,6 @@ def test_what_a_column_holds_is_told_by_its_first_entry_or_by_name(folder):
     assert table.X.columns["zip"].tolist() == ["7", None]
 
 
-def test_a_ranking_by_a_model_of_python_warns_of_no_names(folder, recwarn):
-    frame = machines()
-    frame.to_csv("t.csv", index=False)
-    Reranker(**OPTIONS).fit(frame.drop(columns="failed"), frame["failed"]).save("m.json")
-    recwarn.clear()
-    run("rank", "m.json", "t.csv")
-    run("score", "m.json", "t.csv", "--label", "failed")
-    assert not [one for one in recwarn if "feature names" in str(one.message)]
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -169,8 +159,3 @@ def test_another_first_stage_reads_numbers_only(folder):
     frame.to_csv("t.csv", index=False)
     done = fit("t.csv", "--first-stage", "toppush")
     assert "Left out because they hold text: 'name', 'maker', 'hall'." in done.stderr
-
-
-def test_infinite_numbers_of_a_parquet_file_are_refused(folder):
-    machines().assign(heat=np.inf).to_parquet("t.parquet")
-    assert "column 'heat' holds inf in row 0" in fit("t.parquet", code=2).stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.io import Table, read_table, write_csv
+from rerank.io import read_table
 from tests.cli.test_cli import fit, folder, noisy, run  # noqa: F401
 
 NAMES = ("age", "size", "year")
@@ -77,15 +77,3 @@ def test_groups(tmp_path, monkeypatch, format):
     assert "Held out 25 rows" in done.stdout or "Held out 20 rows" in done.stdout
     done = fit("--groups", "persons", data=data, code=2)
     assert "no column 'persons'; nearest: 'person'" in done.stderr
-
-
-def test_groups_need_a_table_with_names(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with open("data.svm", "w") as file:
-        file.write("1 qid:1 1:1\n0 qid:1 1:0\n")
-    done = fit("--groups", "person", data="data.svm", label=None, code=2)
-    assert "data.svm is svmlight, which has no groups column by name" in done.stderr
-    X, y = noisy(0)
-    write_csv("zeros.csv", Table(X, y, None, None, NAMES, np.zeros(y.size)), label="hit")
-    done = fit("--weight", "weight", data="zeros.csv", code=2)
-    assert "sample_weight is 0 in every row" in done.stderr

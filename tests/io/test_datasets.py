@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rerank import datasets
-from rerank.errors import InputError
 
 FOLDER = Path(datasets.__file__).parent / "data"
 
@@ -43,8 +42,3 @@ def test_known_facts_of_the_tables():
         columns = [j for j, name in enumerate(german.feature_names) if name.rsplit("_", 1)[0] == group]
         assert (german.X[:, columns].sum(axis=1) == 1).all()
     assert len(groups) == 13
-
-
-def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(InputError, match="no data set 'habermann'; choose one of haberman, german"):
-        datasets.load("habermann")

@@ -49,7 +49,7 @@ def test_a_row_reaches_a_grade_if_fewer_rows_are_above_it_than_have_the_grade(ro
     [
         ({"1": "x"}, None), ({"0": 1.0}, None), ({"01": 1.0}, None), ({"x": 1.0}, None), ({"1": 2.0, "2": 1.0}, None),
         ({"1": None, "2": 1.0}, None), ({"1": float("inf")}, None), ({"1": 1}, None), ({"2": 1.0}, TwoLabels("a", "b")),
-        ({"1": True}, None),
+        ({"1": True}, None), ({"9" * 5000: 1.0}, None), ({"\u00b2": 1.0}, None),
     ],
 )  # fmt: skip
 def test_cuts_that_no_fit_writes_are_refused(entries, labels):
@@ -107,13 +107,10 @@ def test_no_labels_without_cuts(tmp_path):
     est.save(tmp_path / "lists.json")
     for one in (est, rerank.load(tmp_path / "lists.json")):
         assert one.classes_.tolist() == np.unique(y).tolist()
-        with pytest.raises(NotSupportedError, match="within a list only.*use rank, or decision_function with qid"):
+        with pytest.raises(NotSupportedError, match="within a list only"):
             one.predict(X)
     X, y = table()
-    worth = clone(HEAD).set_params(gain="linear").fit(X, y * 0.5)
-    assert worth.classes_ is None
-    with pytest.raises(NotSupportedError, match="labels were no whole numbers"):
-        worth.predict(X)
+    assert clone(HEAD).set_params(gain="linear").fit(X, y * 0.5).classes_ is None
 
 
 def test_weights_of_a_solution_file_have_no_cuts_and_a_file_that_verifies(tmp_path):

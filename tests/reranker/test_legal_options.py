@@ -17,6 +17,7 @@ from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
 from rerank.scorers import RoBiRank
 
+HUGE = 10**5000
 QUICK = {"solver": "search", "time_limit": 20, "node_limit": 50}
 
 
@@ -149,11 +150,33 @@ def test_signs_and_columns_as_pandas_has_them():
         ({"time_limit": np.nan}, "time_limit is nan"),
         ({"features": slice(0, 2)}, "features is slice.*give names or numbers"),
         ({"features": 2}, "features is 2; give names or numbers"),
-        ({"random_state": "x"}, "random_state is 'x'; give a whole number.*RandomState or a Generator"),
         ({"margin": -0.1, "radius": 0.1}, "margin is -0.1; it must be a number, at least 0"),
+        ({"radius": -1}, "radius is -1"),
+        ({"radius": HUGE}, "^radius is a number of thousands of digits; it must be a number"),
+        ({"radius": 1e308}, "below 1e.100"),
+        ({"window": 0.5}, "window"),
+        ({"window": 1e308}, "width c of a window is 1e.308.*below 9"),
+        ({"cross_fit": 1}, "cross_fit is 1"),
+        ({"cross_fit": "yes"}, "cross_fit is 'yes'"),
+        ({"list_length": 0}, "list_length"),
+        ({"list_length": 10**9}, "from 1 to 100000000"),
+        ({"list_length": HUGE}, "thousands of digits"),
+        ({"prior": "even", "first_stage": None, "radius": 0.1}, "prior is 'even'"),
+        ({"n_candidates": 2**63}, "n_candidates is 9223372036854775808; it must be a whole number, from 1 to"),
+        ({"max_features": HUGE}, "max_features is a number of thousands of digits"),
+        ({"node_limit": -1}, "node_limit is -1"),
+        ({"node_limit": 1.5}, "node_limit is 1.5"),
+        ({"node_limit": 10**400}, r"node_limit is 1000*\.\.\.; it must be"),
+        ({"C": HUGE}, "C is a number of thousands"),
+        ({"C": -1}, "C is -1"),
+        ({"max_features": 0}, "max_features is 0"),
+        ({"gain": "cubic"}, "gain is 'cubic'"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
+        ({"stat": "dcg@0"}, "cut-off"),
     ],
 )
 def test_what_is_not_legal_is_refused_in_a_sentence(options, message):
     X, y = table()
-    with pytest.raises(InputError, match=message):
-        Reranker("auc", **QUICK | options).fit(X, y)
+    with pytest.raises(InputError, match=message) as refused:
+        Reranker(**{"stat": "dcg@5"} | QUICK | options).fit(X, y)
+    assert len(str(refused.value)) < 400 and str(refused.value).endswith(".")

@@ -132,29 +132,6 @@ def test_a_constant_first_stage_leaves_the_weights_free_and_says_so():
 
 
 @pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"radius": -1}, "radius is -1"),
-        ({"radius": None, "margin": 0.1}, "without a radius there is no prior"),
-        ({"formulation": "resolved_rank"}, "formulation is 'resolved_rank'"),
-        ({"stat": "auc", "window": 2.0}, "no depth"),
-        ({"window": 0.5}, "window"),
-        ({"cross_fit": 1}, "cross_fit is 1"),
-        ({"cross_fit": "yes"}, "cross_fit is 'yes'"),
-        ({"list_length": 0}, "list_length"),
-        ({"first_stage": None, "prior": [1.0]}, "prior has shape"),
-        ({"first_stage": None, "prior": "even"}, "prior is 'even'"),
-        ({"prior": "equal"}, "in place of a first stage"),
-        ({"first_stage": None, "radius": None, "prior": "equal"}, "in place of a first stage"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(options, message):
-    X, y = table()
-    with pytest.raises(InputError, match=message):
-        fitted(X, y, **options)
-
-
-@pytest.mark.parametrize(
     "options",
     [
         {},
@@ -197,12 +174,6 @@ def test_a_function_s_model_verifies_with_the_function(tmp_path):
     rows = Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))
     report = verify(model_file.read(tmp_path / "model.json"), rows, first_stage=by_hand)
     assert report.holds, [check for check in report.checks if not check.holds]
-
-
-def test_lists_of_their_own_length_take_no_other():
-    X, y = table()
-    with pytest.raises(InputError, match="every list has its own length"):
-        Reranker("dcg@5", radius=0.1, list_length=30).fit(X, y, np.arange(len(y)) % 4)
 
 
 def test_lists_are_corrected_too():

@@ -240,18 +240,3 @@ def test_values_of_lists_keep_their_places():
     assert count_empty("auc", y, qid, sample_weight=weight) == 0
     assert evaluate("auc", y, scores, qid, query_weight={7: 0.0, 9: 0.0}, empty="error") == 0.0
     assert count_pairs(y, qid, weight) == count_pairs(y[weight > 0], qid[weight > 0])
-
-
-def test_no_row_at_all_is_one_sentence():
-    X, y, qid, weight = table(lists=True)
-    for fit in (Reranker("auc", **QUICK).fit, RerankerCV(Reranker("auc", **QUICK)).fit):
-        with pytest.raises(InputError, match="sample_weight is 0 in every row: .* raise one above 0"):
-            fit(X, y, sample_weight=np.zeros(y.size))
-        with pytest.raises(InputError, match="query_weight is 0 for every list"):
-            fit(X, y, qid, query_weight=np.zeros(y.size))
-    with pytest.raises(InputError, match="Every row has a weight of 0, or is in a list of weight 0"):
-        evaluate(
-            "auc", [1, 0, 1, 0], [1, 2, 3, 4], [1, 1, 2, 2], sample_weight=[1, 1, 0, 0], query_weight={1: 0.0}
-        )
-    with pytest.raises(InputError, match="sample_weight is 0 in every row"):
-        evaluate("auc", y, X[:, 0], sample_weight=np.zeros(y.size))
