@@ -56,29 +56,6 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
     assert RUN.invoke(app, ["rank", str(tmp_path / "m.json"), str(table)]).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (["--margin", "0.1"], "give a radius"),
-        (["--cross-fit", "some"], "--cross-fit is 'some'"),
-        (["--holdout", "2"], "--holdout is 2"),
-        (["--cv", "3", "--rule", "mean"], "No such option: --rule"),
-        (["--cv", "3", "--safeguard", "nan"], "safeguard is NaN"),
-        (["--first-stage", "bb"], "did you mean 'b'"),
-        (["--safeguard", "1"], "--safeguard is given, and it says how --cv chooses; add --cv 5"),
-        (["--cv", "3", "--radius", "0.1"], "--radius is given, and --cv chooses the radius"),
-        (["--radius", "0.1", "--margin", "0.1", "--epsilon", "0.2"], "--margin replaces it"),
-        (["--first-stage", "none", "--candidates", "30"], "--candidates is given, and it is about the scores"),
-        (["--first-stage", "none", "--cross-fit", "3"], "--cross-fit is given, and it is about the scores"),
-        (["--no-presolve"], "--solver search does nothing but that search"),
-    ],
-)
-def test_what_cannot_be_meant_is_one_sentence(table, tmp_path, options, message):
-    done = fit(table, tmp_path, *options)
-    assert done.exit_code == 2 and message in " ".join((done.output + (done.stderr or "")).split())
-    assert not (tmp_path / "m.json").exists()
-
-
 def test_hits_are_counted_for_lists_of_the_length_that_was_asked(table, tmp_path):
     done = fit(table, tmp_path, "--cv", "3", "--list-length", "1000", "--json")
     assert done.exit_code in (0, 3), done.output

@@ -1,66 +1,18 @@
 """The command line from end to end, in one process, on small tables."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from formulations import mps
 from rerank import load
-from rerank.cli import app
 from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
 from rerank.ranks import evaluate
+from tests.cli.commands import NAMES, answer, fit, noisy, run
 from tests.reranker.test_reranker import lists, table
-
-NAMES = ("age", "size", "year")
-
-
-def noisy(seed):
-    """A table whose first stage is far from ideal: every third label is turned."""
-    X, y = table(seed, n=50)
-    y[::3] = 1 - y[::3]
-    return X, y
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X, y = noisy(0)
-    write_csv("data.csv", Table(X, y, None, None, NAMES), label="hit")
-    return tmp_path
-
-
-def run(*arguments, code=0):
-    done = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert code in (None, done.exit_code), f"{done.exit_code}: {done.stdout}{done.stderr}{done.exception!r}"
-    return done
-
-
-def fit(*extra, code=0, data="data.csv", label="hit"):
-    own = ["--label", label] if label else []
-    return run(
-        "fit",
-        data,
-        *own,
-        "--model",
-        "m.json",
-        "--solver",
-        "search",
-        "--candidates",
-        20,
-        "--stat",
-        "dcg@5",
-        *extra,
-        code=code,
-    )
-
-
-def answer(done):
-    return json.loads(done.stdout)
 
 
 def test_fit_writes_a_model_and_says_what_it_found(folder):
@@ -215,75 +167,3 @@ def test_help_is_quick_and_loads_nothing_heavy():
 
 
 # -- bad input: one sentence, exit code 2, nothing written ------------------------------------------------------------
-
-GOOD = "age,size,hit,w,q\n1,2,1,1,a\n2,1,0,1,a\n3,5,1,1,b\n4,4,0,1,b\n"
-BAD = [
-    (GOOD.replace("3,5", "nan,5"), ["--first-stage", "none"], ["age", "4"]),
-    (GOOD.replace("3,5", "3,inf"), [], ["size", "4"]),
-    (GOOD.replace("3,5", "3,five"), [], ["size", "4"]),
-    (GOOD.replace("3,5", "3,"), ["--first-stage", "none"], ["size", "4"]),
-    (GOOD.replace(",0,", ",1,"), [], ["one class"]),
-    (GOOD.replace("age,size", "age,age"), [], ["age"]),
-    (GOOD.replace("3,5,1,1", "3,5,1,-1"), ["--weight", "w"], ["weight", "4"]),
-    (GOOD.replace("3,5,1", "3,5,-1"), [], ["hit", "4"]),
-    (GOOD.replace("3,5,1,1,b", "3,5,1,1"), ["--qid", "q"], ["4", "5"]),
-    (GOOD, ["--stat", "dgc@10"], ["dgc@10", "dcg@10"]),
-    (GOOD, ["--stat", "dcg@0"], ["cut-off"]),
-    (GOOD, ["--label", "hits"], ["hits", "hit"]),
-    (GOOD, ["--qid", "query"], ["query"]),
-    (GOOD, ["--solver", "hihgs"], ["highs"]),
-    (GOOD, ["--formulation", "auc"], ["counts pairs"]),
-    (GOOD, ["--epsilon", "small"], ["--epsilon"]),
-    (GOOD, ["--epsilon", "1e-7", "--solver", "highs", "--first-stage", "none"], ["tolerance"]),
-    (GOOD, ["--candidates", "-3"], ["n_candidates"]),
-    (GOOD, ["--C", "-1"], ["C is"]),
-    (GOOD, ["--max-features", "0"], ["max_features"]),
-    (GOOD, ["--gain", "cubic"], ["gain"]),
-    (GOOD, ["--first-stage", "logstic"], ["logistic"]),
-    (GOOD, ["--time-limit", "-1"], ["time_limit"]),
-    (GOOD, ["--jobs", "0"], ["n_jobs"]),
-    (GOOD, ["--features", "age,sise"], ["sise", "size"]),
-    ("age,size,hit\n", [], ["no rows"]),
-    ("", [], ["bad.csv"]),
-]
-
-
-@pytest.mark.parametrize(("text", "options", "words"), BAD, ids=[str(number) for number in range(len(BAD))])
-def test_bad_input(folder, text, options, words):
-    Path("bad.csv").write_text(text)
-    before = sorted(path.name for path in folder.iterdir())
-    own = {"--label": "hit", "--solver": "search"}
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    flags = [part for pair in {**own, **given}.items() for part in pair]
-    done = run("fit", "bad.csv", "--model", "m.json", *flags, code=2)
-    assert done.stdout == "" and all(word in done.stderr for word in words), done.stderr
-    *progress, sentence = done.stderr.strip().splitlines()
-    assert sentence.startswith("rerank: ") and not any(line.startswith("rerank: ") for line in progress)
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("fit", "nowhere.csv", "--label", "hit", "--model", "m2.json"),
-        ("fit", "data.csv", "--model", "m2.json"),
-        ("fit", "data.csv", "--label", "hit", "--model", "no/such/folder/m.json"),
-        ("fit", "data.xlsx", "--model", "m2.json"),
-        ("rank", "nowhere.json", "data.csv"),
-        ("rank", "data.csv", "data.csv"),
-        ("score", "data.csv", "data.csv"),
-        ("solve", "nowhere.mps"),
-        ("solve", "data.csv"),
-        ("import", "nowhere.mps", "nowhere.sol", "--model", "m2.json"),
-        ("convert", "data.csv"),
-        ("convert", "data.csv", "data.csv"),
-        ("convert", "data.csv", "out.parquet"),
-        ("convert", "data.csv", "out.qrels"),
-        ("unknown",),
-    ],
-)
-def test_bad_arguments_write_nothing(folder, arguments):
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = run(*arguments, code=2)
-    assert done.stderr.strip() and "Traceback" not in done.stderr
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

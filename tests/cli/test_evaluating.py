@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.test_cli import folder, run  # noqa: F401
+from tests.cli.commands import run
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 lost 1\n2 0 a 1\n3 0 a 0\n"
 BASE = "1 Q0 a 1 3.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n9 Q0 b 1 1 t\n"
@@ -12,7 +12,7 @@ NEW = "1 Q0 a 1 5.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n2 Q0 a 1 3.0 t\n"
 
 
 @pytest.fixture
-def files(folder):  # noqa: F811
+def files(folder):
     for name, text in (("q.txt", QRELS), ("a.run", BASE), ("b.run", NEW)):
         with open(name, "w") as file:
             file.write(text)
@@ -71,24 +71,6 @@ def test_every_query_and_json(files):
     assert body["queries"]["b"]["2"]["ndcg@10"] == 1.0
     ahead = body["ahead"]["b"]["ap"]
     assert ahead["mean"] == pytest.approx(body["runs"]["b"]["ap"] - body["runs"]["a"]["ap"])
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("a.run", "a.run", "q.txt"), "Two runs are called 'a'; give each a name of its own: NAME=FILE"),
-        (("=a.run", "q.txt"), "'=a.run' is no run"),
-        (("a.run", "q.txt", "--measures", "ndcg10"), "did you mean 'ndcg@10'"),
-        (("a.run", "q.txt", "--measures", ","), "--measures is empty"),
-        (("a.run", "q.txt", "--ties", "random"), "ties is 'random'"),
-        (("a.run", "q.txt", "--gain", "exp", "--measures", "ap"), "gain is 'exp'"),
-        (("a.run", "q.txt", "--level", "0"), "level"),
-        (("q.txt", "q.txt"), "not 6"),
-    ],
-)
-def test_what_is_refused_in_one_sentence(files, given, said):
-    done = run("evaluate", *given, code=2)
-    assert said in " ".join(done.stderr.split()) and done.stdout == ""
 
 
 def test_ids_that_match_nothing_are_an_error_or_a_note(files):

@@ -4,21 +4,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rerank.io import read_table
-from tests.cli.test_cli import fit, folder, noisy, run  # noqa: F401
-
-NAMES = ("age", "size", "year")
+from tests.cli.commands import NAMES, fit, noisy, run
 
 
-def write(name, X, y, weight=None, groups=None):
-    columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"hit": y}
-    columns |= {} if weight is None else {"w": weight}
-    columns |= {} if groups is None else {"person": groups}
-    rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values()))]
-    with open(name, "w") as file:
-        file.write("\n".join(rows) + "\n")
+def write(name, X, y, **columns):
+    pd.DataFrame(dict(zip(NAMES, X.T)) | {"hit": y} | columns).to_csv(name, index=False)
 
 
 @pytest.fixture
@@ -27,8 +21,8 @@ def tables(tmp_path, monkeypatch):
     X, y = noisy(0)
     weight = (np.arange(y.size) % 4 > 0).astype(int)
     X[weight == 0] *= 50
-    write("whole.csv", X, y, weight)
-    write("some.csv", X[weight > 0], y[weight > 0], weight[weight > 0])
+    write("whole.csv", X, y, w=weight)
+    write("some.csv", X[weight > 0], y[weight > 0], w=weight[weight > 0])
     return np.flatnonzero(weight)
 
 
@@ -62,7 +56,7 @@ def test_groups(tmp_path, monkeypatch, format):
     monkeypatch.chdir(tmp_path)
     X, y = noisy(0)
     people = np.array([f"p{row // 5}" for row in range(y.size)])
-    write("data.csv", X, y, groups=people)
+    write("data.csv", X, y, person=people)
     data = "data.csv"
     if format == "parquet":
         csv, parquet = (pytest.importorskip(f"pyarrow.{module}") for module in ("csv", "parquet"))

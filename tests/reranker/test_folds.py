@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedKFold
 
 from rerank.errors import InputError
 from rerank.reranker.selection.folds import fold_names, splits_of

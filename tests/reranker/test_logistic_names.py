@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,7 +15,7 @@ from rerank.reranker.affine import affine_part
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.scorers import TableLogistic
-from tests.cases.mixed import LIBRARIES, mixed, recipe
+from tests.cases.mixed import LIBRARIES, mixed
 
 NAMES = [
     "logistic",
@@ -49,18 +48,6 @@ def test_complete_numbers_give_the_bits_of_the_pipeline_and_are_kept_as_weights(
     assert (
         (stage.coef == coef).all() and stage.intercept == intercept and stage.name == name and not stage.notes
     )
-
-
-def test_a_frame_is_learned_from_as_it_is():
-    X, y = mixed("pandas")
-    est = fitted(X, y)
-    assert roc_auc_score(y, est.first_stage_scores(X)) > 0.05 + roc_auc_score(y, X["size"])
-    np.testing.assert_allclose(est.first_stage_scores(X), recipe(X, y).decision_function(X), atol=1e-9)
-    said = [note for note in est.result_.notes if note.startswith("Logistic regression learned from")]
-    assert said == [
-        "Logistic regression learned from 4 columns: 3 of numbers, 1 of text; left out: name (nearly a text for each "
-        "row), seen (a date), one (constant)."
-    ]
 
 
 def test_a_frame_whose_other_columns_say_nothing_keeps_weights_of_numbers():
@@ -123,26 +110,13 @@ def test_grades_above_the_lowest_are_relevant():
     assert (fitted(X, graded).first_stage_scores(X) == fitted(X, y).first_stage_scores(X)).all()
 
 
-def test_sparse_rows_take_the_variants_but_squares(tmp_path):
+def test_sparse_rows_take_the_variants(tmp_path):
     X, y = plain()
     X[np.abs(X) < 0.3] = 0
     est = fitted(csr_matrix(X), y, "logistic+head20+balanced", features=[0, 1])
     est.save(tmp_path / "m.json")
     again = load(tmp_path / "m.json")
     assert (again.decision_function(csr_matrix(X)) == est.decision_function(csr_matrix(X))).all()
-    with pytest.raises(InputError, match="squares=True needs dense rows"):
-        fitted(csr_matrix(X), y, "logistic+squares", features=[0, 1])
-
-
-def test_gaps_of_an_array_are_filled_and_marked():
-    X, y = plain()
-    X[::7, 2] = np.nan
-    with pytest.warns(UserWarning, match="not reranked"):
-        est = fitted(X, y)
-    assert "learned from 3 columns of numbers" in " ".join(est.result_.notes)
-    twin = TableLogistic().fit(X, y)
-    assert twin.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x2 is missing"]
-    assert (est.first_stage_scores(X) == twin.decision_function(X)).all()
 
 
 def test_a_table_logistic_of_the_user_is_saved_too(tmp_path):

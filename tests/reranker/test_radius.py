@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from rerank import Reranker, load
-from rerank.errors import InputError
 from rerank.io import Table
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
