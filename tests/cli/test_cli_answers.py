@@ -43,15 +43,6 @@ def test_names_of_columns_and_rows_are_printed_as_they_are_and_whole(folder):
     assert sorted(row.split()[1] for row in rows) == sorted(ids)
 
 
-def test_lists_without_anything_to_order_are_counted(folder):
-    X, y = noisy(1)
-    qid = np.array([f"q{i // 10}" for i in range(len(y))], dtype=object)
-    y[:10] = 0
-    written("lists.csv", X, y, qid)
-    done = fit("--qid", "qid", data="lists.csv", code=None)
-    assert "1 list(s) hold nothing to order" in words(done.stderr + done.stdout)
-
-
 def test_runs_to_convert_may_be_named(folder):
     for where in ("a", "b"):
         Path(where).mkdir()

@@ -9,12 +9,12 @@ import pytest
 import rerank
 from rerank import Reranker
 from rerank.errors import CertificateError, InputError
-from rerank.io import Table
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.reranker.estimator import restored
 from rerank.reranker.files import model_fields, model_file
 from rerank.reranker.files.export import imported
 from rerank.reranker.files.verify import verify
+from tests.cases.drawn import as_table
 from tests.reranker.test_reranker import lists, table
 
 CASES = {
@@ -110,7 +110,7 @@ def test_a_problem_survives_json_bit_by_bit():
 
 def test_files_of_earlier_versions_hold_thinning_and_are_read_where_it_has_no_value(tmp_path):
     est, X, y = fitted("tail")
-    path, names = tmp_path / "m.json", est.state_.feature_names
+    path = tmp_path / "m.json"
     est.save(path)
     body = json.loads(path.read_text())
     for value in (None, 0.8):
@@ -119,7 +119,7 @@ def test_files_of_earlier_versions_hold_thinning_and_are_read_where_it_has_no_va
         path.write_text(json.dumps(given | {"digest": model_file._digest(given)}))
         if value is None:
             assert np.array_equal(rerank.load(path).decision_function(X), est.decision_function(X))
-            assert verify(model_file.read(path), Table(X, y, None, None, names)).holds
+            assert verify(model_file.read(path), as_table(est, X, y)).holds
             continue
         with pytest.raises(InputError, match="its statistic is thinned, which there is no more; fit it again without"):
             rerank.load(path)

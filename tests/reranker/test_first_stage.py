@@ -11,13 +11,12 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from rerank import Reranker
 from rerank.reranker.first_stage import NAMES
+from tests.cases.drawn import drawn
 from tests.cases.stages import fit_stage, stage_scores
 
 
-def table(n=80, d=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(d)
-    return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(float)
+def table(n=80, d=3):
+    return drawn(n, d, cut=0.5, steps=10.0)
 
 
 def frozen_twice(estimator):

@@ -12,10 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError
-from rerank.io import Table
 from rerank.reranker.data import units_of
 from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
+from tests.cases.drawn import as_table
 
 SEEN = []
 
@@ -195,8 +195,7 @@ def test_the_model_file_says_so_and_verifies(tmp_path):
     assert est.result_.folds == 3
     est.save(tmp_path / "m.json")
     assert load(tmp_path / "m.json").result_.grouped
-    names = ("x0", "x1", "x2")
-    report = verify(document(est.state_), Table(X, y.astype(float), None, None, names))
+    report = verify(document(est.state_), as_table(est, X, y))
     assert report.holds, [check for check in report.checks if not check.holds]
     assert any("group" in why and "result.grouped" in fields for why, fields in report.reasons().items())
 

@@ -10,11 +10,11 @@ from sklearn.preprocessing import StandardScaler
 
 from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError
-from rerank.io import Table
 from rerank.reranker.affine import affine_part
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.scorers import TableLogistic
+from tests.cases.drawn import as_table, drawn
 from tests.cases.mixed import LIBRARIES, mixed
 
 NAMES = [
@@ -27,19 +27,13 @@ NAMES = [
 QUICK = {"solver": "search", "time_limit": 5.0, "node_limit": 20}
 
 
-def plain(n=150, d=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(d)
-    return X, (X[:, 0] + rng.normal(size=n) > 0.8).astype(int)
-
-
 def fitted(X, y, first_stage="logistic", **options):
     return Reranker("precision@20", first_stage=first_stage, **QUICK | options).fit(X, y)
 
 
 @pytest.mark.parametrize(("name", "weights"), [("logistic", None), ("logistic+balanced", "balanced")])
 def test_complete_numbers_give_the_bits_of_the_pipeline_and_are_kept_as_weights(name, weights):
-    X, y = plain()
+    X, y = drawn(150, cut=0.8, steps=10.0)
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights)).fit(
         X, y
     )
@@ -78,8 +72,7 @@ def test_a_saved_model_scores_the_same_bits_and_is_verified(library, radius, tmp
         assert (again.first_stage_scores(later) == est.first_stage_scores(later)).all()
         if library == "pandas":  # gaps are in no column that is reranked
             assert (again.decision_function(later) == est.decision_function(later)).all()
-        table = Table(X, y.astype(float), None, None, est.state_.feature_names)
-        report = verify(model_file.read(tmp_path / "m.json"), table)
+        report = verify(model_file.read(tmp_path / "m.json"), as_table(est, X, y))
         assert report.holds, [check for check in report.checks if not check.holds]
 
 
@@ -111,7 +104,7 @@ def test_grades_above_the_lowest_are_relevant():
 
 
 def test_sparse_rows_take_the_variants(tmp_path):
-    X, y = plain()
+    X, y = drawn(150, cut=0.8, steps=10.0)
     X[np.abs(X) < 0.3] = 0
     est = fitted(csr_matrix(X), y, "logistic+head20+balanced", features=[0, 1])
     est.save(tmp_path / "m.json")
@@ -142,13 +135,13 @@ def test_a_table_logistic_of_the_user_is_saved_too(tmp_path):
     ],
 )
 def test_a_name_that_means_nothing_is_refused(name, message):
-    X, y = plain()
+    X, y = drawn(150, cut=0.8, steps=10.0)
     with pytest.raises(InputError, match=message):
         fitted(X, y, name)
 
 
 def test_parts_may_stand_in_any_order():
-    X, y = plain()
+    X, y = drawn(150, cut=0.8, steps=10.0)
     one, other = (fitted(X, y, f"logistic+{parts}") for parts in ("head20+squares", "squares+head20"))
     assert (one.first_stage_scores(X) == other.first_stage_scores(X)).all()
     assert one.state_.first_stage.name == "logistic+squares+head20"

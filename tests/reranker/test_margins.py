@@ -24,7 +24,7 @@ TABLE = Table(X, Y.astype(float), None, None, ("x0", "x1", "x2"))
 def fitted(
     epsilon: object, X: np.ndarray = X, y: np.ndarray = Y, stat: str = "auc", solver: str = "search"
 ) -> Reranker:
-    return Reranker(stat, first_stage=None, solver=solver, epsilon=epsilon, time_limit=10.0).fit(X, y)
+    return Reranker(stat, first_stage=None, solver=solver, epsilon=epsilon, time_limit=3.0).fit(X, y)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, "1/5", Fraction(1, 5)])

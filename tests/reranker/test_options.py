@@ -25,6 +25,7 @@ from rerank.reranker.selection.options import (
 )
 from rerank.reranker.selection.reranker_cv import first_stage_kept
 from rerank.statistics import DCG
+from tests.cases.drawn import drawn
 
 numbers = st.floats(-1, 1).map(lambda x: round(x, 2))
 several = st.lists(st.tuples(numbers, numbers.map(abs)), min_size=4, max_size=4)
@@ -38,14 +39,8 @@ def leads(pairs, alone=0.5):
     return [Lead(alone + lead, alone, lead, error) for lead, error in pairs]
 
 
-def table(d=5, n=40):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, d))
-    return X, (X[:, 0] + rng.normal(size=n) > 0.7).astype(int)
-
-
 def tried_by(base, d=5, grid=None):
-    X, y = table(d)
+    X, y = drawn(40, d)
     rows = (X, y, None, None, None, None)
     return options_of(grid, base, data_of(*rows, base.get_params(deep=False), base)[0])
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from rerank import Reranker, load
-from rerank.io import Table
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.statistics import Window
+from tests.cases.drawn import as_table
 
 
 def table(seed=0, n=120, d=3, share=0.2):
@@ -153,7 +153,7 @@ def test_a_file_gives_the_same_scores_and_verifies(options, tmp_path):
     np.testing.assert_array_equal(again.decision_function(X), est.decision_function(X))
     np.testing.assert_array_equal(again.coef_, est.coef_)
     doc = model_file.read(tmp_path / "model.json")
-    rows = Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))
+    rows = as_table(est, X, y)
     report = verify(doc, rows, first_stage=stage)
     assert report.holds, [check for check in report.checks if not check.holds]
     # Scores that are taken as given are still tied to what follows from them.
@@ -170,7 +170,7 @@ def test_a_function_s_model_verifies_with_the_function(tmp_path):
     X, y = table(8)
     est = fitted(X, y, first_stage=by_hand)
     est.save(tmp_path / "model.json")
-    rows = Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))
+    rows = as_table(est, X, y)
     report = verify(model_file.read(tmp_path / "model.json"), rows, first_stage=by_hand)
     assert report.holds, [check for check in report.checks if not check.holds]
 

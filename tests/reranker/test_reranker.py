@@ -9,8 +9,8 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from rerank import Reranker, load, search
-from rerank.errors import CertificateError, InputError
+from rerank import Reranker, search
+from rerank.errors import CertificateError
 from rerank.ranks import evaluate
 from tests.cases.stages import fit_stage, stage_scores
 from tests.oracles.oracle import objective_at, optimum
@@ -153,34 +153,6 @@ def test_where_no_order_matters_the_smallest_shortlist_that_does_is_named(stat, 
     )
     with pytest.warns(UserWarning, match=f"at least {least} "):
         fitted(X, y, stat, n_candidates=least - 1)
-
-
-def test_labels_of_two_kinds_are_mapped_and_the_mapping_is_kept(tmp_path):
-    X, y = table(5, n=40)
-    plain = fitted(X, y, "dcg@5", n_candidates=20)
-    words = np.where(y > 0, "broken", "fine")
-    with pytest.raises(InputError, match="pos_label="):
-        fitted(X, words, "dcg@5")
-    for given, label in ((2 * y - 1, None), (words, "broken"), (y > 0, None), (y + 1, 2.0)):
-        est = fitted(X, given, "dcg@5", n_candidates=20, pos_label=label)
-        est.save(tmp_path / "m.json")
-        for model in (est, load(tmp_path / "m.json")):
-            assert np.array_equal(model.rank(X), plain.rank(X))
-            assert model.score(X, given) == plain.score(X, y)
-        if est.state_.labels is not None:
-            with pytest.raises(InputError, match="the labels of this fit"):
-                est.score(X, np.full(40, "other"))
-
-
-def test_the_head_of_one_list_does_not_depend_on_what_stands_beside_a_row():
-    X, y = table(6, n=60)
-    est = fitted(X, y, "dcg@5", n_candidates=15)
-    scores = est.decision_function(X)
-    part = np.arange(0, 60, 3)
-    assert np.array_equal(est.decision_function(X[part]), scores[part])
-    assert np.array_equal(est.list_scores(X[part]), scores[part])
-    assert est.score(X[part], y[part]) == evaluate("dcg@5", y[part], scores[part])
-    assert np.array_equal(np.argsort(-scores[part], kind="stable") + 1, np.argsort(est.rank(X[part])) + 1)
 
 
 def test_the_head_of_lists_is_the_best_of_each_list():

@@ -15,6 +15,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.refit import refitted
 from rerank.reranker.files.verify import verify
+from tests.cases.drawn import as_table
 from tests.cases.models import CASES, PROVED, fitted, noisy, surviving
 from tests.cases.mutants import signed
 from tests.reranker.test_reranker import lists
@@ -133,7 +134,7 @@ def test_a_first_stage_that_is_not_in_the_file():
     X, y = noisy()
     forest = RandomForestClassifier(5, random_state=0).fit(X[:13], y[:13])
     est = Reranker("dcg@5", first_stage=forest, solver="search", n_candidates=14).fit(X, y)
-    doc, given = document(est.state_), Table(X, y, None, None, est.state_.feature_names)
+    doc, given = document(est.state_), as_table(est, X, y)
     report = verify(doc, given)
     assert report.holds and "result.first_stage_statistic" in {
         one.name for one in report.not_looked_at if one.open
@@ -175,7 +176,7 @@ def test_a_statistic_whose_name_is_too_long_for_a_file():
     X = rng.normal(size=(700, 1))
     y = (X[:, 0] + rng.normal(size=700) > 1.5).astype(float)
     est = Reranker(np.sort(rng.random(700)), solver="search", n_candidates=8).fit(X, y)
-    doc, given = document(est.state_), Table(X, y, None, None, est.state_.feature_names)
+    doc, given = document(est.state_), as_table(est, X, y)
     assert len(est.result_.message) > 10_000 and doc.result["message"].startswith("sha256:")
     assert state_of(doc).result.message == est.result_.message
     assert verify(model_file.from_dict(model_file.to_dict(doc)), given).holds
@@ -201,7 +202,7 @@ def test_a_head_of_equal_rows():
     y = np.array([1.0, 1, 0, 1, 0, 1, *[0] * 13, 1])
     est = Reranker("dcg@3", n_candidates=4, solver="search").fit(X, y)
     assert est.result_.status == "nothing_to_reorder" and est.result_.shortlist.n_tied == 2
-    doc, given = document(est.state_), Table(X, y, None, None, est.state_.feature_names)
+    doc, given = document(est.state_), as_table(est, X, y)
     report = verify(doc, given)
     assert report.holds and "epsilon" in {one.name for one in report.not_looked_at}
     assert not verify(replace(doc, data_sha256="0" * 64), given).holds
