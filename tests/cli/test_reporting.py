@@ -101,11 +101,16 @@ def test_new_rows_have_a_lead_with_its_interval(model):
     assert low <= value["value"] - value["first_stage"] <= high
 
 
-def test_rows_without_labels(model):
-    X, _ = drawn(2)
-    write("blank.csv", X, None)
-    run("report", model, "blank.csv")
-    assert "The table has no labels, so the list cannot be judged by it." in read()
+def test_rows_without_labels_and_rows_that_are_all_relevant_or_none_is(model):
+    X, y = drawn(2)
+    for labels, said in (
+        (None, "The table has no labels, so the list cannot be judged by it."),
+        (0 * y, "The table has no relevant row"),
+        (0 * y + 1, "precision@8 of this list is 8."),
+    ):
+        write("rows.csv", X, labels)
+        run("report", model, "rows.csv")
+        assert said in read()
 
 
 def test_nothing_of_the_data_is_read_as_html(model):
@@ -163,14 +168,6 @@ def test_rows_on_which_the_statistic_is_not_defined(folder, recwarn):
     recwarn.clear()
     run("report", "m.json", "same.csv")
     assert "No auc is defined on these rows: they hold nothing to order." in read() and not recwarn.list
-
-
-def test_rows_that_are_all_relevant_or_none_is(model):
-    X, y = drawn(8)
-    for label, said in ((0.0, "The table has no relevant row"), (1.0, "precision@8 of this list is 8.")):
-        write("same.csv", X, np.full(y.size, label))
-        run("report", model, "same.csv")
-        assert said in read()
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_fields import KINDS
 from rerank.reranker.files.model_file import ModelDocument
+from tests.cases.mutants import mutants, signed
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -54,10 +55,8 @@ def same(a, b):
 
 def rewritten(body, tmp_path, **changes):
     """A file with changed fields and a digest that fits them: only the schema can refuse it."""
-    body = {**body, **changes}
-    body["digest"] = model_file._digest({k: v for k, v in body.items() if k != "digest"})
     path = tmp_path / "changed.json"
-    path.write_text(json.dumps(body))
+    path.write_text(json.dumps(signed({**body, **changes})))
     return path
 
 
@@ -90,6 +89,13 @@ def test_any_document_survives(rows, intercept, result):
         result=result,
     )
     assert same(doc, model_file.from_dict(json.loads(json.dumps(model_file.to_dict(doc)))))
+
+
+def test_the_digest_is_of_every_field():
+    digest = model_file.to_dict(document())["digest"]
+    for mutant in mutants(document()):
+        with pytest.raises(InputError):
+            model_file.from_dict({**mutant.body, "digest": digest})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank
 from rerank import Reranker, RerankerCV, search
@@ -21,7 +20,6 @@ from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
 from rerank.reranker.selection import held_out
 from rerank.statistics import parse
-from tests.reranker.test_estimator import EXPECTED
 
 FAST = Reranker("auc", solver="search", time_limit=5, n_candidates=8)
 SMALL = {"epsilon": [1e-3, 0.1]}
@@ -44,15 +42,6 @@ def outliers(n_lists=12, seed=0):
         X[rows[y[rows] == 0][0]] = [60.0, 0.0]
         X[rows[y[rows] == 0][1:3], 0] += 0.5
     return X, y, qid
-
-
-@parametrize_with_checks(
-    # Limits in nodes: a check fits twice and compares, and seconds differ from fit to fit.
-    [RerankerCV(Reranker("auc", solver="search", node_limit=1, time_limit=None), grid=SMALL, cv=2)],
-    expected_failed_checks=lambda estimator: EXPECTED,
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def fold_of(splitter, X, y, qid):
