@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.cases.mutants import signed
+
 
 def written(write: Callable[[Path], Any], name: str = "file") -> bytes:
     with tempfile.TemporaryDirectory() as folder:
@@ -45,12 +47,9 @@ def read_model(path: Path) -> None:
 
 def with_digest(body: Any) -> Any:
     """A model with a digest that fits; none has a key, so a forger can do that too."""
-    from rerank.reranker.files import model_file
-
     if isinstance(body, dict):
-        rest = {key: value for key, value in body.items() if key != "digest"}
         with suppress(ValueError):
-            body = {**rest, "digest": model_file._digest(rest)}
+            return signed(body)
     return body
 
 

@@ -9,18 +9,7 @@ INF = np.inf
 
 
 def program(
-    name,
-    cost,
-    matrix,
-    row_lower,
-    row_upper,
-    lower,
-    upper,
-    integer,
-    constant=0.0,
-    columns=None,
-    rows=None,
-    weights=(),
+    name, cost, matrix, row_lower, row_upper, lower, upper, integer, constant=0.0, columns=None, rows=None, weights=()
 ):
     table = sparse.csr_array(
         matrix if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, ranked_list
-from rerank.statistics import RankStatistic, parse
+from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
 
@@ -152,11 +152,5 @@ def _list(
     weight = float(rng.choice([1.0, 1.0, 0.3, 2.5])) if weighted else 1.0
     if name != "custom":
         return ranked_list(parse(name), rows, gains, tail, weight)
-    n = rows.size + tail.size
-    return ranked_list(
-        _custom(np.sort(rng.choice([0.0, 0.5, 1.0, 2.0, 1 / 3], size=n))), rows, gains, tail, weight
-    )
-
-
-def _custom(a: Floats) -> RankStatistic:
-    return parse(a)
+    coefficients = np.sort(rng.choice([0.0, 0.5, 1.0, 2.0, 1 / 3], size=rows.size + tail.size))
+    return ranked_list(parse(coefficients), rows, gains, tail, weight)

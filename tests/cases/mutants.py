@@ -29,17 +29,7 @@ WORDS = {
     "gain": ("exponential", "linear"),
     "settings.label_negative": ("dead", "x"),
     "settings.label_positive": ("alive", "x"),
-    "statistic": (
-        "dcg@5",
-        "dcg@4",
-        "DCG@5",
-        "dcg",
-        "auc",
-        "mrr",
-        "ndcg@5",
-        "precision@1",
-        "dcg@" + "9" * 4000,
-    ),
+    "statistic": ("dcg@5", "dcg@4", "DCG@5", "dcg", "auc", "mrr", "ndcg@5", "precision@1", "dcg@" + "9" * 4000),
     "first_stage": ("logistic", "ranksvm", "toppush"),
 }
 LONG = "x" * 20_000
@@ -123,24 +113,10 @@ def _of_field(field: str, value: Any, kind: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, dict) or (kind.startswith("float") and value is not None):
         yield from _of_float(value)
     elif isinstance(value, str):
-        yield from (
-            (f"{other[:12]!r}", other)
-            for other in ("", value + "x", value[1:], value.upper(), value[::-1], LONG)
-        )
-    for other in (
-        None,
-        True,
-        0,
-        3,
-        "",
-        "x",
-        "nan",
-        [],
-        {},
-        {"hex": "inf"},
-        {"hex": "-inf"},
-        {"hex": (0.25).hex()},
-    ):
+        others = ("", value + "x", value[1:], value.upper(), value[::-1], LONG)
+        yield from ((f"{other[:12]!r}", other) for other in others)
+    numbers = ({"hex": "inf"}, {"hex": "-inf"}, {"hex": (0.25).hex()})
+    for other in (None, True, 0, 3, "", "x", "nan", [], {}, *numbers):
         if other != value or type(other) is not type(value):
             yield f"{other!r} instead", other
 
@@ -194,9 +170,7 @@ def json_mutants(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, A
             for change, inner in json_mutants(body[place], (*path, place)):
                 yield change, [*body[:place], inner, *body[place + 1 :]]
     elif isinstance(body, str):
-        yield from (
-            (f"{name} = {other[:20]!r}", other)
-            for other in (body + "1", body[1:], "-" + body, "0x1p+1023", "inf")
-        )
+        others = (body + "1", body[1:], "-" + body, "0x1p+1023", "inf")
+        yield from ((f"{name} = {other[:20]!r}", other) for other in others)
     elif isinstance(body, int | float) and not isinstance(body, bool):
         yield from ((f"{name} = {other}", other) for other in (body + 1, -body - 1, 2 * body + 7, body + 0.5))

@@ -93,14 +93,8 @@ def _changed(body: Any, rng: random.Random) -> Any:
     elif what == 3 and isinstance(node, list):
         node.insert(rng.randrange(len(node) + 1), copy.deepcopy(node[key]))
     elif what == 4 and isinstance(node[key], int | float):
-        node[key] = rng.choice(
-            (
-                -node[key],
-                node[key] + 1,
-                node[key] * 10**6,
-                node[key] * 0.5 if abs(node[key]) < 2**900 else 0.5,
-            )
-        )
+        half = node[key] * 0.5 if abs(node[key]) < 2**900 else 0.5
+        node[key] = rng.choice((-node[key], node[key] + 1, node[key] * 10**6, half))
     else:
         node[key] = copy.deepcopy(rng.choice(VALUES))
     return body

@@ -56,29 +56,6 @@ def test_folds_choose_and_rows_are_held_out(table, tmp_path):
     assert RUN.invoke(app, ["rank", str(tmp_path / "m.json"), str(table)]).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (["--margin", "0.1"], "give a radius"),
-        (["--cross-fit", "some"], "--cross-fit is 'some'"),
-        (["--holdout", "2"], "--holdout is 2"),
-        (["--cv", "3", "--rule", "mean"], "No such option: --rule"),
-        (["--cv", "3", "--safeguard", "nan"], "safeguard is NaN"),
-        (["--first-stage", "bb"], "did you mean 'b'"),
-        (["--safeguard", "1"], "--safeguard is given, and it says how --cv chooses; add --cv 5"),
-        (["--cv", "3", "--radius", "0.1"], "--radius is given, and --cv chooses the radius"),
-        (["--radius", "0.1", "--margin", "0.1", "--epsilon", "0.2"], "--margin replaces it"),
-        (["--first-stage", "none", "--candidates", "30"], "--candidates is given, and it is about the scores"),
-        (["--first-stage", "none", "--cross-fit", "3"], "--cross-fit is given, and it is about the scores"),
-        (["--no-presolve"], "--solver search does nothing but that search"),
-    ],
-)
-def test_what_cannot_be_meant_is_one_sentence(table, tmp_path, options, message):
-    done = fit(table, tmp_path, *options)
-    assert done.exit_code == 2 and message in " ".join((done.output + (done.stderr or "")).split())
-    assert not (tmp_path / "m.json").exists()
-
-
 def test_hits_are_counted_for_lists_of_the_length_that_was_asked(table, tmp_path):
     done = fit(table, tmp_path, "--cv", "3", "--list-length", "1000", "--json")
     assert done.exit_code in (0, 3), done.output
@@ -146,21 +123,6 @@ def test_a_fit_without_a_search_draws_nothing_and_says_so(table, tmp_path):
     done = fit(table, tmp_path, "--candidates", "20", "--plot", str(picture))
     assert done.exit_code == 3, done.output
     assert not picture.exists() and "Nothing was drawn" in done.stderr and "no part" in done.stderr
-
-
-@pytest.mark.parametrize("name", ["fit.txt", "m.json"])
-def test_a_picture_of_another_kind_is_refused_before_the_fit(table, tmp_path, name):
-    done = fit(table, tmp_path, "--plot", str(tmp_path / name))
-    assert done.exit_code == 2 and "names no kind of picture" in " ".join((done.output + done.stderr).split())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_picture_without_matplotlib_is_refused_before_the_fit(table, tmp_path, monkeypatch):
-    from rerank.cli import pictures
-
-    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
-    done = fit(table, tmp_path, "--plot", str(tmp_path / "fit.png"))
-    assert done.exit_code == 2 and "pip install 'exact-rerank[plots]'" in " ".join((done.output + done.stderr).split())
 
 
 def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_everywhere(tmp_path):

@@ -1,66 +1,18 @@
 """The command line from end to end, in one process, on small tables."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from formulations import mps
 from rerank import load
-from rerank.cli import app
 from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
 from rerank.ranks import evaluate
+from tests.cli.commands import NAMES, answer, fit, noisy, run
 from tests.reranker.test_reranker import lists, table
-
-NAMES = ("age", "size", "year")
-
-
-def noisy(seed):
-    """A table whose first stage is far from ideal: every third label is turned."""
-    X, y = table(seed, n=50)
-    y[::3] = 1 - y[::3]
-    return X, y
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X, y = noisy(0)
-    write_csv("data.csv", Table(X, y, None, None, NAMES), label="hit")
-    return tmp_path
-
-
-def run(*arguments, code=0):
-    done = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert code in (None, done.exit_code), f"{done.exit_code}: {done.stdout}{done.stderr}{done.exception!r}"
-    return done
-
-
-def fit(*extra, code=0, data="data.csv", label="hit"):
-    own = ["--label", label] if label else []
-    return run(
-        "fit",
-        data,
-        *own,
-        "--model",
-        "m.json",
-        "--solver",
-        "search",
-        "--candidates",
-        20,
-        "--stat",
-        "dcg@5",
-        *extra,
-        code=code,
-    )
-
-
-def answer(done):
-    return json.loads(done.stdout)
 
 
 def test_fit_writes_a_model_and_says_what_it_found(folder):
@@ -176,23 +128,6 @@ def test_graded_lists_in_svmlight_and_trec(folder):
     assert evaluate("ndcg@4", labels, runs.score, runs.qid) == pytest.approx(body["statistic"], abs=1e-12)
 
 
-def test_runs_become_a_table_and_are_fused(folder):
-    for name, scores in (("bm25", [3, 2, 1]), ("dense", [1, 3, 2])):
-        lines = [f"q{q} Q0 d{k} 1 {s + 0.1 * q} {name}" for q in (1, 2) for k, s in enumerate(scores)]
-        Path(f"{name}.run").write_text("\n".join(lines) + "\n")
-    Path("j.qrels").write_text("".join(f"q{q} 0 d1 2\nq{q} 0 d0 1\n" for q in (1, 2)))
-    run("convert", "bm25.run", "dense.run", "fused.csv", "--qrels", "j.qrels")
-    body = answer(
-        run(
-            "fit", "fused.csv", "--label", "target", "--qid", "qid", "--id", "id", "--stat", "ndcg", "--positive",
-            "--first-stage", "none", "--solver", "search", "--model", "f.json", "--json",
-        )
-    )  # fmt: skip
-    assert body["proved"] and all(weight >= 0 for weight in body["coef"].values())
-    rows = answer(run("rank", "f.json", "fused.csv", "--json"))["rows"]
-    assert {row["list"] for row in rows} == {"q1", "q2"} and rows[0]["id"] == "d1"
-
-
 @pytest.mark.parametrize("target", ["out.csv", "out.svm", "out.qrels"])
 def test_convert(folder, target):
     run("convert", "data.csv", target, "--label", "hit")
@@ -232,110 +167,3 @@ def test_help_is_quick_and_loads_nothing_heavy():
 
 
 # -- bad input: one sentence, exit code 2, nothing written ------------------------------------------------------------
-
-GOOD = "age,size,hit,w,q\n1,2,1,1,a\n2,1,0,1,a\n3,5,1,1,b\n4,4,0,1,b\n"
-BAD = [
-    (GOOD.replace("3,5", "nan,5"), ["--first-stage", "none"], ["age", "4"]),
-    (GOOD.replace("3,5", "3,inf"), [], ["size", "4"]),
-    (GOOD.replace("3,5", "3,five"), [], ["size", "4"]),
-    (GOOD.replace("3,5", "3,"), ["--first-stage", "none"], ["size", "4"]),
-    (GOOD.replace(",0,", ",1,"), [], ["one class"]),
-    (GOOD.replace("age,size", "age,age"), [], ["age"]),
-    (GOOD.replace("3,5,1,1", "3,5,1,-1"), ["--weight", "w"], ["weight", "4"]),
-    (GOOD.replace("3,5,1", "3,5,-1"), [], ["hit", "4"]),
-    (GOOD.replace("3,5,1,1,b", "3,5,1,1"), ["--qid", "q"], ["4", "5"]),
-    (GOOD, ["--stat", "dgc@10"], ["dgc@10", "dcg@10"]),
-    (GOOD, ["--stat", "dcg@0"], ["cut-off"]),
-    (GOOD, ["--label", "hits"], ["hits", "hit"]),
-    (GOOD, ["--qid", "query"], ["query"]),
-    (GOOD, ["--solver", "hihgs"], ["highs"]),
-    (GOOD, ["--formulation", "auc"], ["counts pairs"]),
-    (GOOD, ["--epsilon", "small"], ["--epsilon"]),
-    (GOOD, ["--epsilon", "1e-7", "--solver", "highs", "--first-stage", "none"], ["tolerance"]),
-    (GOOD, ["--candidates", "-3"], ["n_candidates"]),
-    (GOOD, ["--C", "-1"], ["C is"]),
-    (GOOD, ["--max-features", "0"], ["max_features"]),
-    (GOOD, ["--gain", "cubic"], ["gain"]),
-    (GOOD, ["--first-stage", "logstic"], ["logistic"]),
-    (GOOD, ["--time-limit", "-1"], ["time_limit"]),
-    (GOOD, ["--jobs", "0"], ["n_jobs"]),
-    (GOOD, ["--features", "age,sise"], ["sise", "size"]),
-    ("age,size,hit\n", [], ["no rows"]),
-    ("", [], ["bad.csv"]),
-]
-
-
-@pytest.mark.parametrize(("text", "options", "words"), BAD, ids=[str(number) for number in range(len(BAD))])
-def test_bad_input(folder, text, options, words):
-    Path("bad.csv").write_text(text)
-    before = sorted(path.name for path in folder.iterdir())
-    own = {"--label": "hit", "--solver": "search"}
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    flags = [part for pair in {**own, **given}.items() for part in pair]
-    done = run("fit", "bad.csv", "--model", "m.json", *flags, code=2)
-    assert done.stdout == "" and all(word in done.stderr for word in words), done.stderr
-    *progress, sentence = done.stderr.strip().splitlines()
-    assert sentence.startswith("rerank: ") and not any(line.startswith("rerank: ") for line in progress)
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("fit", "nowhere.csv", "--label", "hit", "--model", "m2.json"),
-        ("fit", "data.csv", "--model", "m2.json"),
-        ("fit", "data.csv", "--label", "hit", "--model", "no/such/folder/m.json"),
-        ("fit", "data.xlsx", "--model", "m2.json"),
-        ("rank", "nowhere.json", "data.csv"),
-        ("rank", "data.csv", "data.csv"),
-        ("score", "data.csv", "data.csv"),
-        ("solve", "nowhere.mps"),
-        ("solve", "data.csv"),
-        ("import", "nowhere.mps", "nowhere.sol", "--model", "m2.json"),
-        ("convert", "data.csv"),
-        ("convert", "data.csv", "data.csv"),
-        ("convert", "data.csv", "out.parquet"),
-        ("convert", "data.csv", "out.qrels"),
-        ("unknown",),
-    ],
-)
-def test_bad_arguments_write_nothing(folder, arguments):
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = run(*arguments, code=2)
-    assert done.stderr.strip() and "Traceback" not in done.stderr
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_another_table_than_the_model_asks_for(folder):
-    fit()
-    Path("other.csv").write_text("age,size\n1,2\n")
-    done = run("rank", "m.json", "other.csv", code=2)
-    assert "year" in done.stderr
-
-
-def test_qid_of_wrong_length_and_mixed_types_from_python():
-    from rerank import Reranker
-    from rerank.errors import InputError
-
-    X, y = table(0)
-    with pytest.raises(InputError, match="3 entries for 60 rows"):
-        Reranker(solver="search").fit(X, y, qid=[1, 2, 3])
-    with pytest.raises(InputError, match="Row 0, column 1"):
-        Reranker(solver="search").fit(np.array([[1, "two"], [2, 3]], dtype=object), [0, 1])
-
-
-def test_lists_of_the_fit_that_a_table_lacks_are_told_and_naming_them_works(folder):
-    X, y = noisy(0)
-    lists = np.array([f"q{row % 4}" for row in range(len(y))], dtype=object)
-    table = Table(X, y, lists, None, NAMES)
-    write_csv("lists.csv", table, label="hit")
-    fit("--qid", "qid", data="lists.csv", code=None)
-    with open("lists.csv") as old, open("renamed.csv", "w") as new:
-        new.write(old.read().replace("qid", "shelf", 1))
-    for command in (("rank",), ("score", "--label", "hit")):
-        done = run(command[0], "m.json", "renamed.csv", *command[1:])
-        assert "renamed.csv has no column 'qid', which held the lists of the fit" in done.stderr
-        assert "name theirs with --qid" in done.stderr
-        named = run(command[0], "m.json", "renamed.csv", *command[1:], "--qid", "shelf")
-        assert "held the lists" not in named.stderr
-        assert named.stdout == run(command[0], "m.json", "lists.csv", *command[1:]).stdout

@@ -10,7 +10,7 @@ import typer
 from rerank.cli.common import Outputs, guarded, tell
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table, write_csv
-from tests.cli.test_cli import answer, fit, folder, noisy, run  # noqa: F401
+from tests.cli.commands import answer, fit, noisy, run, words
 
 
 def written(name, X, y, qid=None):
@@ -18,29 +18,21 @@ def written(name, X, y, qid=None):
     write_csv(name, Table(X, y, qid, None, names), label="hit")
 
 
-def words(text):
-    return " ".join(text.split())
-
-
-def test_a_fit_says_what_it_left_out_and_who_shares_a_score(folder):  # noqa: F811
+def test_a_fit_says_what_it_left_out_and_who_shares_a_score(folder):
     X, y = noisy(0)
     X = np.hstack([X, np.ones((len(X), 1))])
     X[25:], y[25:40] = X[:25], y[:15]  # the others have another label than their twin
     written("twins.csv", X, y)
-    said = words(fit(data="twins.csv", code=None).stderr + fit(data="twins.csv", code=None).stdout)
+    done = fit(data="twins.csv", code=None)
+    said = words(done.stderr + done.stdout)
     assert "Constant on the shortlist and left out: c3." in said
     assert "repeat an earlier one" in said and "of them with another gain" in said
-    assert "share the score at the cut" in words("".join(odd_cut()))
+    # Twins have equal scores, so that of two neighbouring cuts one parts a pair.
+    cuts = [fit("--candidates", count, data="twins.csv", code=None) for count in (19, 20)]
+    assert "share the score at the cut" in words("".join(done.stderr + done.stdout for done in cuts))
 
 
-def odd_cut():
-    """Twins have equal scores, so that of two neighbouring cuts one parts a pair."""
-    for count in (19, 20):
-        done = fit("--candidates", count, data="twins.csv", code=None)
-        yield done.stderr + done.stdout
-
-
-def test_names_of_columns_and_rows_are_printed_as_they_are_and_whole(folder):  # noqa: F811
+def test_names_of_columns_and_rows_are_printed_as_they_are_and_whole(folder):
     X, y = noisy(0)
     names, ids = ("[/x]", "b[red]", "year"), [f"[/a]{'long' * 30}[b]{number}" for number in range(len(y))]
     write_csv("odd.csv", Table(X, y, None, np.array(ids, dtype=object), names), label="hit")
@@ -51,63 +43,14 @@ def test_names_of_columns_and_rows_are_printed_as_they_are_and_whole(folder):  #
     assert sorted(row.split()[1] for row in rows) == sorted(ids)
 
 
-def test_lists_without_anything_to_order_are_counted(folder):  # noqa: F811
-    X, y = noisy(1)
-    qid = np.array([f"q{i // 10}" for i in range(len(y))], dtype=object)
-    y[:10] = 0
-    written("lists.csv", X, y, qid)
-    done = fit("--qid", "qid", data="lists.csv", code=None)
-    assert "1 list(s) hold nothing to order" in words(done.stderr + done.stdout)
-
-
-def test_a_bound_of_a_solver_is_on_its_word(folder):  # noqa: F811
-    done = run(
-        "fit", "data.csv", "--label", "hit", "--model", "m.json", "--candidates", 12, "--solver", "highs",
-        "--formulation", "mixed", "--no-presolve", "--stat", "dcg@5", "--time-limit", 20, code=None,
-    )  # fmt: skip
-    assert "on the word of" in words(done.stdout)
-
-
-def test_a_solution_is_taken_in_with_a_report(folder):  # noqa: F811
-    fit("--candidates", 8)
-    run("export", "m.json", "data.csv", "p.mps", "--formulation", "mixed")
-    assert run("solve", "p.mps", "--solver", "highs").exit_code == 0
-    done = run("import", "p.mps", "p.sol", "--model", "n.json")
-    assert "value" in done.stdout and "Written to n.json" in done.stderr
-    done = run("import", "p.mps", "p.sol", "--model", "o.json", "--dialect", "cbc", code=2)
-    assert not Path("o.json").exists() and done.stderr.startswith("rerank: ")
-
-
-def test_convert_takes_runs_or_one_table(folder):  # noqa: F811
+def test_runs_to_convert_may_be_named(folder):
     for where in ("a", "b"):
         Path(where).mkdir()
         Path(where, "bm25.run").write_text("q1 Q0 d1 1 2.0 bm25\nq1 Q0 d2 2 1.0 bm25\n")
-    for sources, sentence in (
-        (["a/bm25.run", "data.csv"], "data.csv is no TREC run"),
-        (["data.csv", "data.csv"], "2 tables were given"),
-        (["a/bm25.run", "b/bm25.run"], "Two runs are called 'bm25'"),
-        ([], "at least one file to read"),
-    ):
-        assert sentence in words(run("convert", *sources, "out.csv", code=2).stderr)
-        assert not Path("out.csv").exists()
-    for sources, option, sentence in (
-        (["data.csv"], ["--qrels", "j.qrels"], "--qrels is given, and it judges the documents of runs"),
-        (["a/bm25.run"], ["--no-judged"], "--no-judged is given, and it is about --qrels"),
-        (["a/bm25.run"], ["--weight", "w"], "--weight is given, and it is about a table"),
-    ):
-        assert sentence in words(run("convert", *sources, "out.csv", *option, code=2).stderr)
     run("convert", "first=a/bm25.run", "second=b/bm25.run", "named.csv")
     assert Path("named.csv").read_text().splitlines()[0].endswith("first,second")
     body = answer(run("convert", "data.csv", "out.csv", "--label", "hit", "--json"))
     assert body == {"written": "out.csv", "n_rows": 50, "n_features": 3}
-
-
-def test_a_column_that_nothing_reads_is_refused(folder):  # noqa: F811
-    fit()
-    done = run("verify", "m.json", "--without-data", "--label", "hit", code=2)
-    assert "--label is given, and it is about a column of the table; give the table" in words(done.stderr)
-    Path("rows.svm").write_text("1 qid:1 1:2 2:3 3:4\n0 qid:1 1:1 2:1 3:1\n")
-    assert "has no label column by name" in words(run("score", "m.json", "rows.svm", "--label", "hit", code=2).stderr)
 
 
 @pytest.mark.parametrize(

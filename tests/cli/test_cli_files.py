@@ -1,8 +1,6 @@
 """The files of the commands: what may be written where, and what is read."""
 
-# ruff: noqa: F811 -- the fixture is imported.
 import os
-import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +9,8 @@ import pytest
 
 from rerank import load
 from rerank.io import Table, atomic, read_table, write_csv
-from tests.cli.test_cli import NAMES, answer, fit, folder, run  # noqa: F401
-from tests.reranker.test_reranker import lists
+from tests.cases.disk import file_size_limit
+from tests.cli.commands import answer, fit, run
 
 
 def unchanged(folder, *arguments):
@@ -53,20 +51,20 @@ def test_no_command_writes_over_what_it_reads(folder):
         assert "is both read and written" in (said := unchanged(folder, *arguments)) or "is given for" in said
 
 
-@pytest.mark.parametrize("special", ["/dev/null", "/dev/full", "/dev/stdout", "pipe", "sub"])
-def test_special_files_are_no_outputs(folder, special):
+def test_special_files_are_no_outputs(folder):
     fit()
     os.mkfifo("pipe")
     Path("sub").mkdir()
-    mode = os.lstat(special).st_mode
-    for arguments in [
-        ("fit", "data.csv", "--label", "hit", "--model", special),
-        ("fit", "data.csv", "--label", "hit", "--model", "x.json", "--proof", special),
-        ("import", "p.mps", "p.sol", "--model", special),
-        ("solve", "p.mps", "--solution", special),
-    ]:
-        assert "give the path of a file" in unchanged(folder, *arguments)
-    assert os.lstat(special).st_mode == mode
+    for special in ("/dev/null", "/dev/full", "/dev/stdout", "pipe", "sub"):
+        mode = os.lstat(special).st_mode
+        for arguments in [
+            ("fit", "data.csv", "--label", "hit", "--model", special),
+            ("fit", "data.csv", "--label", "hit", "--model", "x.json", "--proof", special),
+            ("import", "p.mps", "p.sol", "--model", special),
+            ("solve", "p.mps", "--solution", special),
+        ]:
+            assert "give the path of a file" in unchanged(folder, *arguments)
+        assert os.lstat(special).st_mode == mode
 
 
 def test_a_private_model_stays_private_and_a_link_stays_a_link(folder):
@@ -78,24 +76,20 @@ def test_a_private_model_stays_private_and_a_link_stays_a_link(folder):
     assert load("real.json").result_.proved
 
 
-@pytest.mark.parametrize("limit", [0, 100, 2000])
-def test_a_full_disk_is_one_sentence_and_the_old_files_stay(folder, limit):
+def test_a_full_disk_is_one_sentence_and_the_old_files_stay(folder):
     fit("--proof", "p.proof")
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old[1]))
-        before = {path.name: path.read_bytes() for path in folder.iterdir()}
-        done = fit("--proof", "p.proof", code=2)
-        assert done.stderr.strip().splitlines()[-1].startswith("rerank: Cannot write m.json")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for limit in (0, 2000):
+        with file_size_limit(limit):
+            done = fit("--proof", "p.proof", code=2)
+            assert done.stderr.strip().splitlines()[-1].startswith("rerank: Cannot write m.json")
+    with file_size_limit(100):
         for arguments in [
             ("rank", "m.json", "data.csv", "--output", "list.csv"),
             ("rank", "m.json", "data.csv", "--output", "list.run"),
             ("convert", "data.csv", "c.svm", "--label", "hit"),
         ]:
-            if limit < 500:
-                assert "Cannot write" in unchanged(folder, *arguments)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+            assert "Cannot write" in unchanged(folder, *arguments)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -105,7 +99,6 @@ def test_a_full_disk_is_one_sentence_and_the_old_files_stay(folder, limit):
 def test_the_delimiter_can_be_stated_and_the_advice_names_the_option(folder):
     text = Path("data.csv").read_text()
     Path("semi.csv").write_text(text.replace(",", ";"))
-    assert "--delimiter ';'" in unchanged(folder, "fit", "semi.csv", "--label", "hit", "--model", "x.json")
     fit("--delimiter", ";", data="semi.csv")
     assert "--delimiter ';'" in unchanged(folder, "rank", "m.json", "semi.csv")
     shown = answer(run("rank", "m.json", "semi.csv", "--delimiter", ";", "--json"))
@@ -117,32 +110,14 @@ def test_the_delimiter_can_be_stated_and_the_advice_names_the_option(folder):
     assert read_table("out.csv", label="hit").X.tolist() == read_table("data.csv", label="hit").X.tolist()
 
 
-def test_parquet_goes_through_every_command(folder):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    data = read_table("data.csv", label="hit")
-    columns = dict(zip(NAMES, data.X.T)) | {"hit": data.y.astype(bool)}
-    parquet.write_table(pa.table(columns), "data.parquet")
-    one, two = answer(fit("--json")), answer(fit("--json", data="data.parquet"))
-    assert one["coef"] == two["coef"] and one["value"] == two["value"]
-    assert answer(run("score", "m.json", "data.parquet", "--json"))["value"] == one["statistic"]
-    run("rank", "m.json", "data.parquet")
-
-
 def test_documents_that_no_run_has_count_in_the_ideal(folder):
-    for name, scores in (("bm25", [3, 2, 1]), ("dense", [1, 3, 2])):
-        lines = [f"q{q} Q0 d{k} 1 {s + 0.1 * q} {name}" for q in (1, 2) for k, s in enumerate(scores)]
+    for name, scores in (("bm25", [3, 2, 1]), ("dense", [1, 3, 2])):  # svmlight wants lists that are whole numbers
+        lines = [f"{q} Q0 d{k} 1 {s + 0.1 * q} {name}" for q in (1, 2) for k, s in enumerate(scores)]
         Path(f"{name}.run").write_text("\n".join(lines) + "\n")
-    Path("j.qrels").write_text("".join(f"q{q} 0 d1 2\nq{q} 0 d0 1\nq{q} 0 far 2\n" for q in (1, 2)))
+    Path("j.qrels").write_text("".join(f"{q} 0 d1 2\n{q} 0 d0 1\n{q} 0 far 2\n" for q in (1, 2)))
     values = {}
     for form, choice in [("csv", "--judged"), ("svm", "--judged"), ("csv", "--no-judged")]:
         target = f"f.{form}"
-        for name in ("bm25", "dense"):  # svmlight wants lists that are whole numbers
-            Path(f"{name}.run").write_text(
-                Path(f"{name}.run").read_text().replace("q1 ", "1 ").replace("q2 ", "2 ")
-            )
-        Path("j.qrels").write_text(Path("j.qrels").read_text().replace("q1 ", "1 ").replace("q2 ", "2 "))
         said = run("convert", "bm25.run", "dense.run", target, "--qrels", "j.qrels", choice).stderr
         assert "2 relevant documents are in no run" in said
         roles = ["--label", "target", "--qid", "qid", "--id", "id"] if form == "csv" else []
@@ -163,14 +138,6 @@ def test_documents_that_no_run_has_count_in_the_ideal(folder):
     )
 
 
-def test_a_forgotten_list_is_refused(folder):
-    X, y, qid = lists(0)
-    names = np.array([name.removeprefix("q") for name in qid], dtype=object)
-    write_csv("lists.csv", Table(X, y, names, None, ("a", "b")), label="hit")
-    said = unchanged(folder, "fit", "lists.csv", "--label", "hit", "--model", "x.json")
-    assert "'qid'" in said and "--qid 'qid'" in said and "--features" in said
-
-
 def test_the_version(folder):
     import rerank
 
@@ -181,12 +148,8 @@ def test_a_program_and_its_sidecar_are_written_together(folder):
     fit("--candidates", 8)
     run("export", "m.json", "data.csv", "p.mps")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before["p.json"]) + 1, old[1]))
+    with file_size_limit(len(before["p.json"]) + 1):
         assert "Cannot write p.mps" in unchanged(folder, "export", "m.json", "data.csv", "p.mps")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -208,20 +171,6 @@ def test_an_output_that_cannot_be_written_costs_no_other(folder, monkeypatch, lo
     assert set(after) == set(before) and [name for name in outputs if after[name] == before[name]] == [lost]
     assert f"Cannot write {lost}: No space left on device" in done.stderr and "weights" in done.stdout
     assert ("p.proof is the proof of an earlier fit" in done.stderr) == (lost == "p.proof")
-
-
-def test_a_disk_that_is_full_leaves_nothing_half_written(folder):
-    fit("--proof", "p.proof")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before["p.proof"]) + 100, old[1]))
-        done = fit("--C", "0.001", "--proof", "p.proof", code=2)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-    after = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert len(before["p.proof"]) + 100 < len(before["m.json"]) and "Cannot write m.json" in done.stderr
-    assert after.pop("p.proof") != before.pop("p.proof") and after == before
 
 
 def test_a_proof_that_is_too_large_costs_no_model(folder, monkeypatch):

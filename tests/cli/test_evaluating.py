@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.test_cli import folder, run  # noqa: F401
+from tests.cli.commands import run
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 lost 1\n2 0 a 1\n3 0 a 0\n"
 BASE = "1 Q0 a 1 3.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n9 Q0 b 1 1 t\n"
@@ -12,7 +12,7 @@ NEW = "1 Q0 a 1 5.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n2 Q0 a 1 3.0 t\n"
 
 
 @pytest.fixture
-def files(folder):  # noqa: F811
+def files(folder):
     for name, text in (("q.txt", QRELS), ("a.run", BASE), ("b.run", NEW)):
         with open(name, "w") as file:
             file.write(text)
@@ -73,24 +73,6 @@ def test_every_query_and_json(files):
     assert ahead["mean"] == pytest.approx(body["runs"]["b"]["ap"] - body["runs"]["a"]["ap"])
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("a.run", "a.run", "q.txt"), "Two runs are called 'a'; give each a name of its own: NAME=FILE"),
-        (("=a.run", "q.txt"), "'=a.run' is no run"),
-        (("a.run", "q.txt", "--measures", "ndcg10"), "did you mean 'ndcg@10'"),
-        (("a.run", "q.txt", "--measures", ","), "--measures is empty"),
-        (("a.run", "q.txt", "--ties", "random"), "ties is 'random'"),
-        (("a.run", "q.txt", "--gain", "exp", "--measures", "ap"), "gain is 'exp'"),
-        (("a.run", "q.txt", "--level", "0"), "level"),
-        (("q.txt", "q.txt"), "not 6"),
-    ],
-)
-def test_what_is_refused_in_one_sentence(files, given, said):
-    done = run("evaluate", *given, code=2)
-    assert said in " ".join(done.stderr.split()) and done.stdout == ""
-
-
 def test_ids_that_match_nothing_are_an_error_or_a_note(files):
     with open("c.run", "w") as file:
         file.write(NEW.replace(" a ", " a#0 ").replace(" b ", " b#0 "))
@@ -101,11 +83,3 @@ def test_ids_that_match_nothing_are_an_error_or_a_note(files):
     done = run("evaluate", "a.run", "c.run", "q.txt", "--json")
     assert done.exit_code == 0 and "c: No document of the run is judged" in done.stderr
     assert "check that their ids" in json.loads(done.stdout)["notes"]["c"][0]
-
-
-def test_files_in_each_other_s_place_are_named_and_exchanging_them_works(files):
-    done = run("evaluate", "q.txt", "a.run", code=2)
-    assert done.exit_code == 2 and "this looks like a run, not like judgements; exchange the files" in done.stderr
-    assert run("evaluate", "a.run", "q.txt").exit_code == 0
-    done = run("evaluate", "q.txt", "q.txt", code=2)
-    assert done.exit_code == 2 and "this looks like judgements, not like a run" in done.stderr

@@ -1,6 +1,5 @@
 """Tables with texts and gaps: the commands do with a file what Python does with a data frame."""
 
-# ruff: noqa: F811 -- the fixture is imported.
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from rerank.io import read_table
 from rerank.io.columns import Kind
 from rerank.io.frames import Frame
 from rerank.scorers import TableLogistic
-from tests.cli.test_cli import answer, folder, run  # noqa: F401
+from tests.cli.commands import answer, run
 
 OPTIONS = {"stat": "precision@20", "solver": "search", "node_limit": 50, "radius": 0.3, "margin": 0.1}
 
@@ -126,31 +125,6 @@ def test_what_a_column_holds_is_told_by_its_first_entry_or_by_name(folder):
     assert table.X.columns["zip"].tolist() == ["7", None]
 
 
-def test_a_ranking_by_a_model_of_python_warns_of_no_names(folder, recwarn):
-    frame = machines()
-    frame.to_csv("t.csv", index=False)
-    Reranker(**OPTIONS).fit(frame.drop(columns="failed"), frame["failed"]).save("m.json")
-    recwarn.clear()
-    run("rank", "m.json", "t.csv")
-    run("score", "m.json", "t.csv", "--label", "failed")
-    assert not [one for one in recwarn if "feature names" in str(one.message)]
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("a,failed\n1,0\nx,1\n", "line 3: column 'a' holds 'x' after numbers; correct the column, or have all of it"),
-        ("a,failed\n?,0\nx,0\n7,1\n", "line 4: column 'a' holds the number 7 among texts; correct the column, or"),
-        ("a,failed\n1,0\ninf,1\n", "line 3: column 'a' holds inf, which is not finite"),
-        ("a,failed\n1,\n2,1\n", "line 2: column 'failed' is empty"),
-        ("a,failed\nx,0\ny,1\n", "Column 'a' holds no numbers"),
-    ],
-)
-def test_mistakes_in_a_column_are_refused_in_a_sentence(folder, text, sentence):
-    Path("t.csv").write_text(text)
-    assert sentence in fit("t.csv", code=2).stderr
-
-
 def test_numbers_that_are_names_are_read_as_texts(folder):
     frame = machines().assign(code=lambda rows: np.arange(len(rows)) % 3)
     frame.to_csv("t.csv", index=False)
@@ -169,8 +143,3 @@ def test_another_first_stage_reads_numbers_only(folder):
     frame.to_csv("t.csv", index=False)
     done = fit("t.csv", "--first-stage", "toppush")
     assert "Left out because they hold text: 'name', 'maker', 'hall'." in done.stderr
-
-
-def test_infinite_numbers_of_a_parquet_file_are_refused(folder):
-    machines().assign(heat=np.inf).to_parquet("t.parquet")
-    assert "column 'heat' holds inf in row 0" in fit("t.parquet", code=2).stderr

@@ -4,21 +4,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from rerank.io import Table, read_table, write_csv
-from tests.cli.test_cli import fit, folder, noisy, run  # noqa: F401
-
-NAMES = ("age", "size", "year")
+from rerank.io import read_table
+from tests.cli.commands import NAMES, fit, noisy, run
 
 
-def write(name, X, y, weight=None, groups=None):
-    columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"hit": y}
-    columns |= {} if weight is None else {"w": weight}
-    columns |= {} if groups is None else {"person": groups}
-    rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values()))]
-    with open(name, "w") as file:
-        file.write("\n".join(rows) + "\n")
+def write(name, X, y, **columns):
+    pd.DataFrame(dict(zip(NAMES, X.T)) | {"hit": y} | columns).to_csv(name, index=False)
 
 
 @pytest.fixture
@@ -27,8 +21,8 @@ def tables(tmp_path, monkeypatch):
     X, y = noisy(0)
     weight = (np.arange(y.size) % 4 > 0).astype(int)
     X[weight == 0] *= 50
-    write("whole.csv", X, y, weight)
-    write("some.csv", X[weight > 0], y[weight > 0], weight[weight > 0])
+    write("whole.csv", X, y, w=weight)
+    write("some.csv", X[weight > 0], y[weight > 0], w=weight[weight > 0])
     return np.flatnonzero(weight)
 
 
@@ -62,7 +56,7 @@ def test_groups(tmp_path, monkeypatch, format):
     monkeypatch.chdir(tmp_path)
     X, y = noisy(0)
     people = np.array([f"p{row // 5}" for row in range(y.size)])
-    write("data.csv", X, y, groups=people)
+    write("data.csv", X, y, person=people)
     data = "data.csv"
     if format == "parquet":
         csv, parquet = (pytest.importorskip(f"pyarrow.{module}") for module in ("csv", "parquet"))
@@ -77,15 +71,3 @@ def test_groups(tmp_path, monkeypatch, format):
     assert "Held out 25 rows" in done.stdout or "Held out 20 rows" in done.stdout
     done = fit("--groups", "persons", data=data, code=2)
     assert "no column 'persons'; nearest: 'person'" in done.stderr
-
-
-def test_groups_need_a_table_with_names(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with open("data.svm", "w") as file:
-        file.write("1 qid:1 1:1\n0 qid:1 1:0\n")
-    done = fit("--groups", "person", data="data.svm", label=None, code=2)
-    assert "data.svm is svmlight, which has no groups column by name" in done.stderr
-    X, y = noisy(0)
-    write_csv("zeros.csv", Table(X, y, None, None, NAMES, np.zeros(y.size)), label="hit")
-    done = fit("--weight", "weight", data="zeros.csv", code=2)
-    assert "sample_weight is 0 in every row" in done.stderr

@@ -16,7 +16,7 @@ import rerank
 from rerank.cli import app
 from rerank.errors import InputError, NotSupportedError
 from rerank.fusion import FusionModel, ScoreFusion, export, load, save
-from rerank.reranker.fusion.exports import MEANINGS, TARGETS
+from rerank.reranker.fusion.exports import MEANINGS
 from tests.fusion import naive
 
 WEIGHTS = np.array([0.625, 0.1234567890123, 1e-7])
@@ -243,12 +243,6 @@ def test_what_a_target_cannot_express_is_refused_in_one_sentence(target, given, 
     assert "\n" not in str(refused.value)
 
 
-def test_an_unknown_target_is_named():
-    with pytest.raises(InputError, match="did you mean 'elasticsearch'"):
-        export(model(), "elastic")
-    assert TARGETS == ("elasticsearch", "vespa", "formula")
-
-
 def test_a_model_ranks_without_anything_heavy(tmp_path):
     save(model(), tmp_path / "m.json")
     code = (
@@ -275,20 +269,6 @@ def test_an_audit_is_verified_and_a_forged_one_is_not(radius, tmp_path):
     table = (tmp_path / "audit" / "table.csv").read_text().splitlines()
     (tmp_path / "audit" / "table.csv").write_text("\n".join([table[0], *table[2:]]) + "\n")
     assert verified(tmp_path / "audit")[0] == 5
-
-
-def test_without_a_fit_or_a_proof_there_is_no_audit(tmp_path):
-    runs, qrels = naive.made(5, (1.2, 0.5), seed=3)
-    options = {"normalise": "minmax", "time_limit": 20.0, "random_state": 0}
-    for fusion, said in (
-        (ScoreFusion(cv=None, **options), "fit again with proof=True"),
-        (ScoreFusion(cv=2, rule="strict", safeguard=1e9, proof=True, **options), "is kept, and the bound is about"),
-    ):
-        with pytest.raises(InputError, match=said):
-            fusion.fit(runs, qrels).save_audit(tmp_path / "audit")
-        assert not (tmp_path / "audit").exists()
-    with pytest.raises(InputError, match="none/audit"):
-        ScoreFusion(cv=None, proof=True, **options).fit(runs, qrels).save_audit(tmp_path / "none" / "audit")
 
 
 def verified(folder):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
 from rerank.reranker.fusion.model import FusionModel
-from rerank.reranker.fusion.normalise import curves_of, cut, normalised
+from rerank.reranker.fusion.normalise import curves_of, normalised
 from tests.fusion import naive
 
 # Scores are equal or differ by a thousandth: of smaller differences the naive deviation is rounding alone.
@@ -102,24 +102,6 @@ def test_min_max_of_the_largest_numbers_keeps_its_order():
     assert normalised(np.array([[[-1e308, 0.0, 1.5e308]]]), "minmax")[0, 0].tolist() == pytest.approx([0, 0.4, 1])
 
 
-@given(st.lists(st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float)), min_size=1, max_size=12))
-def test_ranks_count_the_documents_above(scores):
-    found = normalised(np.array([[scores]]), "rank", k=1.0, missing="zero")[0, 0]
-    for score, value in zip(scores, found):
-        assert value == (0.0 if score != score else 1 / (2 + sum(other > score for other in scores)))
-
-
-@given(
-    st.lists(st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float)), min_size=1, max_size=12),
-    st.integers(1, 12),
-)
-def test_a_cut_keeps_the_documents_with_fewer_above_than_its_depth(scores, depth):
-    found = cut(np.array(scores), depth)
-    for score, own in zip(scores, found):
-        stays = sum(other > score for other in scores) < depth
-        assert own == score if stays and score == score else np.isnan(own)
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None)
 def test_equal_ranks_in_another_order_give_equal_scores(seed):
@@ -148,18 +130,13 @@ def test_a_system_that_found_nothing_gives_0_to_all():
     found = {"q": {"x": 3.0, "y": 2.0}}
     assert model.fuse({"a": found, "b": {"q": {}}}) == {"q": {"x": 0.25, "y": pytest.approx(1 / 6)}}
     assert model.fuse({"a": {}, "b": {"q": {}}}) == {}
+    assert model.fuse_arrays(np.empty((0, 2))).size == 0
     frame = pd.DataFrame({"qid": ["q"], "docno": ["x"], "score": [3.0]})
     fused = model.fuse({"a": frame.iloc[:0], "b": frame})
     assert fused.to_dict("list") == {"qid": ["q"], "docno": ["x"], "score": [0.25]}
     for nothing in (frame.iloc[:0], pl.DataFrame(frame).clear(), pa.Table.from_pandas(frame).slice(0, 0)):
         fused = model.fuse({"a": nothing, "b": nothing})
         assert type(fused) is type(nothing) and len(fused) == 0
-
-
-def test_no_documents_and_sums_that_overflow():
-    assert FusionModel(("a", "b"), np.array([0.5, 0.5]), "rank").fuse_arrays(np.empty((0, 2))).size == 0
-    with pytest.raises(InputError, match="too large to be added up"):
-        FusionModel(("a", "b"), np.array([0.9, 0.9]), "none").fuse_arrays(np.full((2, 2), 1.5e308))
 
 
 def test_a_sigmoid_is_centred_on_the_scores_of_each_run():

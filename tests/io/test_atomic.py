@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from rerank.errors import InputError
 from rerank.io import Table, atomic, write_csv, write_qrels, write_run, write_svmlight
 from rerank.io.atomic import writing, writing_bytes
+from tests.cases.disk import file_size_limit
 from tests.io.test_paths import write
 
 TABLE = Table(np.eye(2), np.ones(2), None, None, ("a", "b"))
@@ -117,14 +117,10 @@ def test_a_file_that_cannot_grow_is_one_sentence(tmp_path, open_new, limit):
     path = tmp_path / "file"
     path.write_text("old")
     part = "x" * 1000 if open_new is writing else b"x" * 1000
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old[1]))
-        with pytest.raises(InputError, match=r"Cannot write .*; make room .*\.$"), open_new(path) as file:
-            for _ in range(50):
-                file.write(part)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    sentence = r"Cannot write .*; make room .*\.$"
+    with file_size_limit(limit), pytest.raises(InputError, match=sentence), open_new(path) as file:
+        for _ in range(50):
+            file.write(part)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
 
 
@@ -132,13 +128,8 @@ def test_a_file_that_cannot_grow_is_one_sentence(tmp_path, open_new, limit):
 def test_every_writer_of_tables_keeps_the_old_file_when_the_disk_is_full(tmp_path, number):
     path = tmp_path / "file"
     path.write_text("old")
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
-        with pytest.raises(InputError, match="Cannot write"):
-            WRITERS[number](path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    with file_size_limit(0), pytest.raises(InputError, match="Cannot write"):
+        WRITERS[number](path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
 
 

@@ -12,16 +12,6 @@ from rerank.io import csv_table, lines, read_csv
 from rerank.io.bounded import parsed_json, read_array, read_bytes
 
 
-@pytest.fixture
-def file(tmp_path):
-    def make(text, name="t.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return make
-
-
 def test_what_a_gzip_file_unpacks_to_is_bounded(file, monkeypatch):
     monkeypatch.setattr(lines, "MAX_UNPACKED", 10_000)
     small = gzip.compress(b"a,b\n" + b"1,2\n" * 2000)

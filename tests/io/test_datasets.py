@@ -4,23 +4,18 @@ import numpy as np
 import pytest
 
 from rerank import datasets
-from rerank.errors import InputError
 
 FOLDER = Path(datasets.__file__).parent / "data"
 
 
 @pytest.mark.parametrize("name", datasets.names())
-def test_a_table_is_what_its_description_says(name):
+def test_a_table_is_what_its_description_says_and_attributed(name):
     table, about = datasets.load(name), datasets.describe(name)
     assert table.X.shape == (about.rows, about.features) and table.X.dtype == np.float64
     assert sorted(set(table.y)) == [0, 1] and table.y.sum() == about.positives
     assert np.isfinite(table.X).all() and table.notes == ()
     assert len(set(table.feature_names)) == about.features and datasets.LABEL not in table.feature_names
-
-
-@pytest.mark.parametrize("name", datasets.names())
-def test_every_table_is_attributed(name):
-    about, page = datasets.describe(name), (FOLDER / "README.md").read_text(encoding="utf-8")
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert about.licence == "CC BY 4.0" and about.licence in page
     assert f"https://doi.org/{about.doi}" in page and f"**{name}**" in page
     # The citation, whatever the line breaks and the italics of the page.
@@ -43,8 +38,3 @@ def test_known_facts_of_the_tables():
         columns = [j for j, name in enumerate(german.feature_names) if name.rsplit("_", 1)[0] == group]
         assert (german.X[:, columns].sum(axis=1) == 1).all()
     assert len(groups) == 13
-
-
-def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(InputError, match="no data set 'habermann'; choose one of haberman, german"):
-        datasets.load("habermann")

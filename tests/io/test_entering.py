@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from rerank.errors import InputError
-from rerank.io import lines, read_csv, read_run, read_table
+from rerank.io import lines, read_csv, read_table
 from rerank.io.frames import numbers
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.reader import column_names
@@ -71,22 +71,14 @@ def test_an_index_of_plain_numbers_is_no_column_and_bad_metadata_is_passed_over(
     FRAME.to_parquet(tmp_path / "t.parquet")  # a RangeIndex stands in the metadata alone
     table = read_table(tmp_path / "t.parquet", label="y")
     assert table.feature_names == ("a", "b") and table.notes == ()
-    for meta in (
-        b"{",
-        b"[]",
-        b'{"index_columns": 3}',
-        b'{"index_columns": [["a"], {"kind": "range"}, 5]}',
-        b"\xff",
-    ):
+    FRAME.rename_axis("query_id").iloc[[1, 0, 2]].to_parquet(tmp_path / "q.parquet")
+    with pytest.raises(InputError, match="'query_id' is called like the id of a list"):
+        read_table(tmp_path / "q.parquet", label="y")
+    odd = b'{"index_columns": [["a"], {"kind": "range"}, 5]}'
+    for meta in (b"{", b"[]", b'{"index_columns": 3}', odd, b"\xff"):
         odd = pa.table(FRAME).replace_schema_metadata({b"pandas": meta})
         parquet.write_table(odd, tmp_path / "o.parquet")
         assert read_table(tmp_path / "o.parquet", label="y").feature_names == ("a", "b")
-
-
-def test_a_list_id_in_the_index_is_not_passed_over(tmp_path):
-    FRAME.rename_axis("query_id").iloc[[1, 0, 2]].to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="'query_id' is called like the id of a list"):
-        read_table(tmp_path / "t.parquet", label="y")
 
 
 D = decimal.Decimal
@@ -235,13 +227,6 @@ def test_grades_of_a_file_are_understood_by_a_model_of_words_or_signs():
         assert labels.applied([0.0, 1.0, 0.0]).tolist() == [0, 1, 0]
     with pytest.raises(InputError, match="the labels of this fit"):
         TwoLabels(1, 2).applied([0, 1])  # 1 is the irrelevant label
-
-
-def test_gzip_is_known_by_its_content(tmp_path):
-    (tmp_path / "a.run").write_bytes(gzip.compress(b"q1 Q0 d1 1 3.0 t\n"))
-    assert read_run(tmp_path / "a.run").docid.tolist() == ["d1"]
-    (tmp_path / "t.csv").write_bytes(gzip.compress(b"a,b\n1,2\n"))
-    assert read_csv(tmp_path / "t.csv").X.tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize("row", [b"1,2\n", b"\n"])

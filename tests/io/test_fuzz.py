@@ -21,7 +21,7 @@ def test_sound_files_are_read(name, tmp_path):
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files_are_read_or_refused_with_one_sentence(name):
-    done, found = failures(name, count=600, seconds=4, seed=7)
+    done, found = failures(name, count=600, seconds=2, seed=7)
     assert done and [failure.what for failure in found] == []
 
 

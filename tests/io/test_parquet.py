@@ -1,6 +1,5 @@
 """Parquet tables: the same roles as in CSV, and one sentence for what cannot be read."""
 
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -85,13 +84,6 @@ def test_files_that_are_none(tmp_path, file):
             read_table(tmp_path / "bad.parquet", label="died", qid="q", id="id", weight="w")
     with pytest.raises(InputError, match="Cannot read"):
         read_table(tmp_path / "none.parquet")
-
-
-def test_without_pyarrow_the_advice_is_to_install_it(file, monkeypatch):
-    path = file(**GOOD)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"pip install 'exact-rerank\[parquet\]'"):
-        read_table(path, label="died")
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.feather", "t", "t.json", "t.parquet.gz"])

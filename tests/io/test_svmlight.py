@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from rerank.errors import InputError
@@ -13,16 +11,6 @@ LETOR = (
     "0 qid:10 2:1 # docid = GX2\n\n"
     "1 qid:9 #GX3 rest\n"
 )
-
-
-@pytest.fixture
-def file(tmp_path):
-    def make(text):
-        path = tmp_path / "t.svmlight"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return make
 
 
 def test_grades_lists_and_document_names(file):
@@ -90,45 +78,3 @@ def test_scikit_learn_reads_the_same_table_both_ways(tmp_path):
     np.testing.assert_allclose(back.X, X, rtol=1e-14)  # scikit-learn writes 16 digits
     np.testing.assert_array_equal(back.y, y)
     assert back.qid.tolist() == [str(q) for q in qid]
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.data())
-def test_what_is_written_reads_back_bit_for_bit(tmp_path_factory, data):
-    n, d = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
-    double = st.sampled_from([0.0, 1.0]) | st.floats(allow_nan=False, allow_infinity=False)
-    X = np.array(data.draw(st.lists(double, min_size=n * d, max_size=n * d))).reshape(n, d)
-    X += 0.0  # a zero is left out of the file, so its sign cannot come back
-    y = np.array(data.draw(st.lists(st.floats(0, 9), min_size=n, max_size=n)))
-    ids = np.array([f"d{i}" for i in range(n)], dtype=object)
-    path = tmp_path_factory.getbasetemp() / "round.svm"
-    write_svmlight(path, Table(X, y, None, ids, ("x",) * d))
-    back = read_svmlight(path)
-    assert back.X.tobytes() == X.tobytes() and back.y.tobytes() == y.tobytes()
-    assert back.ids.tolist() == ids.tolist()
-
-
-def test_what_the_format_cannot_hold_is_refused_and_nothing_written(tmp_path):
-    path = tmp_path / "t.svm"
-    words, names = np.array(["a b"], dtype=object), np.array(["q1"], dtype=object)
-    with pytest.raises(InputError, match="'q1' is no whole number"):
-        write_svmlight(path, Table(np.ones((1, 1)), None, names, None, ("x",)))
-    with pytest.raises(InputError, match="'a b' is not one word"):
-        write_svmlight(path, Table(np.ones((1, 1)), None, None, words, ("x",)))
-    assert list(tmp_path.iterdir()) == []
-
-
-@settings(deadline=None, max_examples=300)
-@given(st.data())
-def test_a_damaged_file_gives_a_finite_table_or_an_input_error(tmp_path_factory, data):
-    text = LETOR.encode()
-    start = data.draw(st.integers(0, len(text)))
-    stop = data.draw(st.integers(start, min(start + 10, len(text))))
-    path = tmp_path_factory.getbasetemp() / "damaged.svm"
-    path.write_bytes(text[:start] + data.draw(st.binary(max_size=6)) + text[stop:])
-    try:
-        table = read_svmlight(path)
-    except InputError as error:
-        assert str(path) in str(error)
-        return
-    assert np.isfinite(table.X).all() and (table.y >= 0).all() and table.X.size <= svmlight.MAX_CELLS

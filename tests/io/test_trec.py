@@ -14,16 +14,6 @@ RUN = "q1 Q0 d1 1 3.5 sys\nq1 Q0 d2 9 -1e-3 sys\n\nq2 Q0 d1 1 7 sys\n"
 QRELS = "q1 0 d1 0\nq1 0 d3 2\nq2 0 d1 1\nq3 0 d9 1\nq1 0 d2 -1\n"
 
 
-@pytest.fixture
-def file(tmp_path):
-    def make(text, name="t.run"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return make
-
-
 def test_a_run_and_judgements_are_read_as_they_stand(file):
     run = read_run(file(RUN))
     assert run.qid.tolist() == ["q1", "q1", "q2"] and run.docid.tolist() == ["d1", "d2", "d1"]
@@ -87,24 +77,6 @@ def test_runs_become_the_features_of_one_table(file):
         fuse({})
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.data())
-def test_what_is_written_reads_back(tmp_path_factory, data):
-    n = data.draw(st.integers(1, 8))
-    qid = [f"q{data.draw(st.integers(0, 2))}" for _ in range(n)]
-    docid = [f"d{i}" for i in range(n)]
-    score = data.draw(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=n, max_size=n))
-    grade = data.draw(st.lists(st.integers(-2, 4), min_size=n, max_size=n))
-    folder = tmp_path_factory.getbasetemp()
-    write_run(folder / "r", qid, docid, score)
-    write_qrels(folder / "q", qid, docid, grade)
-    run, qrels = read_run(folder / "r"), read_qrels(folder / "q")
-    assert dict(zip(zip(run.qid, run.docid), run.score)) == dict(zip(zip(qid, docid), score))
-    assert qrels.grade.tolist() == grade and qrels.qid.tolist() == qid
-    for query in set(qid):
-        assert (np.diff(run.score[run.qid == query]) <= 0).all()
-
-
 def test_the_evaluators_of_the_field_read_our_files(tmp_path):
     """nDCG@3 of trec_eval (through ir_measures) is our order's, with ties and with ranks in place of scores."""
     rng = np.random.default_rng(5)
@@ -151,22 +123,6 @@ def test_what_the_format_cannot_hold_is_refused_and_nothing_written(tmp_path):
         with pytest.raises(InputError, match=sentence):
             call()
     assert list(tmp_path.iterdir()) == []
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.data())
-def test_damaged_files_give_arrays_or_an_input_error(tmp_path_factory, data):
-    reader, text = data.draw(st.sampled_from([(read_run, RUN.encode()), (read_qrels, QRELS.encode())]))
-    start = data.draw(st.integers(0, len(text)))
-    stop = data.draw(st.integers(start, min(start + 10, len(text))))
-    path = tmp_path_factory.getbasetemp() / "damaged.trec"
-    path.write_bytes(text[:start] + data.draw(st.binary(max_size=6)) + text[stop:])
-    try:
-        found = reader(path)
-    except InputError as error:
-        assert str(path) in str(error)
-        return
-    assert len(found.qid) == len(found.docid) > 0
 
 
 @settings(deadline=None, max_examples=100)

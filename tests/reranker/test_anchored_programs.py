@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.exact.data import noisy_problem
-from formulations import mps
-from rerank.errors import InputError
 from rerank.problem import Problem
 from rerank.reranker.solve.polish import polish, smallest_margin
-from rerank.reranker.solve.program import automatic_epsilon, build_model, check_margin, state
+from rerank.reranker.solve.program import automatic_epsilon, check_margin, state
 from rerank.reranker.solve.verified import polished, won_pairs
 from rerank.search import solve as search
 from tests.oracles.anchored import anchored, optimum
@@ -29,7 +27,7 @@ def clear(seed: int) -> Problem:
         seed += 1000
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(15))
 def test_mixed_has_the_optimum_and_subrank_no_more(seed: int) -> None:
     problem = clear(seed)
     best = float(optimum(problem).value)
@@ -42,7 +40,7 @@ def test_mixed_has_the_optimum_and_subrank_no_more(seed: int) -> None:
     assert solve(below.program)[0] + below.constant <= best + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", ["auc", "pairwise"])
 def test_the_programs_of_auc_have_its_optimum(seed: int, name: str) -> None:
     problem = noisy_problem(8, 3, "auc", 0.4, seed)
@@ -51,7 +49,7 @@ def test_the_programs_of_auc_have_its_optimum(seed: int, name: str) -> None:
     assert solve(stated.program)[0] + stated.constant == pytest.approx(float(optimum(problem).value), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_point_of_weights_is_feasible_and_worth_its_value(seed: int) -> None:
     problem = clear(100 + seed)
     stated = state(problem, "mixed")
@@ -62,31 +60,13 @@ def test_a_point_of_weights_is_feasible_and_worth_its_value(seed: int) -> None:
         assert value == pytest.approx(float(objective_at(problem, w)), abs=1e-9)
 
 
-def test_a_box_of_the_search_leaves_the_optimum(tmp_path) -> None:
+def test_a_box_of_the_search_leaves_the_optimum() -> None:
     problem = clear(7)
     low, high = problem.limits
     best = search(problem, n_jobs=1)
     box = (np.maximum(low, best.weights - 0.01), np.minimum(high, best.weights + 0.01))
     stated = state(problem, "mixed", box=box)
     assert solve(stated.program)[0] + stated.constant == pytest.approx(best.value, abs=1e-6)
-
-
-def test_a_file_of_an_anchored_program_is_the_program(tmp_path) -> None:
-    problem = clear(11)
-    stated = state(problem, "mixed")
-    mps.write(stated.program, tmp_path / "a.mps")
-    again = mps.read(tmp_path / "a.mps")
-    assert solve(again)[0] == pytest.approx(solve(stated.program)[0], abs=1e-9)
-
-
-def test_what_an_anchored_problem_cannot_be_is_refused() -> None:
-    problem = clear(3)
-    with pytest.raises(InputError, match="closer than epsilon"):
-        build_model(problem, "resolved_rank")
-    with pytest.raises(InputError, match="big_m='unit'"):
-        build_model(problem, "mixed", big_m="unit")
-    with pytest.raises(InputError, match="inside the corrections"):
-        build_model(problem, "mixed", box=(problem.limits[0] - 1, problem.limits[1]))
 
 
 def test_polish_widens_the_margin_within_the_limits() -> None:

@@ -14,7 +14,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.verified import polished, summed, verified, within_tolerance
 from rerank.reranker.task import task_of
-from rerank.solvers import gateway
 from tests.cases.instances import draw
 
 TOLERANCE = "only within the solver's tolerance"
@@ -105,16 +104,6 @@ def test_a_note_confirms_the_value_it_names():
     (note,) = [one for one in result.notes if "HiGHS" in one]
     assert f"confirms {result.value:.9g} as its optimum" in note
     assert result.program_value == pytest.approx(result.value, abs=1e-6)
-
-
-def test_a_claim_of_a_file_that_cannot_be_restored_is_fitted_by_the_search_as_advised(tmp_path):
-    est = Reranker("dcg@5", solver="none", **GRID).fit(*on_a_grid(11))
-    est.export_mps(tmp_path / "p.mps")
-    gateway.solve_file(tmp_path / "p.mps", solution=tmp_path / "p.sol")
-    with pytest.raises(CertificateError, match="does not restore the claim; fit with solver='search'"):
-        est.load_solution(tmp_path / "p.sol")
-    again = Reranker("dcg@5", solver="search", **GRID).fit(*on_a_grid(11)).result_
-    assert again.status == "optimal" and again.gap < 1e-9
 
 
 def test_a_proof_without_a_second_opinion_reads_as_a_proof():

@@ -124,19 +124,6 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
     assert sum(any(np.array_equal(rows_seen, split.train) for split in splits) for rows_seen in SEEN) == 2 * k
 
 
-def test_cross_validation_keeps_a_first_stage_that_cannot_be_improved():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 1).astype(int)
-    noise = np.column_stack([X[:, 0], rng.normal(size=(300, 2))])
-    est = RerankerCV(
-        Reranker("precision@30", first_stage="x0", features=[1, 2], solver="search", time_limit=1.0),
-        grid={"radius": [0.3, 1.0], "margin": [0.1]}, n_repeats=2,
-    ).fit(noise, y)  # fmt: skip
-    assert max(est.cv_results_["lead"]) < 3 and np.isfinite(est.cv_results_["error"]).all()
-    assert est.first_stage_kept_
-
-
 class Proba(ClassifierMixin, Memory):
     """A classifier that knows probabilities only."""
 

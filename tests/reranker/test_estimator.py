@@ -4,12 +4,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rerank import Reranker
+from rerank import Reranker, RerankerCV
 
 REPEATED = (
-    "repeating a row adds a duplicate, which ties with its twin and counts against it in every rank "
-    "statistic; a weight "
-    "multiplies the gain of one row"
+    "repeating a row adds a duplicate, which ties with its twin and counts against it in every rank statistic; a "
+    "weight multiplies the gain of one row"
 )
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": REPEATED,
@@ -36,13 +35,12 @@ EXPECTED = {
 }
 
 
+# Limits in nodes: a check fits twice and compares, and seconds differ from fit to fit.
 CHEAP = Reranker(solver="search", node_limit=1, time_limit=None)
+CHOICE = RerankerCV(clone(CHEAP).set_params(stat="auc"), grid={"epsilon": [1e-3, 0.1]}, cv=2)
 
 
-@parametrize_with_checks(
-    [CHEAP],
-    expected_failed_checks=lambda estimator: EXPECTED,
-)
+@parametrize_with_checks([CHEAP, CHOICE], expected_failed_checks=lambda estimator: EXPECTED)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

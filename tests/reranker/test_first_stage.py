@@ -5,20 +5,18 @@ import pytest
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from rerank import Reranker, scorers
-from rerank.errors import InputError
+from rerank import Reranker
 from rerank.reranker.first_stage import NAMES
+from tests.cases.drawn import drawn
 from tests.cases.stages import fit_stage, stage_scores
 
 
-def table(n=80, d=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(d)
-    return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(float)
+def table(n=80, d=3):
+    return drawn(n, d, cut=0.5, steps=10.0)
 
 
 def frozen_twice(estimator):
@@ -49,7 +47,8 @@ def test_a_frozen_estimator_goes_by_the_name_of_what_it_holds():
 
 
 @pytest.mark.parametrize(
-    "estimator", [RandomForestClassifier(3, random_state=0), make_pipeline(MinMaxScaler((0, 1)), Ridge())]
+    "estimator",
+    [RandomForestClassifier(3, random_state=0), make_pipeline(MinMaxScaler((0, 1)), Ridge()), PoissonRegressor()],
 )
 def test_what_is_not_read_as_affine_is_asked_frozen_or_not(estimator):
     X, y = table()
@@ -57,13 +56,6 @@ def test_what_is_not_read_as_affine_is_asked_frozen_or_not(estimator):
     plain, frozen = fit_stage(fitted, X, y), fit_stage(FrozenEstimator(fitted), X, y)
     assert plain.coef is None and frozen.coef is None
     np.testing.assert_array_equal(stage_scores(frozen, X), stage_scores(plain, X))
-
-
-@pytest.mark.parametrize("wrap", [FrozenEstimator, frozen_twice])
-def test_what_is_frozen_before_it_is_fitted_is_refused(wrap):
-    X, y = table()
-    with pytest.raises(InputError, match="LogisticRegression is frozen and not fitted"):
-        fit_stage(wrap(LogisticRegression()), X, y)
 
 
 @pytest.mark.parametrize(
@@ -122,23 +114,3 @@ def test_a_range_beyond_the_largest_number_is_scaled():
     stage = fit_stage("logistic", wide, y)
     half = fit_stage("logistic", wide * 2.0**-300, y)
     np.testing.assert_allclose(stage.coef * 2.0**300, half.coef, rtol=1e-9)
-
-
-def test_a_column_too_small_for_its_weight_is_named_and_the_advice_helps():
-    X, y = table(60, 2)
-    small = X * np.array([1e-320, 1.0])
-    with pytest.raises(
-        InputError, match="Column 'x0' holds no number above .*; multiply that column by a constant"
-    ):
-        fit_stage("logistic", small, y)
-    assert fit_stage("logistic", small * np.array([1e100, 1.0]), y).coef[0] != 0
-
-
-@pytest.mark.parametrize("name", ["TopPush", "RankSVM", "RoBiRank"])
-def test_a_scorer_by_itself_refuses_what_it_cannot_square_and_the_advice_helps(name):
-    X, y = table(40, 2)
-    X /= np.abs(X).max(axis=0)
-    X[:, 1] *= 2.0**500
-    with pytest.raises(InputError, match="beyond 2.58225e.120.*divide its column by a constant"):
-        getattr(scorers, name)().fit(X, y)
-    assert np.isfinite(getattr(scorers, name)().fit(X / [1, 2.0**500], y).decision_function(X)).all()

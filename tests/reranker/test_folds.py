@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedKFold
 
 from rerank.errors import InputError
 from rerank.reranker.selection.folds import fold_names, splits_of
@@ -37,15 +37,6 @@ def test_folds_hold_out_every_row_once_and_no_list_is_cut(folds, seed, with_list
     for s in splits:
         assert sorted([*s.train, *s.test]) == list(range(60))
         assert not set(groups[s.train]) & set(groups[s.test])
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_two_lists_with_relevant_rows_go_to_different_folds(seed):
-    X, _ = rows(40)
-    lists = np.repeat(np.arange(8), 5)
-    relevant = np.isin(np.arange(40), [3, 17])
-    splits = splits_of(X, relevant, lists, 2, 1, seed)
-    assert [relevant[s.test].sum() for s in splits] == [1, 1]
 
 
 def test_another_seed_and_another_turn_deal_other_folds_and_none_is_five():
@@ -83,18 +74,6 @@ def test_a_splitter_that_does_not_look_at_lists_is_welcome_where_it_keeps_them_w
     assert len(splits_of(X, relevant, by_tens // 2, PredefinedSplit(by_tens // 2), 1, None)) == 3
 
 
-def test_what_stands_on_both_sides_of_a_split_is_refused():
-    X, relevant = rows()
-    lists = np.arange(60) // 7
-    with pytest.raises(
-        InputError, match=r"Fold 1 of cv has the list of row 1\d on both sides.*every list whole"
-    ):
-        splits_of(X, relevant, lists, KFold(4), 1, None)
-    with pytest.raises(InputError, match="Fold 2 of cv has the row of row 20 on both sides"):
-        halves = [(np.arange(30), np.arange(30, 60)), (np.arange(40), np.arange(20, 25))]
-        splits_of(X, relevant, None, halves, 1, None)
-
-
 def test_folds_with_nothing_to_judge_by_are_left_out_aloud_and_refused_when_there_are_no_others():
     X, _ = rows()
     relevant = np.arange(60) < 5
@@ -109,10 +88,9 @@ def test_folds_with_nothing_to_judge_by_are_left_out_aloud_and_refused_when_ther
 
 def test_one_relevant_row_is_one_in_words_and_folds_are_numbered_in_their_repeat():
     X, one = np.zeros((6, 1)), np.arange(6) == 2
-    with pytest.raises(InputError, match="cv is 5, but there is 1 relevant row that counts"):
-        splits_of(X, one, None, 5, 1, None)
-    with pytest.raises(InputError, match="but there is 1 list with a relevant row that counts"):
-        splits_of(X, one, np.arange(6) // 2, 5, 1, None)
+    for lists, what in ((None, "relevant row"), (np.arange(6) // 2, "list with a relevant row")):
+        with pytest.raises(InputError, match=f"cv is 5, but there is 1 {what} that counts"):
+            splits_of(X, one, lists, 5, 1, None)
     names = fold_names(splits_of(X, np.arange(6) < 4, None, 2, 2, None))
     assert names == [f"fold {k} of 2 in repeat {r} of 2" for r in (1, 2) for k in (1, 2)]
     assert fold_names(splits_of(X, np.arange(6) < 4, None, 3, 1, None))[2] == "fold 3 of 3"
@@ -125,18 +103,15 @@ def test_one_relevant_row_is_one_in_words_and_folds_are_numbered_in_their_repeat
         ({"cv": True}, "at least 2 folds"),
         ({"cv": 50}, "relevant rows that count"),
         ({"cv": 9, "units": np.arange(60) // 10}, "6 lists with a relevant row"),
-        ({"cv": "abc"}, "cv is a str that gives no folds"),
         ({"cv": 2.5}, "cv is a float that gives no folds"),
         ({"cv": GroupKFold(3)}, "cv is a GroupKFold that gives no folds"),
         ({"cv": [(np.arange(9), np.arange(55, 61))]}, "from 0 to 59, found 55 to 60"),
         ({"cv": [(np.arange(9), [-1])]}, "from 0 to 59"),
         ({"cv": [(np.arange(9), [])]}, "must hold row numbers"),
         ({"cv": [np.arange(9)]}, "gives no folds"),
-        ({"cv": KFold(3), "n_repeats": 2}, "a splitter that repeats itself"),
         ({"n_repeats": 0}, "n_repeats is 0"),
         ({"n_repeats": "2"}, "n_repeats is '2'"),
         ({"random_state": -1}, "random_state is -1"),
-        ({"random_state": "x"}, "random_state is 'x'"),
     ],
 )
 def test_what_gives_no_folds_is_refused(change, message):

@@ -56,31 +56,16 @@ def solved():
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_solution_of_the_program_is_read(tmp_path, solved, dialect):
+def test_a_solution_of_the_program_is_read_and_another_objective_or_point_refused(tmp_path, solved, dialect):
     est, program, x = solved
-    path = tmp_path / "p.sol"
-    path.write_text(text_of(dialect, program, x, -float(program.cost @ x)))
-    value = est.result_.value
-    assert fitted().load_solution(path).result_.value == pytest.approx(value, abs=1e-9)
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_objective_that_is_not_the_points_is_refused(tmp_path, solved, dialect):
-    _, program, x = solved
-    path = tmp_path / "p.sol"
-    path.write_text(text_of(dialect, program, x, -float(program.cost @ x) + 0.25))
-    with pytest.raises(InputError, match="states the objective .* it is of another program"):
-        fitted().load_solution(path)
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_point_that_violates_the_program_is_refused(tmp_path, solved, dialect):
-    _, program, x = solved
     path, wrong = tmp_path / "p.sol", x.copy()
     wrong[program.weights[0]] -= 0.5
-    path.write_text(text_of(dialect, program, wrong, -float(program.cost @ wrong)))
-    with pytest.raises(InputError, match="violates the problem's program by .* it is of another program"):
-        fitted().load_solution(path)
+    path.write_text(text_of(dialect, program, x, -float(program.cost @ x)))
+    assert fitted().load_solution(path).result_.value == pytest.approx(est.result_.value, abs=1e-9)
+    for point, more, sentence in ((x, 0.25, "states the objective"), (wrong, 0.0, "violates the problem's program by")):
+        path.write_text(text_of(dialect, program, point, -float(program.cost @ point) + more))
+        with pytest.raises(InputError, match=f"{sentence} .* it is of another program"):
+            fitted().load_solution(path)
 
 
 @pytest.mark.parametrize("dialect", ["highs", "glpk", "scip", "cbc"])
@@ -137,23 +122,6 @@ def test_weights_stay_in_the_box_of_their_program(tmp_path, solver):
         assert result.value == pytest.approx(result.program_value, abs=1e-6) and outcome.x is not None
 
 
-def test_weights_that_scaling_takes_out_of_the_box_are_refused_and_the_advice_helps(tmp_path):
-    box = [0.1, -0.2, -0.25], [0.5, 0.2, 0.25]
-    est = fitted(3)
-    est.export_mps(tmp_path / "p.mps", box=box)
-    gateway.solve_file(tmp_path / "p.mps", "highs", solution=tmp_path / "p.sol")
-    for read in (
-        lambda: fitted(3).load_solution(tmp_path / "p.sol", box=box),
-        lambda: imported(tmp_path / "p.mps", tmp_path / "p.sol"),
-    ):
-        with pytest.raises(InputError, match="leave the box .* give a box that fixes a weight at 1 or -1"):
-            read()
-    scaled = [1.0, -0.4, -0.5], [1.0, 0.4, 0.5]
-    est.export_mps(tmp_path / "q.mps", box=scaled)
-    gateway.solve_file(tmp_path / "q.mps", "highs", solution=tmp_path / "q.sol")
-    assert imported(tmp_path / "q.mps", tmp_path / "q.sol").weights[0] == 1.0
-
-
 @pytest.mark.parametrize("name, own", [("signs", "positive"), ("C", "C"), ("max_features", "max_features"),
                                        ("epsilon", "epsilon"), ("corrections", "radius")])  # fmt: skip
 def test_an_option_that_the_fit_sets_is_refused_with_its_name_there(name, own):
@@ -166,15 +134,3 @@ def test_an_option_that_the_fit_sets_is_refused_with_its_name_there(name, own):
     assert own in est.get_params()
     with pytest.raises(InputError, match="'linkin' is no option of a program; did you mean 'linking'"):
         est.build_model(linkin="paper")
-
-
-def test_what_was_read_and_is_open_may_be_proved_as_advised(tmp_path):
-    est = fitted(3, solver="none")
-    est.export_mps(tmp_path / "p.mps")
-    gateway.solve_file(tmp_path / "p.mps", "highs", solution=tmp_path / "p.sol")
-    result = est.load_solution(tmp_path / "p.sol").result_
-    if result.status != "optimal":
-        assert "Fit again with solver='search' and more time_limit" in result.message
-        assert "n_candidates" not in result.message
-    again = fitted(3, solver="search").result_
-    assert again.status == "optimal" and again.value == pytest.approx(result.value)

@@ -10,20 +10,15 @@ from sklearn.base import clone
 from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
-from rerank.io import Table
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
 from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
 from rerank.scorers import RoBiRank
+from tests.cases.drawn import as_table, drawn
 
+HUGE = 10**5000
 QUICK = {"solver": "search", "time_limit": 20, "node_limit": 50}
-
-
-def table(n=60):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 3))
-    return X, (X[:, 0] + rng.normal(size=n) > 0.7).astype(int)
 
 
 @pytest.mark.filterwarnings("ignore:No order of the shortlist")
@@ -37,12 +32,12 @@ def test_columns_that_are_all_constant_leave_nothing_to_reorder(solver, radius, 
     assert np.unique(est.decision_function(X)).size == 1
     est.save(tmp_path / "m.json")
     assert load(tmp_path / "m.json").rank(X).tolist() == list(range(1, 21))
-    assert verify(document(est.state_), Table(X, y.astype(float), None, None, ("x0", "x1"))).holds
+    assert verify(document(est.state_), as_table(est, X, y)).holds
 
 
 @pytest.mark.parametrize("zero", [0, 0.0, np.float64(0), Fraction(0), Decimal(0)])
 def test_no_margin_is_the_smallest_one(zero, tmp_path):
-    X, y = table()
+    X, y = drawn()
     for options, usual in (({"epsilon": zero}, {}), ({"margin": zero, "radius": 0.1}, {"radius": 0.1})):
         est = Reranker("dcg@5", **QUICK | options).fit(X, y)
         plain = Reranker("dcg@5", **QUICK | usual).fit(X, y)
@@ -50,7 +45,7 @@ def test_no_margin_is_the_smallest_one(zero, tmp_path):
         np.testing.assert_array_equal(est.coef_, plain.coef_)
         est.save(tmp_path / "m.json")
         load(tmp_path / "m.json")
-        assert verify(document(est.state_), Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))).holds
+        assert verify(document(est.state_), as_table(est, X, y)).holds
 
 
 def sources():
@@ -59,7 +54,7 @@ def sources():
 
 @pytest.mark.parametrize("made", [0, 1], ids=["Generator", "RandomState"])
 def test_sources_of_random_numbers(made, tmp_path):
-    X, y = table()
+    X, y = drawn()
     est = Reranker("auc", first_stage="robirank", random_state=sources()[made], **QUICK)
     once, again = clone(est).fit(X, y), clone(est).fit(X, y)
     assert type(once.get_params()["random_state"]) is type(sources()[made])
@@ -68,8 +63,7 @@ def test_sources_of_random_numbers(made, tmp_path):
     kept = load(tmp_path / "m.json").random_state
     assert type(kept) is int
     np.testing.assert_array_equal(clone(est).set_params(random_state=kept).fit(X, y).coef_, once.coef_)
-    names = ("x0", "x1", "x2")
-    assert verify(document(once.state_), Table(X, y.astype(float), None, None, names)).holds
+    assert verify(document(once.state_), as_table(once, X, y)).holds
     base = Reranker("auc", random_state=sources()[made], **QUICK)
     search = RerankerCV(base, grid={"radius": [0.1]}, cv=2, n_repeats=1, random_state=sources()[made])
     first, second = clone(search).fit(X, y), clone(search).fit(X, y)
@@ -116,7 +110,7 @@ def test_sources_of_random_numbers(made, tmp_path):
     ids=repr,
 )
 def test_numbers_of_every_type_are_fitted_and_saved(options, tmp_path):
-    X, y = table()
+    X, y = drawn()
     est = Reranker("dcg@5", **QUICK | options).fit(X, y)
     plain = {
         name: float(value) if isinstance(value, Fraction | Decimal) else value
@@ -126,12 +120,12 @@ def test_numbers_of_every_type_are_fitted_and_saved(options, tmp_path):
     est.save(tmp_path / "m.json")
     read = load(tmp_path / "m.json")
     np.testing.assert_array_equal(read.coef_, est.coef_)
-    assert verify(document(est.state_), Table(X, y.astype(float), None, None, ("x0", "x1", "x2"))).holds
+    assert verify(document(est.state_), as_table(est, X, y)).holds
 
 
 def test_signs_and_columns_as_pandas_has_them():
     pd = pytest.importorskip("pandas")
-    X, y = table()
+    X, y = drawn()
     est = Reranker("auc", positive=pd.Series([1, 0, 1]), **QUICK).fit(X, y)
     np.testing.assert_array_equal(est.coef_, Reranker("auc", positive=[1, 0, 1], **QUICK).fit(X, y).coef_)
     frame = pd.DataFrame(X, columns=list("abc"))
@@ -149,11 +143,33 @@ def test_signs_and_columns_as_pandas_has_them():
         ({"time_limit": np.nan}, "time_limit is nan"),
         ({"features": slice(0, 2)}, "features is slice.*give names or numbers"),
         ({"features": 2}, "features is 2; give names or numbers"),
-        ({"random_state": "x"}, "random_state is 'x'; give a whole number.*RandomState or a Generator"),
         ({"margin": -0.1, "radius": 0.1}, "margin is -0.1; it must be a number, at least 0"),
+        ({"radius": -1}, "radius is -1"),
+        ({"radius": HUGE}, "^radius is a number of thousands of digits; it must be a number"),
+        ({"radius": 1e308}, "below 1e.100"),
+        ({"window": 0.5}, "window"),
+        ({"window": 1e308}, "width c of a window is 1e.308.*below 9"),
+        ({"cross_fit": 1}, "cross_fit is 1"),
+        ({"cross_fit": "yes"}, "cross_fit is 'yes'"),
+        ({"list_length": 0}, "list_length"),
+        ({"list_length": 10**9}, "from 1 to 100000000"),
+        ({"list_length": HUGE}, "thousands of digits"),
+        ({"prior": "even", "first_stage": None, "radius": 0.1}, "prior is 'even'"),
+        ({"n_candidates": 2**63}, "n_candidates is 9223372036854775808; it must be a whole number, from 1 to"),
+        ({"max_features": HUGE}, "max_features is a number of thousands of digits"),
+        ({"node_limit": -1}, "node_limit is -1"),
+        ({"node_limit": 1.5}, "node_limit is 1.5"),
+        ({"node_limit": 10**400}, r"node_limit is 1000*\.\.\.; it must be"),
+        ({"C": HUGE}, "C is a number of thousands"),
+        ({"C": -1}, "C is -1"),
+        ({"max_features": 0}, "max_features is 0"),
+        ({"gain": "cubic"}, "gain is 'cubic'"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
+        ({"stat": "dcg@0"}, "cut-off"),
     ],
 )
 def test_what_is_not_legal_is_refused_in_a_sentence(options, message):
-    X, y = table()
-    with pytest.raises(InputError, match=message):
-        Reranker("auc", **QUICK | options).fit(X, y)
+    X, y = drawn()
+    with pytest.raises(InputError, match=message) as refused:
+        Reranker(**{"stat": "dcg@5"} | QUICK | options).fit(X, y)
+    assert len(str(refused.value)) < 400 and str(refused.value).endswith(".")

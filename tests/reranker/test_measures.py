@@ -10,11 +10,9 @@ from rerank import Reranker, RerankerCV
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.io import Table
-from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
-from rerank.statistics import parse
 
 MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7")
 HITS = MEASURES[:3]
@@ -127,15 +125,3 @@ def test_they_are_chosen_on_held_out_lists(stat):
     rows = est.best_estimator_.state_
     known = rows.list_scores(rows.columns.rows(X), np.unique(qid, return_inverse=True)[1], rows.prior_scores)
     assert evaluate(stat, y, known, qid) == pytest.approx(est.result_.statistic, abs=1e-12)
-
-
-def test_the_rows_left_of_a_list_have_its_recall_and_no_row_is_left_out_for_first_hits():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    gains = (X[:, 0] + rng.normal(size=400) > 1.2).astype(float)
-    kept, rows = reduced_problem(
-        X, gains, parse("recall@20"), X.min(axis=0), X.max(axis=0), ([1.0, -0.1], [1.0, 0.1])
-    )
-    (item,) = kept.lists
-    assert item.scale == gains.sum() > gains[rows].sum()
-    assert [depth_of(parse(stat)) for stat in HITS] == [None] * len(HITS)

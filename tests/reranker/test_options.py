@@ -25,6 +25,7 @@ from rerank.reranker.selection.options import (
 )
 from rerank.reranker.selection.reranker_cv import first_stage_kept
 from rerank.statistics import DCG
+from tests.cases.drawn import drawn
 
 numbers = st.floats(-1, 1).map(lambda x: round(x, 2))
 several = st.lists(st.tuples(numbers, numbers.map(abs)), min_size=4, max_size=4)
@@ -38,14 +39,8 @@ def leads(pairs, alone=0.5):
     return [Lead(alone + lead, alone, lead, error) for lead, error in pairs]
 
 
-def table(d=5, n=40):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, d))
-    return X, (X[:, 0] + rng.normal(size=n) > 0.7).astype(int)
-
-
 def tried_by(base, d=5, grid=None):
-    X, y = table(d)
+    X, y = drawn(40, d)
     rows = (X, y, None, None, None, None)
     return options_of(grid, base, data_of(*rows, base.get_params(deep=False), base)[0])
 
@@ -111,15 +106,15 @@ def test_a_safeguard_is_a_number(safeguard):
         check_safeguard(safeguard)
 
 
-@pytest.mark.parametrize("name", ["rule", "judge"])
-def test_parameters_of_earlier_versions_are_refused_with_what_to_use(name):
-    with pytest.raises(InputError, match=f"^RerankerCV has no '{name}' any more: .*"):
-        RerankerCV(**{name: "mean"})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'rules'"):
-        RerankerCV(rules="mean")
-    assert name not in RerankerCV().get_params()
-    X, y = table()
-    RerankerCV(Reranker("auc", node_limit=0, n_candidates=8), grid={}, cv=2, safeguard=1.0).fit(X, y)  # the advice
+def test_parameters_of_earlier_versions_are_refused_with_what_to_use():
+    for name in ("rule", "judge"):
+        with pytest.raises(InputError, match=f"^RerankerCV has no '{name}' any more: .*"):
+            RerankerCV(**{name: "mean"})
+    with pytest.raises(InputError, match="^Reranker has no 'thinning' any more: "):
+        Reranker(thinning=0.8)
+    for est in (Reranker, RerankerCV):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'rules'"):
+            est(rules="mean")
 
 
 # -- options ----------------------------------------------------------------------------------------------------------

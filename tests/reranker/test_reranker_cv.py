@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank
 from rerank import Reranker, RerankerCV, search
@@ -21,7 +20,6 @@ from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
 from rerank.reranker.selection import held_out
 from rerank.statistics import parse
-from tests.reranker.test_estimator import EXPECTED
 
 FAST = Reranker("auc", solver="search", time_limit=5, n_candidates=8)
 SMALL = {"epsilon": [1e-3, 0.1]}
@@ -44,15 +42,6 @@ def outliers(n_lists=12, seed=0):
         X[rows[y[rows] == 0][0]] = [60.0, 0.0]
         X[rows[y[rows] == 0][1:3], 0] += 0.5
     return X, y, qid
-
-
-@parametrize_with_checks(
-    # Limits in nodes: a check fits twice and compares, and seconds differ from fit to fit.
-    [RerankerCV(Reranker("auc", solver="search", node_limit=1, time_limit=None), grid=SMALL, cv=2)],
-    expected_failed_checks=lambda estimator: EXPECTED,
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def fold_of(splitter, X, y, qid):
@@ -179,11 +168,6 @@ def test_interrupted_it_chooses_by_the_options_that_were_tried(monkeypatch):
         RerankerCV(FAST, grid=SMALL, cv=3).fit(X, y)
 
 
-def test_a_number_of_jobs_that_means_nothing_is_refused():
-    with pytest.raises(InputError, match="n_jobs is 0"):
-        RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=0).fit(*noise())
-
-
 def test_two_fits_agree_and_tell_their_options(capsys):
     X, y = noise()
     one, two = (RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=jobs, verbose=1).fit(X, y) for jobs in (None, 2))
@@ -244,22 +228,6 @@ def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypa
     told = "not tried: the time was over"
     assert told in est.report() and told in est._repr_html_()
     assert est.result_.evidence.leads[1] is est.result_.evidence.values[1] is None
-
-
-def test_without_any_time_nothing_is_tried_and_that_is_said(tmp_path):
-    X, y, qid = outliers()
-    began = time.monotonic()
-    est = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=0.0).fit(X, y, qid)
-    assert time.monotonic() - began < 5
-    assert est.first_stage_kept_ and np.isnan(est.cv_results_["lead"]).all()
-    assert "o option had the time to be tried" in est.result_.message and "raise time_limit" in est.report()
-    (late,) = [note for note in est.result_.notes if "nothing was left for the search" in note]
-    assert "this fit had 0 s" in late and any("The fits on folds took" in note for note in est.result_.notes)
-    est.save(tmp_path / "m.json")
-    again = rerank.load(tmp_path / "m.json").result_.evidence
-    assert again.values == (None, None) and again.ending == est.result_.evidence.ending
-    more = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=60).fit(X, y, qid)  # what the message asks for
-    assert not more.first_stage_kept_ and np.isfinite(more.cv_results_["value"]).all()
 
 
 def test_it_reads_as_its_report_and_its_result():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 import rerank
 from rerank import Reranker, RerankerCV
@@ -66,14 +66,9 @@ def test_rows_without_weight_are_not_what_folds_are_dealt_by():
     "change, message",
     [
         ({"reranker": object()}, "None or a Reranker"),
-        ({"reranker": Reranker}, "None or a Reranker"),
-        ({"grid": []}, "grid is empty"),
         ({"grid": {"epsilon": [0.1, -1.0]}}, r"^epsilon is -1"),
         ({"cv": 1}, "at least 2 folds"),
-        ({"cv": "abc"}, "gives no folds"),
         ({"safeguard": None}, "safeguard is None"),
-        ({"safeguard": "1"}, "safeguard is '1'"),
-        ({"random_state": -1}, "random_state is -1"),
         ({"cv": ShuffleSplit(2), "n_repeats": 2}, "n_repeats is 2"),
     ],
 )
@@ -84,21 +79,9 @@ def test_what_cannot_be_used_is_refused_before_anything_is_fitted(change, messag
         RerankerCV(**{"reranker": FAST, "grid": SMALL, **change}).fit(X, y)
 
 
-def test_lists_are_not_cut_by_a_splitter_and_none_is_a_number_of_folds():
-    X, y, qid = outliers()
-    with pytest.raises(InputError, match="every list whole"):
-        RerankerCV(FAST, grid={}, cv=KFold(5)).fit(X, y, qid)
-    found = RerankerCV(FAST, grid={}, cv=None).fit(X, y, qid)
-    five = RerankerCV(FAST, grid={}, cv=5).fit(X, y, qid)
-    assert found.cv_results_ == five.cv_results_
-
-
 def test_a_fold_that_cannot_be_used_is_named():
     X, y = noise()
     early, late = np.arange(30), np.arange(30, 60)
-    weights = np.where(np.arange(60) < 30, 1.0, 0.0)
-    with pytest.raises(InputError, match="Fold 1 of cv has no training row with a weight above 0"):
-        RerankerCV(FAST, grid={}, cv=[(late, early)]).fit(X, y, sample_weight=weights)
     one_class = [(late, early), (np.arange(0, 18, 2), late)]
     with pytest.raises(InputError, match="training rows of fold 2 of 2: y holds one class only"):
         RerankerCV(FAST, grid={}, cv=one_class).fit(X, y)
@@ -108,10 +91,6 @@ def test_a_fold_that_cannot_be_used_is_named():
 
 
 def test_coefficients_for_one_length_need_whole_lists():
-    X, y = noise()
-    stat = np.arange(60.0)
-    with pytest.raises(InputError, match="stat holds 60 coefficients .* function of"):
-        RerankerCV(clone(FAST).set_params(stat=stat), grid={}).fit(X, y)
     X, y, qid = outliers()
     lists = RerankerCV(clone(FAST).set_params(stat=np.arange(15.0)), grid={}, cv=3).fit(X, y, qid)
     by_rule = RerankerCV(clone(FAST).set_params(stat=lambda rank, n: rank - 1), grid={}, cv=3).fit(X, y, qid)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank import Reranker, RerankerCV
+from rerank import Reranker
 from rerank.certificate import certify
-from rerank.errors import InputError
-from rerank.io import Table, parquet
-from rerank.io.parquet import read_parquet
+from rerank.io import Table
 from rerank.reranker import anchored
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
@@ -84,64 +79,3 @@ def test_the_file_of_a_fit_that_left_rows_out_verifies(tmp_path) -> None:
     assert len(est.state_.problem.X) < 400 and doc.settings["cuts.1"] is not None
     assert verify(doc, Table(X, y, None, None, tuple(NAMES)), proof=est.result_.proof).holds
     assert not verify(doc, Table(X * 2, y, None, None, tuple(NAMES))).holds
-
-
-def test_methods_for_parts_are_gone_and_say_what_to_call() -> None:
-    X, y = listed(4)
-    for est in (Reranker("precision@30", **OPTIONS), fitted(X, y)):
-        for name in ("fit_parts", "scores_of_parts", "top_of_parts", "ranks_of_parts", "score_of_parts"):
-            assert not hasattr(est, name) and name not in dir(est)
-            with pytest.raises(AttributeError, match=f"^Reranker has no '{name}' any more: read the rows") as told:
-                getattr(est, name)
-            assert hasattr(est, str(told.value).rstrip(".").rpartition(" ")[2])
-        with pytest.raises(AttributeError, match="'Reranker' object has no attribute 'fitt'"):
-            est.fitt  # noqa: B018
-        assert copy.deepcopy(est).get_params().keys() == pickle.loads(pickle.dumps(est)).get_params().keys()
-    assert not hasattr(RerankerCV(), "fit_parts")
-
-
-def test_what_is_no_table_in_memory_is_one_sentence_and_its_advice_works(tmp_path) -> None:
-    X, y = listed(4)
-    path = tmp_path / "list.parquet"
-    pytest.importorskip("pyarrow.parquet").write_table(framed(X), path)
-    est, data = Reranker("precision@30", **OPTIONS), pytest.importorskip("pyarrow.dataset")
-    for given_ in (path, str(path)):
-        with pytest.raises(InputError, match="^X is '.*; pass the table of a file, such as pyarrow.dataset"):
-            est.fit(given_, y)
-    whole = est.fit(data.dataset(path), y).coef_
-    np.testing.assert_array_equal(whole, fitted(X, y).coef_)
-
-    class Dataset:
-        def to_pandas(self):
-            return framed(X).to_pandas()
-
-        def to_table(self):
-            raise MemoryError
-
-    Dataset.__module__ = "ray.data.dataset"
-    with pytest.raises(InputError, match=r"X is a Dataset of Ray, whose rows are not in memory; pass X.to_pandas\(\)"):
-        est.fit(Dataset(), y)
-    np.testing.assert_array_equal(est.fit(Dataset().to_pandas(), y).coef_, whole)
-    Dataset.__module__ = "pyarrow._dataset"
-    with pytest.raises(InputError, match="A Dataset needs more memory than there is; read the rows and columns that"):
-        est.fit(Dataset(), y)
-    high = pa.compute.field("score") > 0
-    few = data.dataset(path).to_table(columns=NAMES[:3], filter=high)
-    assert est.fit(few, y[X[:, 0] > 0]).result_.proved
-
-
-def test_a_parquet_file_that_is_too_large_is_one_sentence_and_its_advice_works(tmp_path, monkeypatch) -> None:
-    X, y = listed(4)
-    pq = pytest.importorskip("pyarrow.parquet")
-    whole = framed(X).append_column("found", [y])
-    pq.write_table(whole, tmp_path / "list.parquet")
-    monkeypatch.setattr(parquet, "MAX_CELLS", 400 * 11)
-    with pytest.raises(InputError, match="400 rows of 4 features, over 4400 cells; choose fewer columns"):
-        read_parquet(tmp_path / "list.parquet", label="found")
-    names = ["score", "age", "hours"]
-    assert read_parquet(tmp_path / "list.parquet", label="found", features=names).X.shape == (400, 3)
-    first = pq.read_table(tmp_path / "list.parquet", filters=[("score", ">", 0.0)])
-    pq.write_table(first, tmp_path / "first.parquet")
-    table = read_parquet(tmp_path / "first.parquet", label="found")
-    assert table.X.shape == ((X[:, 0] > 0).sum(), 4)
-    assert Reranker("precision@30", **OPTIONS).fit(first.drop(["found"]), table.y).result_.proved

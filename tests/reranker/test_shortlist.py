@@ -47,34 +47,12 @@ def test_head_and_tail_of_every_list(rows, k):
     assert np.array_equal(np.flatnonzero(is_head), short.rows)
 
 
-def test_ties_at_the_cut_are_included_and_counted():
-    short = shortlist(np.array([3.0, 2, 2, 2, 1]), np.zeros(5), None, 2)
-    assert short.heads[0].tolist() == [0, 1, 2, 3]
-    assert (short.n_tied, short.threshold) == (2, 2.0)
-
-
 def test_threshold_of_several_lists_admits_as_many_rows_as_the_heads_hold():
     first = np.array([9.0, 8, 7, 3, 2, 1])
     qid = np.array([0, 0, 0, 1, 1, 1])
     short = shortlist(first, np.zeros(6), qid, 2)
     assert short.rows.tolist() == [0, 1, 3, 4]
     assert np.sum(first >= short.threshold) == 4
-
-
-@pytest.mark.parametrize("k", [None, 3, 5])
-def test_everything_is_head(k):
-    short = shortlist(np.array([1.0, 2, 3]), np.zeros(3), None, k)
-    assert short.rows.tolist() == [0, 1, 2]
-    assert short.threshold == -math.inf and short.tails[0].size == 0
-
-
-def test_without_scores_every_row_is_head():
-    assert shortlist(None, np.zeros(4), None, 2).rows.tolist() == [0, 1, 2, 3]
-
-
-def test_lists_are_numbered_by_first_appearance_whatever_their_names():
-    names, codes = number_lists(np.array(["b", 3, "a", "b", 3], dtype=object))
-    assert names == ("b", 3, "a") and codes.tolist() == [0, 1, 2, 0, 1]
 
 
 finite = st.floats(-1e12, 1e12)
@@ -107,10 +85,3 @@ def test_far_outside_the_training_range_the_head_stays_above_the_tail(threshold)
     one = stack(first, second, first >= threshold, threshold, 3)
     assert one[0] == below and np.all(one[1:] > below)
     assert np.all(np.diff(one[1:]) > 0)
-
-
-def test_rounding_of_a_sum_decides_no_tie():
-    a, b = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
-    assert a != b and snap(np.array([a]))[0] == snap(np.array([b]))[0]
-    far = np.array([1e10, 5000.123])
-    assert np.array_equal(snap(far), far)

@@ -76,13 +76,6 @@ def test_probabilities_keep_the_order_and_belong_to_single_rows(method, est):
     np.testing.assert_array_equal(sure.predict_proba(X[best])[:, 1], p[best])
 
 
-@pytest.mark.parametrize("ensemble", [True, False])
-def test_calibration_by_folds(ensemble):
-    X, y = table()
-    p = CalibratedClassifierCV(SMALL, cv=3, ensemble=ensemble).fit(X, y).predict_proba(X)
-    assert p.shape == (N, 2) and p[y == 1, 1].mean() > 0.2 + p[y == 0, 1].mean()
-
-
 def test_calibration_of_a_data_frame_with_labels_in_words():
     pandas = pytest.importorskip("pandas")
     X, y = table()
@@ -130,21 +123,6 @@ def test_partial_dependence_is_the_mean_score_with_a_column_replaced():
         moved[:, 0] = value
         assert mean == pytest.approx(est.decision_function(moved).mean(), abs=1e-12)
     assert (np.diff(found["average"][0]) > 0).all()
-
-
-def test_partial_dependence_is_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from sklearn.inspection import PartialDependenceDisplay
-
-    X, y = table()
-    est = clone(SMALL).fit(X, y)
-    shown = PartialDependenceDisplay.from_estimator(est, X, [0, (0, 1)], method="brute", grid_resolution=3)
-    assert [one["average"].shape for one in shown.pd_results] == [(1, 3), (1, 3, 3)]
-    est.fit(X, y * (1 + (X[:, 1] > 0)))
-    shown = PartialDependenceDisplay.from_estimator(est, X, [0], method="brute", grid_resolution=3, target=0)
-    found = partial_dependence(est, X, [0], method="brute", grid_resolution=3)["average"][0]
-    np.testing.assert_array_equal(shown.lines_[0, 0].get_ydata(), found)
 
 
 def test_partial_dependence_of_grades_and_of_lists():
