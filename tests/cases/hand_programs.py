@@ -1,11 +1,20 @@
 """Programs built by hand, without Pyomo: what the tests of files and solvers solve."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from formulations.compile import Program
+from rerank.solvers.commands import SOLVERS
 
 INF = np.inf
+
+
+def need(solver):
+    """Fail with how to install a solver that tests compare others with."""
+    outside = SOLVERS.get({"COIN_CMD": "cbc", "GLPK_CMD": "glpk"}.get(solver.upper(), solver))
+    if outside is not None and outside.find() is None:
+        pytest.fail(f"{solver} is missing, and the tests need it: {outside.install}")
 
 
 def program(

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.certificate import (
@@ -18,12 +17,10 @@ from rerank.certificate import (
     digest,
     ideal_value,
     recheck,
-    value_down,
 )
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, problem_of, ranked_list
 from rerank.ranks import evaluate
-from rerank.ranks.rationals import exact_sum, from_text, to_text
 from rerank.statistics import AUC, DCG, NDCG, parse
 from tests.cases.instances import STATISTICS, stream
 from tests.oracles.anchored import anchored
@@ -308,30 +305,6 @@ def test_the_ideal_is_reached_where_the_order_is():
 
 
 fractions = st.fractions(max_denominator=10**20)
-
-
-@settings(deadline=None, max_examples=200)
-@given(fractions)
-def test_rounding_goes_to_the_promised_side_and_no_further(exact):
-    low, high = value_down(exact), bound_up(exact)
-    assert Fraction(low) <= exact <= Fraction(high)
-    assert Fraction(math.nextafter(low, math.inf)) > exact
-    assert Fraction(math.nextafter(high, -math.inf)) < exact
-
-
-def test_rounding_beyond_the_doubles():
-    huge = Fraction(10**400)
-    assert value_down(huge) == math.nextafter(math.inf, 0) and bound_up(huge) == math.inf
-    assert bound_up(-huge) == -math.nextafter(math.inf, 0) and value_down(-huge) == -math.inf
-    tiny = Fraction(1, 10**400)
-    assert value_down(tiny) == 0 and bound_up(tiny) == 5e-324
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.lists(fractions, max_size=9))
-def test_long_sums_and_texts_are_exact(terms):
-    total = exact_sum(terms)
-    assert total == sum(terms, Fraction(0)) and from_text(to_text(total)) == total
 
 
 def test_many_lists_with_scales_of_their_own_stay_fast_and_exact():

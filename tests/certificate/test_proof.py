@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.certificate import certify, digest, verify_proof
+from rerank.certificate import digest, verify_proof
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs, rounded_up
 from rerank.certificate.check.vertices import RationalBox, largest_value
@@ -25,7 +25,7 @@ from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw, with_hits
 from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored, best
-from tests.oracles.oracle import objective_at, statistic_at
+from tests.oracles.oracle import statistic_at
 
 SEEDS = st.integers(0, 10**6)
 
@@ -251,25 +251,6 @@ def test_a_wedge_of_two_planes_at_any_side_of_a_box_is_found(side, reach_):
     assert statistic_at(problem, inside) == 1
     for corner in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         assert statistic_at(problem, np.array([1.0, *corner])) < 1
-
-
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
-def test_exact_values(seed):
-    problem = drawn(seed)
-    exact = ExactProblem(problem)
-    rng = np.random.default_rng(seed)
-    w = rng.choice([-1.0, -0.25, 0.0, 0.5, 1.0, 1 / 3], size=problem.n_features)
-    assert exact.value(w) == objective_at(problem, w)
-    if problem.limits is not None:
-        w = np.clip(w, *problem.limits)
-        if problem.max_features is None:
-            assert exact.value(w) == certify(problem, w).value
-        return
-    w = np.where(w * problem.signs < 0, -w, w)
-    top = np.abs(w).max()
-    if top > 0 and problem.max_features is None:
-        assert exact.value(w / top) == certify(problem, w / top).value
 
 
 @settings(max_examples=30, deadline=None)
@@ -587,18 +568,3 @@ def test_a_hundred_thousand_leaves_take_seconds():
     verdict = verify_proof(problem, proof)
     assert verdict.ok and verdict.leaves == 8 * 2**14
     assert time.perf_counter() - began < 30
-
-
-def test_the_fingerprint_is_the_certificates_digest():
-    for seed in range(20):
-        problem = draw(seed).problem
-        assert listed(problem, 0.0).fingerprint == certify(problem, np.zeros(problem.n_features)).data_sha256
-    assert searched(problem).fingerprint == digest(problem)
-
-
-def test_the_checker_shares_nothing_with_the_search():
-    from tests.test_house import HEAVY, offenders
-
-    judged = ("formulations", "rerank.search", "rerank.solvers", "rerank.reranker.estimator", "scipy", *HEAVY)
-    checker = ("rerank.problem.proof", "rerank.certificate.check", "rerank.certificate.proof_check")
-    assert offenders((*checker, "rerank.certificate.proof_file"), judged) == []

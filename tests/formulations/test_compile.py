@@ -52,14 +52,6 @@ def test_a_small_model_by_hand():
     assert p.integer.tolist() == [False, False, False, True, False]
 
 
-def test_minimising_is_maximising_the_negated():
-    model = small()
-    model.del_component("total")
-    model.total = pyo.Objective(expr=model.n - 3, sense=pyo.minimize)
-    p = compile_model(model)
-    assert p.cost.tolist() == [0, 0, 0, -1, 0] and p.constant == 3.0
-
-
 def test_fixed_and_unused_columns_keep_their_place():
     model = small()
     model.w[0].fix(0.5)
@@ -380,16 +372,6 @@ def test_what_was_refused_may_be_deactivated_as_advised(name):
         elif component.ctype is pyo.BooleanVar:
             model.del_component(component)
     assert compile_model(model).cost[0] == 1
-
-
-def test_a_set_of_values_is_stated_with_binary_variables_as_advised():
-    model = one_variable()
-    model.one = pyo.Var([0, 5, 10], domain=pyo.Binary)
-    model.x.setub(10)
-    model.is_one = pyo.Constraint(expr=sum(model.one.values()) == 1)
-    model.link = pyo.Constraint(expr=model.x == sum(value * one for value, one in model.one.items()))
-    model.most = pyo.Constraint(expr=model.x <= 7.3)
-    assert highs.solve(compile_model(model)).objective == pytest.approx(5.0)
 
 
 def test_a_reference_makes_no_columns():

@@ -59,14 +59,6 @@ def test_the_enumeration_repeats_itself(name):
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_optima_by_a_solver_through_the_file(name):
-    program, card = library.load(name)
-    found, x = oracle.solve(program)
-    assert found == pytest.approx(card["optimum"], abs=1e-6)
-    assert program.violation(x) <= 1e-5
-
-
-@pytest.mark.parametrize("name", sorted(BY_NAME))
 def test_optima_by_another_enumeration(name):
     """In doubles, from units, with other planes and another way to count."""
     instance = BY_NAME[name]
@@ -95,14 +87,6 @@ def test_optima_by_another_enumeration(name):
     assert enumeration.objective(instance, tuple(map(Fraction, card["weights_exact"]))) == Fraction(
         card["optimum_exact"]
     )
-
-
-def test_planes_meet_in_one_point_or_not_at_all():
-    f = Fraction
-    # 2x + y = 3, x - y = 0; the second pair is parallel.
-    assert enumeration._meeting([((f(2), f(1)), f(3)), ((f(1), f(-1)), f(0))]) == (1, 1)
-    assert enumeration._meeting([((f(0), f(2)), f(1)), ((f(4), f(0)), f(1))]) == (f(1, 4), f(1, 2))
-    assert enumeration._meeting([((f(1), f(1)), f(0)), ((f(2), f(2)), f(1))]) is None
 
 
 def test_only_the_flag_writes(tmp_path, monkeypatch, capsys):

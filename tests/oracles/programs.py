@@ -116,7 +116,7 @@ def best_over_vertices(
     return best, where
 
 
-def best_over_square(value, X, epsilon, C=0.0):
+def best_over_square(value, X, epsilon):
     """Optimum over ``max|w_j| = 1`` and ``w = 0`` in two dimensions: a sweep along the four sides.
 
     On a side one weight is fixed and the other runs over [-1, 1]; the value changes only where a difference
@@ -139,7 +139,7 @@ def best_over_square(value, X, epsilon, C=0.0):
                 w[fixed], w[1 - fixed] = sign, tau
                 found = value(w)
                 if found is not None:
-                    best = max(best, found - C * np.count_nonzero(w))
+                    best = max(best, found)
     return best
 
 

@@ -3,10 +3,9 @@
 import math
 from fractions import Fraction
 
-import ir_measures
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score, roc_auc_score
 
@@ -59,22 +58,6 @@ def test_order_of_rows_and_increasing_maps_change_nothing(data, name, random):
         assert evaluate(name, y, [Fraction(score) / 7 for score in scores], ties=ties) == value
 
 
-@settings(deadline=None, max_examples=60)
-@given(labelled_scores(most=12), st.sampled_from(STATISTICS))
-def test_the_interval_contains_the_average(data, name):
-    low, high = evaluate(name, *data, ties="interval")
-    assert low - 1e-12 <= evaluate(name, *data, ties="average") <= high + 1e-12
-
-
-def test_the_rank_sum_identity():
-    rng = np.random.default_rng(0)
-    y, scores = rng.random(200) < 0.3, rng.standard_normal(200)
-    p = int(y.sum())
-    correct = sum(scores[i] > scores[k] for i in np.flatnonzero(y) for k in np.flatnonzero(~y))
-    assert (subranks(scores) + 1)[y].sum() == correct + p * (p + 1) / 2
-    assert evaluate("auc", y, scores) == correct / (p * (200 - p))
-
-
 @settings(deadline=None, max_examples=100)
 @given(labelled_scores(largest_grade=1, most=15))
 def test_scikit_learn_auc_is_ours_with_average_ties(data):
@@ -89,20 +72,6 @@ def test_scikit_learn_dcg_is_ours_with_average_ties_and_linear_gain(data, k):
     for name, theirs in (("dcg", dcg_score), ("ndcg", ndcg_score)):
         ours = evaluate(name + (f"@{k}" if k else ""), y, scores, ties="average", gain="linear")
         assert ours == pytest.approx(theirs([y], [scores], k=k), abs=1e-12)
-
-
-def test_ir_measures_ndcg_is_ours_without_ties_and_with_linear_gain():
-    rng = np.random.default_rng(1)
-    qid, y, scores = rng.integers(0, 5, 80), rng.integers(0, 4, 80), rng.permutation(80) / 7
-    qrels = [ir_measures.Qrel(str(q), str(i), int(g)) for i, (q, g) in enumerate(zip(qid, y))]
-    run = [ir_measures.ScoredDoc(str(q), str(i), float(s)) for i, (q, s) in enumerate(zip(qid, scores))]
-    theirs = ir_measures.calc_aggregate(
-        [ir_measures.nDCG, ir_measures.nDCG @ 3, ir_measures.nDCG @ 10], qrels, run
-    )
-    assert len(theirs) == 3
-    for measure, value in theirs.items():
-        name = str(measure).lower()
-        assert evaluate(name, y, scores, qid, gain="linear") == pytest.approx(value, abs=1e-9)
 
 
 def test_integers_too_large_for_doubles_are_compared_exactly():
@@ -175,17 +144,6 @@ def test_bad_input_gets_a_sentence(arguments, options, sentence):
 
 def test_the_largest_grade_still_has_a_gain():
     assert gains([1000, 1000.0, 0]).tolist() == [2.0**1000 - 1, 2.0**1000 - 1, 0]
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(labelled_scores(), min_size=1, max_size=4), st.sampled_from(STATISTICS), st.randoms())
-def test_many_lists_are_the_mean_of_single_ones(lists, name, random):
-    rows = [(q, g, s) for q, (y, scores) in enumerate(lists) for g, s in zip(y, scores)]
-    random.shuffle(rows)
-    qid, y, scores = zip(*rows)
-    assume(len(set(qid)) == len(lists))
-    single = [evaluate(name, *one) for one in lists]
-    assert evaluate(name, y, scores, qid) == pytest.approx(sum(single) / len(single), rel=1e-12)
 
 
 @settings(deadline=None, max_examples=100)
