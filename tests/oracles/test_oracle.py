@@ -10,8 +10,8 @@ import pytest
 
 from rerank.problem import Problem, RankedList
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import draw
-from tests.oracles.oracle import objective_at, optimum, scaled, slow_optimum, statistic_at, witness
+from tests.cases.instances import KINDS, draw
+from tests.oracles.oracle import by_elimination, objective_at, optimum, scaled, statistic_at, witness
 from tests.oracles.sweep import sweep
 
 # Theorem 4.2 of Rudin & Wang (2018) fails on these four points once features cost something.
@@ -27,12 +27,8 @@ def corners(**options: object) -> Problem:
     ("options", "value", "subrank", "resolved"),
     [
         ({}, 7, 7, 7),
-        (
-            {"C": 0.125},
-            Fraction(55, 8),
-            Fraction(54, 8),
-            Fraction(55, 8),
-        ),  # one feature: Subrank cannot split equal positives
+        # One feature: Subrank cannot split equal positives.
+        ({"C": 0.125}, Fraction(55, 8), Fraction(54, 8), Fraction(55, 8)),
         ({"max_features": 1}, 7, 6, 7),  # the same through a limit
         ({"signs": [-1, 0]}, 4, 4, 4),  # only the second feature: one positive in place 2, the other last
         ({"C": 4.0}, 3, 2, 3),  # w = 0: the positives hold the last places, or none in Subrank's eyes
@@ -55,7 +51,7 @@ def test_fast_and_slow_enumeration_agree() -> None:
     for seed in range(120):
         problem = draw(seed, n_max=6).problem
         found = optimum(problem)
-        assert found.value == slow_optimum(problem).value, draw(seed, n_max=6)
+        assert found.value == by_elimination(problem).value, draw(seed, n_max=6)
         assert found.value == objective_at(problem, found.weights)
 
 
@@ -63,11 +59,9 @@ def test_fast_and_slow_enumeration_agree() -> None:
 def test_fast_and_slow_enumeration_agree_where_rounding_decides(name: str) -> None:
     problem = adversarial()[name]
     found = optimum(problem)
-    assert found.value == slow_optimum(problem).value == objective_at(problem, found.weights)
+    assert found.value == by_elimination(problem).value == objective_at(problem, found.weights)
     reached = witness(problem)
-    assert (reached is None) == (
-        name in ("two half-planes touch at t = 1/3", "three half-spaces touch at thirds")
-    )
+    assert (reached is None) == (name in ("two half-planes touch at t = 1/3", "three half-spaces touch at thirds"))
     assert reached is None or objective_at(problem, reached) == found.value
 
 
@@ -78,10 +72,8 @@ def test_no_random_or_lattice_point_beats_the_oracle() -> None:
         best, d = optimum(problem).value, problem.n_features
         lattice = [w for w in product((-1.0, -0.5, 0.0, 0.5, 1.0), repeat=d) if max(map(abs, w)) == 1]
         for w in [*lattice[:: max(1, len(lattice) // 20)], *rng.uniform(-1, 1, size=(20, d))]:
-            assert (
-                _allowed(problem, np.asarray(w)) is None
-                or objective_at(problem, _allowed(problem, np.asarray(w))) <= best
-            )
+            allowed = _allowed(problem, np.asarray(w))
+            assert allowed is None or objective_at(problem, allowed) <= best
 
 
 def _allowed(problem: Problem, w: np.ndarray) -> np.ndarray | None:
@@ -104,15 +96,11 @@ def test_restricted_optima_are_ordered_and_keep_their_restriction() -> None:
         subrank, resolved, apart = (optimum(problem, rule) for rule in ("subrank", "resolved", "apart"))
         assert subrank.value <= value and resolved.value <= value
         assert objective_at(problem, resolved.weights) == resolved.value
-        assert all(
-            d == 0 or d >= problem.epsilon.exact
-            for d in _differences(problem, resolved.weights, relevant=False)
-        )
+        margin = problem.epsilon.exact
+        assert all(d == 0 or d >= margin for d in _differences(problem, resolved.weights, relevant=False))
         if apart is not None:
             assert apart.value <= subrank.value and objective_at(problem, apart.weights) == apart.value
-            assert all(
-                d >= problem.epsilon.exact for d in _differences(problem, apart.weights, relevant=True)
-            )
+            assert all(d >= margin for d in _differences(problem, apart.weights, relevant=True))
         strict["apart"] += apart is None or apart.value < value
         strict["subrank"] += subrank.value < value
         strict["resolved"] += resolved.value < value
@@ -173,16 +161,7 @@ def test_instances_repeat_and_cover_what_they_promise() -> None:
     again = draw(17)
     assert np.array_equal(again.problem.X, drawn[17].problem.X) and str(again) == str(drawn[17])
     problems = [instance.problem for instance in drawn]
-    assert {instance.kind for instance in drawn} == {
-        "normal",
-        "grid",
-        "binary",
-        "duplicates",
-        "mixed",
-        "tiny",
-        "scales",
-        "collinear",
-    }
+    assert {instance.kind for instance in drawn} == set(KINDS)
     assert sum(instance.graded for instance in drawn) > 100
     traits = {
         "several lists": lambda p: len(p.lists) > 1,

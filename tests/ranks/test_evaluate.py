@@ -146,19 +146,33 @@ def test_the_largest_grade_still_has_a_gain():
     assert gains([1000, 1000.0, 0]).tolist() == [2.0**1000 - 1, 2.0**1000 - 1, 0]
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=12), st.sampled_from(STATISTICS), st.sampled_from(["pessimistic", "average"]), st.data())
-def test_values_of_lists_are_those_of_each_alone(data, name, ties, draw):
-    y, scores = data
-    qid = draw.draw(st.lists(st.integers(0, 2), min_size=len(y), max_size=len(y)))
-    values = list_values(name, y, scores, qid, ties=ties)
-    assert values.size == len(set(qid))
-    for value, own in zip(values.tolist(), sorted(set(qid))):
-        rows = [row for row, other in enumerate(qid) if other == own]
-        alone = [y[row] for row in rows], [scores[row] for row in rows]
+BY_LIST = ("dcg@3", "ndcg@4", "auc", "ap", "rr", "precision@2", "pauc@3", "window2@2")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data(), st.sampled_from(BY_LIST), st.sampled_from(("pessimistic", "optimistic", "average")))
+def test_values_of_lists_are_those_of_each_alone(data, name, ties):
+    n = data.draw(st.integers(1, 20))
+    y, qid, scores = (np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))) for _ in range(3))
+    y = np.minimum(y, 1) if parse(name).binary else y
+    kind = data.draw(st.sampled_from((np.float64, np.int64, object)))
+    scores = scores.astype(kind) if kind is not object else np.array([Fraction(int(s), 7) for s in scores])
+    missed = {int(q): [1] for q in np.unique(qid) if data.draw(st.booleans())}
+    values = list_values(name, y, scores, qid, ties=ties, ideal_gains=missed)
+    for own, value in zip(np.unique(qid).tolist(), values.tolist(), strict=True):
+        alone, gone = qid == own, {0: missed[own]} if own in missed else None
         if math.isnan(value):
-            assert count_empty(name, alone[0]) == 1
+            with pytest.raises(InputError, match="mean is not defined"):
+                evaluate(name, y[alone], scores[alone], ties=ties, ideal_gains=gone)
         else:
-            assert value == evaluate(name, *alone, ties=ties)
+            assert value == evaluate(name, y[alone], scores[alone], ties=ties, ideal_gains=gone)
     if not np.isnan(values).all():
-        assert np.nanmean(values) == pytest.approx(evaluate(name, y, scores, qid, ties=ties), rel=1e-12, abs=1e-12)
+        mean = evaluate(name, y, scores, qid, ties=ties, ideal_gains=missed)
+        assert np.nanmean(values) == pytest.approx(mean, rel=1e-12, abs=1e-12)
+
+
+def test_a_list_without_a_value_may_have_a_length_that_the_statistic_does_not_serve() -> None:
+    y, scores, qid = [1, 0, 0, 0, 0], [2.0, 1.0, 3.0, 2.0, 1.0], [0, 0, 1, 1, 1]
+    assert evaluate([0.0, 1.0], y, scores, qid) == 1.0
+    with pytest.raises(InputError):
+        evaluate([0.0, 1.0], [1, 0, 1, 0, 0], scores, qid)

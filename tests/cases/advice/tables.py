@@ -31,7 +31,7 @@ from rerank.io import (
     write_svmlight,
 )
 from rerank.perturb import perturb_rows
-from tests.cases.advice import command, data, est, model_file, row, table_file, write
+from tests.cases.advice import command, data, est, model_file, promised, row, table_file, write
 
 X, Y = data()
 FRAME = pd.DataFrame(X, columns=["a", "b"])
@@ -146,31 +146,21 @@ ARRAYS = [
         lambda: fit(X, sample_weight=-np.eye(40)[0]),
         lambda: fit(X, sample_weight=1 - np.eye(40)[0]).result_.value == fit(X[1:], Y[1:]).result_.value,
     ),
-    row(
-        "with all weights zero nothing counts; raise one above 0",
-        lambda: fit(X, sample_weight=np.zeros(40)),
+    *promised(
         lambda: same(fit(X, sample_weight=np.ones(40))),
+        ("with all weights zero nothing counts; raise one above 0", lambda: fit(X, sample_weight=np.zeros(40))),
+        ("dimension(s), not one; pass one {} a row", lambda: fit(X, sample_weight=np.ones((40, 2)))),
     ),
-    row(
-        "dimension(s), but one id a row is needed; pass shape",
-        lambda: fit(X, qid=QID[:, None]),
+    *promised(
         lambda: fit(X, qid=QID).result_.n_lists == 2,
+        ("dimension(s), but one id a row is needed; pass shape", lambda: fit(X, qid=QID[:, None])),
+        (("pass one id a row",), lambda: fit(X, qid=[0, 1])),
+        ("(None, NaN or inf) in row {}; give every row an id", lambda: fit(X, qid=np.where(QID, QID, np.nan))),
     ),
-    row(("pass one id a row",), lambda: fit(X, qid=[0, 1]), lambda: fit(X, qid=QID).result_.n_lists == 2),
     row(
         "these look like group sizes; pass np.repeat(np.arange(len(sizes)), sizes)",
         lambda: fit(X, qid=[20, 20]),
         lambda: fit(X, qid=np.repeat(np.arange(2), [20, 20])).result_.n_lists == 2,
-    ),
-    row(
-        "(None, NaN or inf) in row {}; give every row an id",
-        lambda: fit(X, qid=np.where(QID, QID, np.nan)),
-        lambda: fit(X, qid=QID).result_.n_lists == 2,
-    ),
-    row(
-        "dimension(s), not one; pass one {} a row",
-        lambda: fit(X, sample_weight=np.ones((40, 2))),
-        lambda: same(fit(X, sample_weight=np.ones(40))),
     ),
     row(
         "but every {} must be a finite number; fill or drop that row",
@@ -291,10 +281,10 @@ CSV = [
         lambda: read_csv(write("i.csv", "a;b\n1;2\n")),
         lambda: read_csv("i.csv", delimiter=";").X.shape == (1, 2),
     ),
-    row(
-        "has a header but no rows; pass a file with data",
-        lambda: read_csv(write("i.csv", "a,b\n")),
+    *promised(
         lambda: read_csv(write("i.csv", "a,b\n1,2\n")).X.shape == (1, 2),
+        ("has a header but no rows; pass a file with data", lambda: read_csv(write("i.csv", "a,b\n"))),
+        ("pass a text file", lambda: (Path("i.csv").write_bytes(b"a,b\n1,\x00\n"), read_csv("i.csv"))[1]),
     ),
     row(
         "if labels are words, name the one to find: {}",
@@ -358,11 +348,6 @@ CSV = [
         "unpack it if you trust it, and pass that",
         lambda: (Path("i.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 9_000_000)), read_csv("i.csv.gz"))[1],
         lambda: (Path("i.csv").write_text("a,b\n" + "1,2\n" * 300), read_csv("i.csv"))[1].X.shape == (300, 2),
-    ),
-    row(
-        "pass a text file",
-        lambda: (Path("i.csv").write_bytes(b"a,b\n1,\x00\n"), read_csv("i.csv"))[1],
-        lambda: read_csv(write("i.csv", "a,b\n1,2\n")).X.shape == (1, 2),
     ),
     row(
         "format that is read; save the table in one of {}",
@@ -430,10 +415,13 @@ PARQUET = [
         lambda: read_table(parquet("i.parquet", b=["x"] * 40), label="hit", weight="b"),
         lambda: read_table("i.parquet", label="hit").y is not None,
     ),
-    row(
-        "column {} {}; fill it in or drop the row",
-        lambda: read_table(parquet("i.parquet", hit=[None, *Y[1:].tolist()]), label="hit"),
+    *promised(
         lambda: read_table(parquet("i.parquet"), label="hit").y is not None,
+        (
+            "column {} {}; fill it in or drop the row",
+            lambda: read_table(parquet("i.parquet", hit=[None, *Y[1:].tolist()]), label="hit"),
+        ),
+        ("{}: column {} {}; correct it", lambda: read_table(parquet("i.parquet", hit=Y - 2), label="hit")),
     ),
     row(
         "column {} {}; fill it in.",
@@ -447,41 +435,35 @@ PARQUET = [
         ),
         lambda: read_table(parquet("i.parquet"), label="hit", features=["a", "b"]).X.shape == (40, 2),
     ),
-    row(
-        "has columns but no rows; pass a file with data",
-        lambda: (
+    *promised(
+        lambda: len(read_table(parquet("i.parquet"))) == 40,
+        (
+            "has columns but no rows; pass a file with data",
+            lambda: (
             pyarrow.parquet.write_table(pa.table({"a": pa.array([], pa.float64())}), "i.parquet"),
             read_table("i.parquet"),
         )[1],
-        lambda: len(read_table(parquet("i.parquet"))) == 40,
-    ),
-    row(
-        "{}: column {} {}; correct it",
-        lambda: read_table(parquet("i.parquet", hit=Y - 2), label="hit"),
-        lambda: read_table(parquet("i.parquet"), label="hit").y is not None,
-    ),
-    row(
-        "is no Parquet file that can be read ({}); write it again",
-        lambda: read_table(write("i.parquet", "a,b")),
-        lambda: len(read_table(parquet("i.parquet"))) == 40,
+        ),
+        ("is no Parquet file that can be read ({}); write it again", lambda: read_table(write("i.parquet", "a,b"))),
     ),
 ]
 
 PATHS = [
-    row(
-        "is a link that leads back to itself; choose another path",
-        lambda: (os.symlink("l.csv", "l.csv"), write_csv("l.csv", tiny()))[1],
+    *promised(
         lambda: write_csv("o.csv", tiny()) is None,
+        (
+            "is a link that leads back to itself; choose another path",
+            lambda: (os.symlink("l.csv", "l.csv"), write_csv("l.csv", tiny()))[1],
+        ),
+        (
+            "is no regular file but a device, a pipe or a socket; give the path of a file",
+            lambda: (os.mkfifo("p"), write_csv("p", tiny()))[1],
+        ),
     ),
     row(
         "is a folder; give the path of a file",
         lambda: (os.mkdir("d"), write_csv("d", tiny()))[1],
         lambda: write_csv("d/o.csv", tiny()) is None,
-    ),
-    row(
-        "is no regular file but a device, a pipe or a socket; give the path of a file",
-        lambda: (os.mkfifo("p"), write_csv("p", tiny()))[1],
-        lambda: write_csv("o.csv", tiny()) is None,
     ),
     row(
         "holds a NUL character; choose another name",
@@ -508,15 +490,10 @@ PATHS = [
         lambda: command("fit", table_file(), "--label", "hit", "--model", "/proc/self/environ"),
         lambda: Path(model_file()).exists(),
     ),
-    row(
-        "it is a folder, a device or a pipe; pass a regular file",
-        lambda: (os.mkdir("d.csv"), read_csv("d.csv"))[1],
+    *promised(
         lambda: len(read_csv(table_file())) == 40,
-    ),
-    row(
-        "it holds a NUL character; check the path",
-        lambda: read_csv("a\0b.csv"),
-        lambda: len(read_csv(table_file())) == 40,
+        ("it is a folder, a device or a pipe; pass a regular file", lambda: (os.mkdir("d.csv"), read_csv("d.csv"))[1]),
+        ("it holds a NUL character; check the path", lambda: read_csv("a\0b.csv")),
     ),
 ]
 
@@ -544,15 +521,13 @@ SVMLIGHT = [
         lambda: read_svmlight(write("i.svm", SVM), n_features=1),
         lambda: read_svmlight("i.svm", n_features=2).X.shape == (2, 2),
     ),
-    row(
-        "is empty; pass a file with at least one row",
-        lambda: read_svmlight(write("i.svm", "")),
+    *promised(
         lambda: len(read_svmlight(write("i.svm", SVM))) == 2,
-    ),
-    row(
-        "has no feature in any row; pass a file with index:value pairs",
-        lambda: read_svmlight(write("i.svm", "1\n0\n")),
-        lambda: len(read_svmlight(write("i.svm", SVM))) == 2,
+        ("is empty; pass a file with at least one row", lambda: read_svmlight(write("i.svm", ""))),
+        (
+            "has no feature in any row; pass a file with index:value pairs",
+            lambda: read_svmlight(write("i.svm", "1\n0\n")),
+        ),
     ),
     row(
         "over {} cells as a dense table; choose fewer columns before reading it",
@@ -587,30 +562,25 @@ RUNS = [
         lambda: write_qrels("q", ["q"], ["d"], [0.5]),
         lambda: write_qrels("q", ["q"], ["d"], [1]) is None,
     ),
-    row(
-        ("write it as: {}",),
-        lambda: read_run(write("r.run", "q1 d1 1\n")),
+    *promised(
         lambda: len(read_run(write("r.run", RUN)).docid) == 2,
+        (("write it as: {}",), lambda: read_run(write("r.run", "q1 d1 1\n"))),
+        ("is empty; pass a file with lines such as: {}", lambda: read_run(write("r.run", ""))),
+        ("already stands in line {}", lambda: read_run(write("r.run", RUN + "q1 Q0 d1 3 0.1 t\n"))),
+        ("keep one of them", lambda: read_run(write("r.run", RUN + "q1 Q0 d1 3 0.1 t\n"))),
     ),
-    row(
-        "is empty; pass a file with lines such as: {}",
-        lambda: read_run(write("r.run", "")),
-        lambda: len(read_run(write("r.run", RUN)).docid) == 2,
-    ),
-    row(
-        "documents for {} rows; pass one each",
-        lambda: write_run("r", ["q"], ["d", "e"], [1.0, 2.0]),
+    *promised(
         lambda: write_run("r", ["q", "q"], ["d", "e"], [1.0, 2.0]) is None,
+        ("documents for {} rows; pass one each", lambda: write_run("r", ["q"], ["d", "e"], [1.0, 2.0])),
+        (
+            "keep one of them, or give each row an id of its own",
+            lambda: write_run("r", ["q", "q"], ["d", "d"], [1.0, 2.0]),
+        ),
     ),
     row(
         "and a file without a line is no TREC file; give at least one",
         lambda: write_run("r", [], [], []),
         lambda: write_run("r", ["q"], ["d"], [1.0]) is None,
-    ),
-    row(
-        "keep one of them, or give each row an id of its own",
-        lambda: write_run("r", ["q", "q"], ["d", "d"], [1.0, 2.0]),
-        lambda: write_run("r", ["q", "q"], ["d", "e"], [1.0, 2.0]) is None,
     ),
     row(
         "is not one word without spaces, as TREC files need; rename it",
@@ -621,16 +591,6 @@ RUNS = [
         "exchange the files, or {}",
         lambda: read_qrels(write("q", RUN)),
         lambda: len(read_qrels(write("q", QRELS)).grade) == 2,
-    ),
-    row(
-        "already stands in line {}",
-        lambda: read_run(write("r.run", RUN + "q1 Q0 d1 3 0.1 t\n")),
-        lambda: len(read_run(write("r.run", RUN)).docid) == 2,
-    ),
-    row(
-        "keep one of them",
-        lambda: read_run(write("r.run", RUN + "q1 Q0 d1 3 0.1 t\n")),
-        lambda: len(read_run(write("r.run", RUN)).docid) == 2,
     ),
     row(
         "There is no run to join; pass at least one",
