@@ -58,13 +58,7 @@ def assert_same(a: Program, b: Program):
     for field in ("cost", "row_lower", "row_upper", "lower", "upper", "integer", "weights"):
         one, two = getattr(a, field), getattr(b, field)
         assert one.dtype == two.dtype and np.array_equal(one, two), field
-    left, right = (sparse.csr_array(p.matrix) for p in (a, b))
-    for table in (left, right):
-        table.sum_duplicates()
-        table.eliminate_zeros()
-        table.sort_indices()
-    assert left.shape == right.shape
-    assert np.array_equal(left.toarray(), right.toarray())
+    assert np.array_equal(a.matrix.toarray(), b.matrix.toarray())
 
 
 FINITE = st.floats(-1e18, 1e18, allow_nan=False).map(lambda v: v + 0.0)
@@ -297,11 +291,8 @@ ENDATA
     made = parse(text.encode(), "f.mps")
     assert made.cost.tolist() == [1.5, -2.0] and made.constant == 4.0
     assert made.row_lower.tolist() == [6.0, 1.0, -3.0] and made.row_upper.tolist() == [10.0, 3.5, 0.0]
-    assert (
-        made.lower.tolist() == [-INF, 0.0]
-        and made.upper.tolist() == [INF, 1.0]
-        and made.integer.tolist() == [False, True]
-    )
+    assert (made.lower.tolist(), made.upper.tolist()) == ([-INF, 0.0], [INF, 1.0])
+    assert made.integer.tolist() == [False, True]
     assert parse(text.replace("    MAX\n", "    MIN\n").encode(), "f.mps").cost.tolist() == [-1.5, 2.0]
     assert parse(text.replace("OBJSENSE\n    MAX", "OBJSENSE MAX").encode(), "f.mps").constant == 4.0
 

@@ -15,17 +15,8 @@ POINT = {"w0": -0.5, "z3_7": 0.0, "a_longer_name_16": 4.5, "n0": 2.0}
 
 def asked(columns=tuple(POINT)):
     n = len(columns)
-    return program(
-        "p",
-        np.arange(n),
-        [[1.0] * n],
-        [-INF],
-        [10.0],
-        [-9.0] * n,
-        [9.0] * n,
-        [0, 1, 0, 1][:n],
-        columns=columns,
-    )
+    bounds = [-9.0] * n, [9.0] * n
+    return program("p", np.arange(n), [[1.0] * n], [-INF], [10.0], *bounds, [0, 1, 0, 1][:n], columns=columns)
 
 
 HIGHS = """Model status

@@ -23,10 +23,7 @@ def test_tie_rules_are_worst_best_and_mean_over_all_orders(data, name):
     for ties, expected in truth.items():
         assert evaluate(name, y, scores, ties=ties) == pytest.approx(expected, rel=1e-12, abs=1e-12)
     low, high = evaluate(name, y, scores, ties="interval")
-    assert (low, high) == (
-        evaluate(name, y, scores, ties="pessimistic"),
-        evaluate(name, y, scores, ties="optimistic"),
-    )
+    assert [low, high] == [evaluate(name, y, scores, ties=ties) for ties in ("pessimistic", "optimistic")]
 
 
 @settings(deadline=None, max_examples=100)
@@ -118,20 +115,14 @@ def test_lists_without_a_value_follow_the_policy_and_are_counted():
     ("arguments", "options", "sentence"),
     [
         (([1, 0], [1, math.nan]), {}, "score of row 1 is nan"),
-        (([1, 0], [1, 2, 3]), {}, "2 labels and 3 scores"),
         (([1, 0], ["a", "b"]), {}, "must be real numbers"),
-        (([1, 0], [[1, 2]]), {}, "one number per row"),
-        (([], []), {}, "no rows"),
         (([1, math.nan], [1, 2]), {}, "label of row 1 is nan"),
-        (([1, -1], [1, 2]), {}, "write 0 for an irrelevant item, not -1"),
         ((["x", "y"], [1, 2]), {}, "label must be a number"),
         (([1, 1000.5], [1, 2]), {}, "label of row 1 is 1000.5"),
         (([1, 0], [1, 2]), {"gain": "square"}, "'exponential' or 'linear'"),
         (([1, 0], [1, 2]), {"ties": "random"}, "ties is 'random'"),
         (([1, 0], [1, 2]), {"empty": "drop"}, "empty is 'drop'"),
-        (([1, 0], [1, 2]), {"sample_weight": [1]}, "sample_weight has 1 entries for 2 rows"),
         (([1, 0], [1, 2]), {"sample_weight": [1, -2]}, "sample_weight holds -2 in row 1"),
-        (([1, 0], [1, 2], [1]), {}, "one list name per row"),
         (([1, 0], [1, 2], [4, 4]), {"query_weight": {4: -1}}, "weight of list 4"),
         (([1, 0], [1, 2], [4, 4]), {"query_weight": [1, 2]}, "weight of list 4"),
         (([1, 0], [1, 2], [4, 4]), {"query_weight": [1]}, "query_weight has shape"),
