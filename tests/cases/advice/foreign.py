@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import zipfile
 from pathlib import Path
-
-import numpy as np
 
 from rerank import load
 from rerank.certificate import load_proof, save_proof
@@ -24,6 +21,7 @@ from tests.cases.advice import (
     table_file,
     write,
 )
+from tests.cases.mutants import signed
 
 X, Y = data()
 
@@ -35,13 +33,6 @@ def saved(path="m.json", **options):
 
 def ranks_as_fitted(path="m.json", **options) -> bool:
     return bool((load(path).rank(X) == fitted(**options).rank(X)).all())
-
-
-def signed(body):
-    """A model's fields with the digest that belongs to them."""
-    own = {name: value for name, value in body.items() if name != "digest"}
-    text = json.dumps(own, sort_keys=True, separators=(",", ":"))
-    return own | {"digest": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def changed(path="o.json", sign=True, **fields):
@@ -215,6 +206,10 @@ PROGRAMS = [
     ),
     *promised(
         lambda: imports(program_file()),
+        (
+            "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+            lambda: import_solution(program_file(choices={"box": "x"})),
+        ),
         ("holds no constant; export it again", lambda: import_solution(program_file(constant="x"))),
         ("holds no constant; export it again", lambda: import_solution(program_file(constant="nan"))),
         ("does not say how its program was stated; export it again", lambda: import_solution(program_file(choices=[]))),
@@ -231,52 +226,4 @@ PROGRAMS = [
 ]
 
 
-GRID = {"stat": "dcg@5", "C": 0.01, "positive": True, "epsilon": 0.05 + 1e-9}
-
-
-def on_a_grid(solver):
-    """A fit of rows whose differences miss the margin by less than a solver's tolerance."""
-    rng = np.random.default_rng(11)
-    return est(solver=solver, **GRID).fit(rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14))
-
-
-def solved_on_a_grid():
-    made = on_a_grid("none")
-    made.export_mps("g.mps")
-    command("solve", "g.mps")
-    return made.load_solution("g.sol")
-
-
-def with_bound(bound):
-    """The program of a fit that kept the weights 0, whose model claims that bound."""
-    made = est(stat="dcg@5", solver="none").fit(X[:10], Y[:10])
-    made.export_mps("b.mps")
-    body = json.loads(Path("b.json").read_text())
-    model = body["data"]["model"]
-    if bound is not None:
-        model["result"]["bound"] = {"hex": float(bound).hex()}
-    body["data"]["model"] = signed(model)
-    write("b.json", json.dumps(body))
-    return "b.mps"
-
-
-CLAIMS = [
-    row(
-        "polishing does not restore the claim; fit with solver='search', which has no tolerance",
-        solved_on_a_grid,
-        lambda: on_a_grid("search").result_.proved,
-    ),
-    row(
-        "above the bound {} of the model: one of the two is wrong, so neither is used; fit the model again",
-        lambda: import_solution(with_bound(0.5)),
-        lambda: imports(with_bound(None)),
-    ),
-]
-PROGRAMS.append(
-    row(
-        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
-        lambda: import_solution(program_file(choices={"box": "x"})),
-        lambda: imports(program_file()),
-    )
-)
-ROWS = MODELS + ARCHIVES + PROGRAMS + CLAIMS
+ROWS = MODELS + ARCHIVES + PROGRAMS
