@@ -57,9 +57,7 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
             )
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
-        raise FormulationError(
-            f"The model has {len(objectives)} active objectives; a program has exactly one."
-        )
+        raise FormulationError(f"The model has {len(objectives)} active objectives; a program has exactly one.")
     info = getattr(model, "rerank_info", None)
     short: Mapping[str, str] = info.short if info is not None else {}
     declared = (block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference())
@@ -188,9 +186,7 @@ def _names(items: Iterable[Any], short: Mapping[str, str], letter: str) -> tuple
         taken.add(name)
         names.append(name)
     if len(taken) != len(names):
-        raise FormulationError(
-            f"Short names of the model collide with its numbered names ({letter}0, {letter}1, ...)."
-        )
+        raise FormulationError(f"Short names of the model collide with its numbered names ({letter}0, {letter}1, ...).")
     return tuple(names)
 
 

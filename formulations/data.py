@@ -110,9 +110,7 @@ def units_from_labels(
     kept = [rows for q in np.unique(names) if (gains[rows := np.flatnonzero(names == q)] > 0).any()]
     if not kept:
         raise FormulationError("No row has a positive gain: there is nothing to rank.")
-    return tuple(
-        unit for rows in kept for unit in _thresholds(rows, gains[rows], coefficients, 1.0 / len(kept))
-    )
+    return tuple(unit for rows in kept for unit in _thresholds(rows, gains[rows], coefficients, 1.0 / len(kept)))
 
 
 def _thresholds(rows: Indices, gains: Floats, coefficients: Coefficients, share: float) -> list[Unit]:
@@ -150,9 +148,7 @@ def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
     lists = tuple(_merge(sorted(group, key=lambda unit: unit.positive.size)) for group in gathered.values())
     seen, count = np.unique(np.concatenate([item.rows for item in lists]), return_counts=True)
     if (count > 1).any():
-        raise FormulationError(
-            f"Row {seen[count > 1][0]} stands in two lists; give each list its own copy of the row."
-        )
+        raise FormulationError(f"Row {seen[count > 1][0]} stands in two lists; give each list its own copy of the row.")
     return lists
 
 
@@ -184,9 +180,7 @@ def _checked(unit: Any, number: int, n_rows: int) -> Unit:
             f"Unit {number} has {rows.size} rows but coefficients of shape {values.shape}; give one a row."
         )
     if not np.isfinite(values).all() or (np.diff(values) < 0).any() or values[0] < 0:
-        raise FormulationError(
-            f"Coefficients of unit {number} must be finite, non-negative and non-decreasing."
-        )
+        raise FormulationError(f"Coefficients of unit {number} must be finite, non-negative and non-decreasing.")
     if not np.isfinite(unit.factor) or unit.factor < 0:
         raise FormulationError(f"Unit {number} has factor {unit.factor}; it must be a non-negative number.")
     return Unit(positive, negative, values, float(unit.factor))

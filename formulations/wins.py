@@ -129,9 +129,7 @@ def asked_pairs(instance: Instance, name: str, ask: Ask, everyone: bool = False)
     ModelTooLarge
         If there are more pairs to look at than non-zeros allowed.
     """
-    starts = [
-        np.arange(item.rows.size) if everyone else np.flatnonzero(item.grade) for item in instance.lists
-    ]
+    starts = [np.arange(item.rows.size) if everyone else np.flatnonzero(item.grade) for item in instance.lists]
     looked_at = sum(places.size * item.rows.size for places, item in zip(starts, instance.lists))
     if looked_at > instance.options.max_nonzeros:
         raise ModelTooLarge(

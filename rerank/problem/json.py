@@ -75,9 +75,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{where} holds no problem that can be used ({str(error)[:100]}); export it again."
-        ) from None
+        raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
 
 
 def _list(body: Any, n: int) -> RankedList:

@@ -199,9 +199,7 @@ class Problem:
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
-            raise InputError(
-                "No list holds a gain: there is nothing to rank; give at least one relevant item."
-            )
+            raise InputError("No list holds a gain: there is nothing to rank; give at least one relevant item.")
         used = data[np.unique(np.concatenate([item.rows for item in lists]))]
         low_ = used.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
         high_ = used.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
@@ -209,9 +207,7 @@ class Problem:
             high_ = _one_deviation_above(used, low_, high_)
         flat = np.flatnonzero(~(high_ > low_))
         if flat.size:
-            raise InputError(
-                f"Column {flat[0]} is constant on the shortlist; drop it before building the problem."
-            )
+            raise InputError(f"Column {flat[0]} is constant on the shortlist; drop it before building the problem.")
         margin, price = margin_of("epsilon", epsilon), real("C", C, 0)
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():

@@ -196,8 +196,6 @@ def weights_of_lists(query_weight: Any, names: Sequence[Any], codes: Indices) ->
             f"{np.unique(every[codes == number])[:3].tolist()}."
         )
     if not np.any(weights > 0):
-        raise InputError(
-            "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
-        )
+        raise InputError("query_weight is 0 for every list, so nothing counts; give some list a positive weight.")
     check_size(weights, "query_weight")
     return weights

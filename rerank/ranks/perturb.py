@@ -134,9 +134,7 @@ def merge_duplicates(X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None) -
     """
     data, labels = check_matrix(X), np.asarray(y)
     if labels.shape != (data.shape[0],):
-        raise InputError(
-            f"There are {data.shape[0]} rows and labels of shape {labels.shape}; give one per row."
-        )
+        raise InputError(f"There are {data.shape[0]} rows and labels of shape {labels.shape}; give one per row.")
     equal = duplicates(data, qid=qid)
     conflicts = [group for group in equal if np.unique(labels[group]).size > 1]
     groups = [group for group in equal if np.unique(labels[group]).size == 1]
@@ -308,15 +306,11 @@ def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
     data = check_matrix(X)
     weights = np.array(w, dtype=np.float64)
     if weights.shape != (data.shape[1],) or not np.isfinite(weights).all():
-        raise InputError(
-            f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed."
-        )
+        raise InputError(f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed.")
     if np.abs(weights).max(initial=0.0) > 1:
         raise InputError("A weight is larger than 1 in size; divide the weights by the largest.")
     if not weights.any():
-        raise InputError(
-            "All weights are 0, so all rows are tied and the lemma does not apply; give one a value."
-        )
+        raise InputError("All weights are 0, so all rows are tied and the lemma does not apply; give one a value.")
     equal = duplicates(data, np.flatnonzero(weights))
     if equal:
         i, k = (int(row) for row in equal[0][:2])
@@ -438,9 +432,7 @@ def _priced(data: Floats, C: float, a: Floats, positive: NDArray[np.bool_]) -> V
     p = int(positive.sum())
     nothing = math.fsum(a[:p])
     if p and a[p - 1] == a[0]:
-        return Verdict(
-            True, f"No two rows share a value in any column, and a tie of all earns nothing: {_SENTENCE}."
-        )
+        return Verdict(True, f"No two rows share a value in any column, and a tie of all earns nothing: {_SENTENCE}.")
     for j in range(data.shape[1]):
         for column in (data[:, j], -data[:, j]):
             # The slack keeps a rounded sum from deciding a tie in favour of the theorem.

@@ -104,9 +104,7 @@ def resolved_ranks(scores: ArrayLike, y: ArrayLike) -> Indices:
     _, codes = dense_codes(scores)
     labels = np.asarray(y)
     if labels.shape != codes.shape:
-        raise InputError(
-            f"There are {codes.size} scores and labels of shape {labels.shape}; give one per row."
-        )
+        raise InputError(f"There are {codes.size} scores and labels of shape {labels.shape}; give one per row.")
     order = np.lexsort((-labels.astype(np.float64), codes))
     ranks = np.empty(codes.size, np.intp)
     ranks[order] = np.arange(codes.size)

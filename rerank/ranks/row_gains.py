@@ -83,18 +83,14 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
     return np.where(grades == whole, np.ldexp(1.0, whole), np.exp2(grades)) - 1.0
 
 
-def weighted_gains(
-    y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None
-) -> Floats:
+def weighted_gains(y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None) -> Floats:
     """Gains, each multiplied by the weight of its row."""
     plain = gains(y, kind)
     if sample_weight is None:
         return plain
     weights = _numbers(sample_weight, "sample_weight")
     if weights.shape != plain.shape:
-        raise InputError(
-            f"There are {plain.size} labels and {weights.size} sample weights; give one per row."
-        )
+        raise InputError(f"There are {plain.size} labels and {weights.size} sample weights; give one per row.")
     with np.errstate(over="ignore"):
         found = plain * weights
     _refuse(found > LARGEST, weights, "sample_weight", f"smaller ones: times the gain it is above {LARGEST:.3g}")

@@ -39,9 +39,7 @@ class Custom(RankStatistic):
         except (TypeError, ValueError):
             raise InputError("A custom statistic takes numbers a_1..a_n or a function of (l, n).") from None
         if values.ndim != 1 or values.size == 0:
-            raise InputError(
-                f"A custom statistic takes one row a_1..a_n; what was given has shape {values.shape}."
-            )
+            raise InputError(f"A custom statistic takes one row a_1..a_n; what was given has shape {values.shape}.")
         object.__setattr__(self, "a", tuple(_checked(values).tolist()))
 
     @property

@@ -135,9 +135,7 @@ def _thinned(by_position: Floats, rho: float) -> Floats:
     return np.maximum.accumulate(result[::-1])[::-1]
 
 
-def fitted_statistic(
-    statistic: RankStatistic, window: float | None, list_length: int | None
-) -> RankStatistic:
+def fitted_statistic(statistic: RankStatistic, window: float | None, list_length: int | None) -> RankStatistic:
     """What a fit maximises when it is judged by ``statistic``.
 
     Parameters

@@ -427,9 +427,7 @@ def test_all_supports_may_be_left_out_if_their_price_says_so():
     """One feature costs more than any order is worth, so that no box is needed."""
     problem = gaussian(12, 3, "auc", C=2.0)
     nothing = float(ExactProblem(problem).value(np.zeros(3)))
-    proof = replace(
-        proof_with(problem, nothing, []), supports=(), lines=(), codes=np.zeros(0, np.uint16), left_out=1
-    )
+    proof = replace(proof_with(problem, nothing, []), supports=(), lines=(), codes=np.zeros(0, np.uint16), left_out=1)
     assert verify_proof(problem, proof).ok
     assert "left out" in verify_proof(problem, replace(proof, left_out=0)).message
     assert "not complete" in verify_proof(problem, replace(proof, codes=np.array([LEAF], np.uint16))).message

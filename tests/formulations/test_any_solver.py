@@ -46,9 +46,7 @@ def by_everyone(path):
     for solver in SOLVERS:
         need(solver)
     with ThreadPoolExecutor(2) as pool:
-        return dict(
-            zip(SOLVERS, pool.map(lambda solver: gateway.solve_file(path, solver, time_limit=60), SOLVERS))
-        )
+        return dict(zip(SOLVERS, pool.map(lambda solver: gateway.solve_file(path, solver, time_limit=60), SOLVERS)))
 
 
 @pytest.mark.parametrize("name", library.names())

@@ -35,12 +35,8 @@ def test_files_are_byte_stable(name, tmp_path):
     fresh = mps.write(compile_model(BY_NAME[name].model()), tmp_path / f"{name}.mps", card)
     for path, kept in zip(fresh, (library.path(name), mps.sidecar_path(library.path(name))), strict=True):
         assert path.read_bytes() == kept.read_bytes()
-    instance = BY_NAME[name].card(
-        Fraction(card["optimum_exact"]), tuple(map(Fraction, card["weights_exact"])), 0
-    )
-    assert {k: v for k, v in tidy(instance).items() if k != "proof"} == {
-        k: v for k, v in card.items() if k != "proof"
-    }
+    instance = BY_NAME[name].card(Fraction(card["optimum_exact"]), tuple(map(Fraction, card["weights_exact"])), 0)
+    assert {k: v for k, v in tidy(instance).items() if k != "proof"} == {k: v for k, v in card.items() if k != "proof"}
 
 
 def tidy(value):

@@ -158,9 +158,7 @@ def test_highs_reads_the_same_arrays(folder, made):
     integer = [str(kind) for kind in lp.integrality_] or ["kContinuous"] * lp.num_col_
     assert [kind.endswith("kInteger") for kind in integer] == alone.integer.tolist()
     # HiGHS drops entries up to 1e-9.
-    table = sparse.csc_array(
-        (lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_), shape=alone.matrix.shape
-    )
+    table = sparse.csc_array((lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_), shape=alone.matrix.shape)
     large = alone.matrix.toarray()
     large[np.abs(large) <= 1e-9] = 0.0
     assert np.array_equal(table.toarray(), large)

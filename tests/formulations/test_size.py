@@ -53,9 +53,7 @@ def test_names_are_short_and_unique(seed):
     for name in case.names:
         program = compile_model(case.build(name))
         for names in (program.columns, program.rows):
-            assert len(set(names)) == len(names) and all(
-                len(one) <= LONGEST_NAME and one.isascii() for one in names
-            )
+            assert len(set(names)) == len(names) and all(len(one) <= LONGEST_NAME and one.isascii() for one in names)
         assert [program.columns[j] for j in program.weights] == [f"w{j}" for j in range(case.X.shape[1])]
 
 

@@ -83,11 +83,7 @@ def vertices(X, epsilon, box=None, levels=(0.0,)):
     points = np.linalg.solve(M[regular], r[regular][..., None])[..., 0]
     points = points[((points >= lower - 1e-12) & (points <= upper + 1e-12)).all(axis=1)]
     points[np.abs(points) < 1e-12] = 0.0
-    return (
-        np.unique(np.vstack([np.round(points, 13), np.zeros((1, d))]), axis=0)
-        if _holds(lower, upper)
-        else points
-    )
+    return np.unique(np.vstack([np.round(points, 13), np.zeros((1, d))]), axis=0) if _holds(lower, upper) else points
 
 
 def _holds(lower, upper):

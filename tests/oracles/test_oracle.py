@@ -136,10 +136,7 @@ def _subrank_at(problem: Problem, w: tuple[Fraction, ...]) -> Fraction:
     total = Fraction(0)
     mass = sum(Fraction(float(item.weight)) for item in problem.lists)
     for item in problem.lists:
-        beaten = {
-            i: sum(score[i] - score[k] >= problem.epsilon.exact for k in item.rows if k != i)
-            for i in item.rows
-        }
+        beaten = {i: sum(score[i] - score[k] >= problem.epsilon.exact for k in item.rows if k != i) for i in item.rows}
         raw = Fraction(float(item.constant))
         for i, gain in zip(item.rows, item.gains, strict=True):
             raw += Fraction(float(gain)) * Fraction(float(item.coefficients[beaten[i]]))

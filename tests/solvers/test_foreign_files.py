@@ -99,9 +99,7 @@ def test_an_exported_program_is_told_in_the_statistic_and_may_be_imported(tmp_pa
     est.export_mps(tmp_path / "auc.mps")
     done = solve(tmp_path / "auc.mps", "--json")
     told = json.loads(done.stdout)
-    assert told["objective"] == pytest.approx(est.result_.value) and told["bound"] == pytest.approx(
-        est.result_.value
-    )
+    assert told["objective"] == pytest.approx(est.result_.value) and told["bound"] == pytest.approx(est.result_.value)
     said = solve(tmp_path / "auc.mps").stderr
     words = said[said.index("rerank import") :].split(" reads it")[0].split()[1:]
     done = CliRunner().invoke(app, [tmp_path / "new.json" if w == "NEW.json" else w for w in words])

@@ -133,9 +133,7 @@ CHANGED = {
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_page_says_which_options_a_solver_takes(solver):
     page = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")
-    table = [
-        [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")
-    ]
+    table = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")]
     head = next(row for row in table if row[1:] == [*CHANGED, "start"])
     said = next((row for row in table if row[0] == solver and len(row) == len(head)), None)
     assert said is not None, f"docs/solvers.md says nothing of the options that {solver} takes"
@@ -156,9 +154,7 @@ def test_through_the_pulp_that_is_installed(sack, tmp_path, inside):
     outcome = gateway.solve_file(path, inside, time_limit=20, solution=tmp_path / "out.sol")
     assert outcome.holds is Holds.optimal and outcome.objective == pytest.approx(optimum, abs=1e-6)
     assert "PuLP" in outcome.version and list(tmp_path.glob("*.mps")) == [path]
-    assert made.objective(list(read_solution(tmp_path / "out.sol", made).values())) == pytest.approx(
-        optimum, abs=1e-6
-    )
+    assert made.objective(list(read_solution(tmp_path / "out.sol", made).values())) == pytest.approx(optimum, abs=1e-6)
 
 
 class FakePulp:

@@ -210,9 +210,7 @@ def slow():
 def within(limit, **options):
     """A fit with a proof, which holds all pairs, within limits of memory or speed."""
     with limit:
-        return fit(
-            *data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options}
-        )
+        return fit(*data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options})
 
 
 def by_rows(limit, table=X, **options):
