@@ -138,13 +138,7 @@ def _spread(matrix: sparse.csc_array, order: NDArray[np.intp], n_columns: int) -
 
 
 def _whole(data: Any) -> bool:
-    """Whether a variable is integer.
-
-    Raises
-    ------
-    FormulationError
-        For a domain that is neither the reals nor the whole numbers between two ends.
-    """
+    """Whether a variable is integer; a domain that is neither an interval of reals nor of whole numbers is refused."""
     if not (data.is_integer() or data.is_continuous()):
         raise FormulationError(
             f"The variable {data.name!r} has the domain {str(data.domain)!r}, which is neither an interval of reals "

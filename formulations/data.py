@@ -123,19 +123,9 @@ def _thresholds(rows: Indices, gains: Floats, coefficients: Coefficients, share:
 
 
 def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
-    """Check units and gather those that share rows and coefficients.
+    """Check units, or anything with their four attributes, and gather those that share rows and coefficients.
 
-    Parameters
-    ----------
-    units : iterable
-        :class:`Unit` or anything with its four attributes. Units of factor 0 are left out.
-    n_rows : int
-        Rows of ``X``.
-
-    Raises
-    ------
-    FormulationError
-        For a malformed unit, a row in two different lists, or units of one list that are not nested.
+    Units of factor 0 are left out.
     """
     gathered: dict[tuple[bytes, bytes], list[Unit]] = {}
     for number, given in enumerate(units):

@@ -106,19 +106,7 @@ def _lines(
     ranged: NDArray[np.bool_],
     split: Sequence[str],
 ) -> Iterator[str]:
-    """Lines of the file.
-
-    Parameters
-    ----------
-    program : Program
-        Passed :func:`_check`.
-    columns, rows : sequences of str
-        Portable names.
-    ranged : bool array (m,)
-        Rows with two different finite sides.
-    split : sequence of str
-        Names of the second rows that carry the lower sides of the ranged ones.
-    """
+    """Lines of the file: ``split`` names the second rows that carry the lower sides of the ``ranged`` ones."""
     yield f"NAME {portable([program.name], 'p')[0]} FREE"
     yield "ROWS"
     yield f" N {COST}"
@@ -238,13 +226,7 @@ def sidecar_path(path: str | PathLike[str]) -> Path:
 
 
 def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
-    """The sidecar of a model file, checked key by key.
-
-    Raises
-    ------
-    FileFormatError
-        If it is missing, is no JSON, or lacks a key.
-    """
+    """The sidecar of a model file, checked key by key."""
     beside = sidecar_path(path)
     card = parsed_json(file_bytes(beside, LARGEST_SIDECAR), beside.name)
     if not isinstance(card, dict) or card.get("format") != FORMAT:

@@ -126,17 +126,12 @@ class Problem:
     def _units_of(self, q: int, item: RankedList) -> list[Unit]:
         steps = np.diff(item.thresholds(), prepend=0.0)
         share = item.weight / (item.scale * self.total_weight)
-        return [
-            Unit(
-                q,
-                item.rows[item.gains >= g],
-                item.rows[item.gains < g],
-                item.coefficients,
-                float(step * share),
-                _hits(item, int(np.count_nonzero(item.gains >= g))),
-            )
-            for g, step in zip(item.thresholds(), steps, strict=True)
-        ]
+        units = []
+        for g, step in zip(item.thresholds(), steps, strict=True):
+            positive, negative = item.rows[item.gains >= g], item.rows[item.gains < g]
+            hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
+            units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits))
+        return units
 
     @cached_property
     def weighs_hits(self) -> bool:
@@ -237,11 +232,6 @@ def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
     lower = np.array([x.__floor__() / GRID for x in ratios[0]])
     upper = np.array([x.__ceil__() / GRID for x in ratios[1]])
     return scale, lower, upper
-
-
-def _hits(item: RankedList, n: int) -> NDArray[np.int64]:
-    """Weights of the first ``n`` positive rows of a list."""
-    return np.ones(n, np.int64) if item.hits is None else item.hits[:n]
 
 
 def _one_deviation_above(rows: Floats, low: Floats, high: Floats) -> Floats:

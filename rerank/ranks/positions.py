@@ -47,13 +47,7 @@ def snap(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def comparable(scores: ArrayLike) -> NDArray[Any]:
-    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact.
-
-    Raises
-    ------
-    InputError
-        Naming the first row without a number.
-    """
+    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact."""
     values = np.asarray(scores)
     if values.ndim != 1:
         raise InputError(f"Scores have shape {values.shape}; give one number per row.")

@@ -56,13 +56,7 @@ class Custom(RankStatistic):
 
     @classmethod
     def read(cls, name: str) -> Custom:
-        """The statistic of a name ``"custom[a_1,...,a_n]"``.
-
-        Raises
-        ------
-        InputError
-            For another text, and for coefficients that the class refuses.
-        """
+        """The statistic of a name ``"custom[a_1,...,a_n]"``."""
         inside = re.fullmatch(r"custom\[(.*)\]", name)
         try:
             coefficients = tuple(float(value) for value in inside.group(1).split(","))  # type: ignore[union-attr]

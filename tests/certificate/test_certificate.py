@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from rerank.certificate import (
-    Certificate,
-    bound_up,
-    certify,
-    check_claim,
-    digest,
-    ideal_value,
-    recheck,
-)
+from rerank.certificate import Certificate, bound_up, certify, check_claim, digest, ideal_value, recheck
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, problem_of, ranked_list
 from rerank.ranks import evaluate

@@ -309,7 +309,6 @@ def test_the_untouched_proof_holds(case):
 
 def test_a_missing_subtree(case):
     problem, proof = case
-    assert "missing or left over" in verify_proof(problem, replace(proof, codes=proof.codes[:-1])).message
     # The subtree of the first split cut down to one leaf: still a full tree, but its leaf is too wide.
     split = int(np.flatnonzero(proof.codes >= COORDINATE)[0])
     depth = np.cumsum(np.where(proof.codes[split:] >= COORDINATE, 1, -1))
@@ -319,12 +318,38 @@ def test_a_missing_subtree(case):
     assert not verdict.ok and f"The box of code {split}," in verdict.message
 
 
-@pytest.mark.parametrize("extra", [[LEAF], [COORDINATE, LEAF, LEAF], [LISTED]])
-def test_codes_left_over(case, extra):
+def with_codes(*extra: int):
+    return lambda proof: {"codes": np.concatenate([proof.codes, np.array(extra, np.uint16)])}
+
+
+ALTERED = {
+    "a code is missing": (lambda proof: {"codes": proof.codes[:-1]}, "missing or left over"),
+    "no codes": (lambda proof: {"codes": proof.codes[:0]}, ""),
+    "a leaf too many": (with_codes(LEAF), "left over"),
+    "a split too many": (with_codes(COORDINATE, LEAF, LEAF), "left over"),
+    "a listed leaf too many": (with_codes(LISTED), "left over"),
+    "no bound": (lambda _: {"bound": np.nan}, "finite"),
+    "a bound above all": (lambda _: {"bound": np.inf}, "finite"),
+    "a bound below all": (lambda _: {"bound": -np.inf}, "finite"),
+    "a negative bound": (lambda _: {"bound": -1e300}, ""),
+    "a bound below the value": (lambda proof: {"bound": proof.value - 1e-6}, ""),
+    "a value too large": (lambda proof: {"value": proof.value + 1e-9}, ""),
+    "a value too small": (lambda proof: {"value": proof.value - 1e-9}, ""),
+    "no value": (lambda proof: {"value": np.nan}, ""),
+    "other signs": (lambda proof: {"flip": -proof.flip}, ""),
+    "another version": (lambda proof: {"version": 2}, ""),
+    "no supports": (lambda proof: {"supports": ()}, "1 supports must be treated"),
+    "no lines": (lambda proof: {"lines": ()}, "1 supports must be treated"),
+    "lines twice": (lambda proof: {"lines": proof.lines * 2}, "1 supports must be treated"),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_an_altered_proof_is_refused(case, name):
     problem, proof = case
-    codes = np.concatenate([proof.codes, np.array(extra, np.uint16)])
-    assert "left over" in verify_proof(problem, replace(proof, codes=codes)).message
-    assert not verify_proof(problem, replace(proof, codes=np.zeros(0, np.uint16))).ok
+    changes, words = ALTERED[name]
+    verdict = verify_proof(problem, replace(proof, **changes(proof)))
+    assert not verdict.ok and words in verdict.message
 
 
 def test_altered_splits(case):
@@ -347,15 +372,12 @@ def test_altered_splits(case):
 def test_a_bound_that_is_too_low(case):
     problem, proof = case
     value = verify_proof(problem, proof).value
-    for lower in (below(value), proof.value - 1e-6, 0.0, -1e300):
-        assert not verify_proof(problem, replace(proof, bound=lower)).ok
+    assert not verify_proof(problem, replace(proof, bound=below(value))).ok
     # With worse weights the bound is compared with the leaves, and fails there.
     nothing = replace(proof, weights=np.zeros(4), value=float(ExactProblem(problem).value(np.zeros(4))))
     assert verify_proof(problem, nothing).ok
     verdict = verify_proof(problem, replace(nothing, bound=below(value)))
     assert not verdict.ok and "The box of code" in verdict.message
-    for bound in (float("nan"), float("inf"), -float("inf")):
-        assert "finite" in verify_proof(problem, replace(proof, bound=bound)).message
 
 
 def test_no_weights_at_all_may_be_best():
@@ -367,12 +389,6 @@ def test_no_weights_at_all_may_be_best():
     worse = replace(proof, weights=one, value=float(ExactProblem(problem).value(one)))
     assert verify_proof(problem, worse).ok
     assert "All weights 0" in verify_proof(problem, replace(worse, bound=proof.value - 0.1)).message
-
-
-def test_a_value_that_is_wrong(case):
-    problem, proof = case
-    for value in (proof.value + 1e-9, proof.value - 1e-9, float("nan")):
-        assert not verify_proof(problem, replace(proof, value=value)).ok
 
 
 @pytest.mark.parametrize(
@@ -397,8 +413,6 @@ def test_other_data_and_options(case):
     # Even a proof that carries the other problem's fingerprint is judged on that problem.
     claimed = replace(proof, fingerprint=digest(others[4]))
     assert not verify_proof(others[4], claimed).ok
-    assert not verify_proof(problem, replace(proof, flip=-proof.flip)).ok
-    assert not verify_proof(problem, replace(proof, version=2)).ok
 
 
 def test_supports_left_out():
@@ -415,12 +429,6 @@ def test_supports_left_out():
     }
     for name, changes in cases.items():
         assert not verify_proof(problem, replace(proof, **changes)).ok, name
-
-
-def test_supports_and_lines_are_counted_separately(case):
-    problem, proof = case
-    for fewer in ({"supports": ()}, {"lines": ()}, {"lines": proof.lines * 2}):
-        assert "1 supports must be treated" in verify_proof(problem, replace(proof, **fewer)).message
 
 
 def test_all_supports_may_be_left_out_if_their_price_says_so():
