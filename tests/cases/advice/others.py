@@ -89,11 +89,7 @@ PATHS = [
         lambda: audited("audit", errno.EBUSY),
         lambda: audited("other"),
     ),
-    row(
-        ("File name too long", "choose another path"),
-        lambda: written("o" * 300),
-        lambda: written("o"),
-    ),
+    row(("File name too long", "choose another path"), lambda: written("o" * 300), lambda: written("o")),
     row(
         "is where {} goes; give the path of another file",
         lambda: written("o.csv", to="o.csv"),

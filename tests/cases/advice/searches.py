@@ -154,11 +154,7 @@ FIRST_STAGES = [
 ]
 
 LABELS = [
-    row(
-        "there is nothing to find; mark relevant rows in y",
-        lambda: fit(y=Y * 1e-20),
-        lambda: proved(fit(y=Y)),
-    ),
+    row("there is nothing to find; mark relevant rows in y", lambda: fit(y=Y * 1e-20), lambda: proved(fit(y=Y))),
     row(
         "The {} of row {} is {}; give {}",
         lambda: evaluate("ap", [1, np.nan], [1, 2]),
@@ -456,9 +452,7 @@ MISSING = [
         lambda: by_command(without("matplotlib")),
         lambda: by_command().exit_code in (0, 3),
     ),
-    row(
-        "pip install 'exact-rerank[plots]'", lambda: drawn(without("matplotlib")), lambda: drawn() is not None
-    ),
+    row("pip install 'exact-rerank[plots]'", lambda: drawn(without("matplotlib")), lambda: drawn() is not None),
     row(
         "HiGHS is not installed; run: pip install highspy",
         lambda: solve_file("highs", without("highspy")),
@@ -484,11 +478,7 @@ MISSING = [
         lambda: doctor(without("highspy")),
         lambda: "highs was not found" not in shown(doctor()),
     ),
-    row(
-        "pip install pulp",
-        lambda: doctor(without("pulp")),
-        lambda: "pulp was not found" not in shown(doctor()),
-    ),
+    row("pip install pulp", lambda: doctor(without("pulp")), lambda: "pulp was not found" not in shown(doctor())),
     row(
         "which needs the package ray; install exact-rerank[ray] or use engine='local'",
         lambda: in_parts("ray", without("ray")),

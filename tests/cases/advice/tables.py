@@ -71,6 +71,22 @@ def with_cell(path, value, column="a", line=2):
     return write(path, "\n".join(lines) + "\n")
 
 
+def csv(text, **options):
+    return read_csv(write("i.csv", text), **options)
+
+
+def svm(text, **options):
+    return read_svmlight(write("i.svm", text), **options)
+
+
+def run(text):
+    return read_run(write("r.run", text))
+
+
+def qrels(text):
+    return read_qrels(write("q", text))
+
+
 def without_line(path, source, line=2):
     lines = Path(source).read_text().splitlines()
     return write(path, "\n".join(lines[: line - 1] + lines[line:]) + "\n")
@@ -235,11 +251,9 @@ CSV = [
     ),
     row(
         "left out as a saved index, which is no feature; to have {}, name all columns to use with features (--features)",
-        lambda: read_csv(write("i.csv", ",hit,a\n0,1,5\n1,0,3\n2,1,4\n"), label="hit"),
+        lambda: csv(",hit,a\n0,1,5\n1,0,3\n2,1,4\n", label="hit"),
         lambda: (
-            read_csv(
-                write("i.csv", "Unnamed: 0,hit,a\n0,1,5\n1,0,3\n2,1,4\n"), label="hit", features=["Unnamed: 0", "a"]
-            ).X.shape
+            csv("Unnamed: 0,hit,a\n0,1,5\n1,0,3\n2,1,4\n", label="hit", features=["Unnamed: 0", "a"]).X.shape
             == (3, 2)
         ),
     ),
@@ -250,8 +264,8 @@ CSV = [
     ),
     row(
         "stands over {}; give every column its own name",
-        lambda: read_csv(write("i.csv", "hit,a,a\n0,1,5\n"), label="hit"),
-        lambda: read_csv(write("i.csv", "hit,a,b\n0,1,5\n"), label="hit").X.shape == (1, 2),
+        lambda: csv("hit,a,a\n0,1,5\n", label="hit"),
+        lambda: csv("hit,a,b\n0,1,5\n", label="hit").X.shape == (1, 2),
     ),
     row(
         "is named twice; name each column once",
@@ -260,7 +274,7 @@ CSV = [
     ),
     row(
         "and no column was named as such; pass qid={} (--qid {}), or name the columns to use with features (--features)",
-        lambda: read_csv(write("i.csv", "hit,qid,a\n0,1,5\n1,1,3\n"), label="hit"),
+        lambda: csv("hit,qid,a\n0,1,5\n1,1,3\n", label="hit"),
         lambda: (
             read_csv("i.csv", label="hit", qid="qid").qid.tolist() == ["1", "1"]
             and read_csv("i.csv", label="hit", features=["a"]).X.shape == (2, 1)
@@ -268,27 +282,23 @@ CSV = [
     ),
     row(
         "is empty; pass a CSV file whose first line names the columns",
-        lambda: read_csv(write("i.csv", "")),
-        lambda: read_csv(write("i.csv", "a\n1\n")).X.shape == (1, 1),
+        lambda: csv(""),
+        lambda: csv("a\n1\n").X.shape == (1, 1),
     ),
-    row(
-        "add a header line",
-        lambda: read_csv(write("i.csv", "1,2\n3,4\n")),
-        lambda: read_csv(write("i.csv", "a,b\n1,2\n3,4\n")).X.shape == (2, 2),
-    ),
+    row("add a header line", lambda: csv("1,2\n3,4\n"), lambda: csv("a,b\n1,2\n3,4\n").X.shape == (2, 2)),
     row(
         "pass delimiter={} (--delimiter {})",
-        lambda: read_csv(write("i.csv", "a;b\n1;2\n")),
+        lambda: csv("a;b\n1;2\n"),
         lambda: read_csv("i.csv", delimiter=";").X.shape == (1, 2),
     ),
     *promised(
-        lambda: read_csv(write("i.csv", "a,b\n1,2\n")).X.shape == (1, 2),
-        ("has a header but no rows; pass a file with data", lambda: read_csv(write("i.csv", "a,b\n"))),
+        lambda: csv("a,b\n1,2\n").X.shape == (1, 2),
+        ("has a header but no rows; pass a file with data", lambda: csv("a,b\n")),
         ("pass a text file", lambda: (Path("i.csv").write_bytes(b"a,b\n1,\x00\n"), read_csv("i.csv"))[1]),
     ),
     row(
         "if labels are words, name the one to find: {}",
-        lambda: read_csv(write("i.csv", "hit,a\nyes,1\nno,2\n"), label="hit"),
+        lambda: csv("hit,a\nyes,1\nno,2\n", label="hit"),
         lambda: read_csv("i.csv", label="hit", positive="yes").y.tolist() == [1, 0],
     ),
     row(
@@ -298,7 +308,7 @@ CSV = [
     ),
     row(
         "correct the column, or name the columns to use as features",
-        lambda: read_csv(write("i.csv", "hit,a,b\n0,x,1\n1,2,3\n"), label="hit"),
+        lambda: csv("hit,a,b\n0,x,1\n1,2,3\n", label="hit"),
         lambda: read_csv("i.csv", label="hit", features=["b"]).X.shape == (2, 1),
     ),
     row(
@@ -306,11 +316,7 @@ CSV = [
         lambda: write_csv("o.csv", tiny(feature_names=(" a",))),
         lambda: write_csv("o.csv", tiny(feature_names=("a",))) is None and Path("o.csv").exists(),
     ),
-    row(
-        "check its quotes",
-        lambda: read_csv(write("i.csv", 'a,b\n"1,2\n')),
-        lambda: read_csv(write("i.csv", 'a,b\n"1",2\n')).X.tolist() == [[1, 2]],
-    ),
+    row("check its quotes", lambda: csv('a,b\n"1,2\n'), lambda: csv('a,b\n"1",2\n').X.tolist() == [[1, 2]]),
     row(
         "which is not finite",
         lambda: read_csv(with_cell("i.csv", "inf", "a"), label="hit"),
@@ -332,7 +338,7 @@ CSV = [
     row(
         "save the file as UTF-8",
         lambda: (Path("i.csv").write_bytes("a,ä\n1,2\n".encode("latin-1")), read_csv("i.csv"))[1],
-        lambda: read_csv(write("i.csv", "a,ä\n1,2\n")).feature_names == ("a", "ä"),
+        lambda: csv("a,ä\n1,2\n").feature_names == ("a", "ä"),
     ),
     row(
         "is damaged gzip ({}); take an undamaged copy",
@@ -500,7 +506,7 @@ PATHS = [
 SVMLIGHT = [
     row(
         "pass zero_based=True in Python if the file counts from 0, or add 1 to each",
-        lambda: read_svmlight(write("i.svm", "1 0:5\n0 0:4 1:2\n")),
+        lambda: svm("1 0:5\n0 0:4 1:2\n"),
         lambda: (
             read_svmlight("i.svm", zero_based=True).X.tolist()
             == read_svmlight(write("j.svm", "1 1:5\n0 1:4 2:2\n")).X.tolist()
@@ -508,37 +514,26 @@ SVMLIGHT = [
     ),
     row(
         "give every row its qid",
-        lambda: read_svmlight(write("i.svm", "1 qid:1 1:5\n0 1:4\n")),
-        lambda: read_svmlight(write("i.svm", "1 qid:1 1:5\n0 qid:1 1:4\n")).qid is not None,
+        lambda: svm("1 qid:1 1:5\n0 1:4\n"),
+        lambda: svm("1 qid:1 1:5\n0 qid:1 1:4\n").qid is not None,
     ),
-    row(
-        "keep one value for it",
-        lambda: read_svmlight(write("i.svm", "1 1:5 1:4\n")),
-        lambda: read_svmlight(write("i.svm", "1 1:5\n")).X.tolist() == [[5]],
-    ),
+    row("keep one value for it", lambda: svm("1 1:5 1:4\n"), lambda: svm("1 1:5\n").X.tolist() == [[5]]),
     row(
         "pass the file that belongs to the model, or a larger n_features",
-        lambda: read_svmlight(write("i.svm", SVM), n_features=1),
+        lambda: svm(SVM, n_features=1),
         lambda: read_svmlight("i.svm", n_features=2).X.shape == (2, 2),
     ),
     *promised(
-        lambda: len(read_svmlight(write("i.svm", SVM))) == 2,
-        ("is empty; pass a file with at least one row", lambda: read_svmlight(write("i.svm", ""))),
-        (
-            "has no feature in any row; pass a file with index:value pairs",
-            lambda: read_svmlight(write("i.svm", "1\n0\n")),
-        ),
+        lambda: len(svm(SVM)) == 2,
+        ("is empty; pass a file with at least one row", lambda: svm("")),
+        ("has no feature in any row; pass a file with index:value pairs", lambda: svm("1\n0\n")),
     ),
     row(
         "over {} cells as a dense table; choose fewer columns before reading it",
-        lambda: read_svmlight(write("i.svm", "1 1:1 2000000000:2\n0 1:3\n")),
-        lambda: read_svmlight(write("i.svm", "1 1:1\n0 1:3\n")).X.shape == (2, 1),
+        lambda: svm("1 1:1 2000000000:2\n0 1:3\n"),
+        lambda: svm("1 1:1\n0 1:3\n").X.shape == (2, 1),
     ),
-    row(
-        "write it as qid:7",
-        lambda: read_svmlight(write("i.svm", "1 qid: 1:5\n")),
-        lambda: read_svmlight(write("i.svm", "1 qid:7 1:5\n")).qid.tolist() == ["7"],
-    ),
+    row("write it as qid:7", lambda: svm("1 qid: 1:5\n"), lambda: svm("1 qid:7 1:5\n").qid.tolist() == ["7"]),
     row(
         "write CSV instead",
         lambda: write_svmlight("o.svm", tiny(qid=np.array(["u", "u"], object))),
@@ -563,11 +558,11 @@ RUNS = [
         lambda: write_qrels("q", ["q"], ["d"], [1]) is None,
     ),
     *promised(
-        lambda: len(read_run(write("r.run", RUN)).docid) == 2,
-        (("write it as: {}",), lambda: read_run(write("r.run", "q1 d1 1\n"))),
-        ("is empty; pass a file with lines such as: {}", lambda: read_run(write("r.run", ""))),
-        ("already stands in line {}", lambda: read_run(write("r.run", RUN + "q1 Q0 d1 3 0.1 t\n"))),
-        ("keep one of them", lambda: read_run(write("r.run", RUN + "q1 Q0 d1 3 0.1 t\n"))),
+        lambda: len(run(RUN).docid) == 2,
+        (("write it as: {}",), lambda: run("q1 d1 1\n")),
+        ("is empty; pass a file with lines such as: {}", lambda: run("")),
+        ("already stands in line {}", lambda: run(RUN + "q1 Q0 d1 3 0.1 t\n")),
+        ("keep one of them", lambda: run(RUN + "q1 Q0 d1 3 0.1 t\n")),
     ),
     *promised(
         lambda: write_run("r", ["q", "q"], ["d", "e"], [1.0, 2.0]) is None,
@@ -587,11 +582,7 @@ RUNS = [
         lambda: write_run("r", ["q"], ["d e"], [1.0]),
         lambda: write_run("r", ["q"], ["de"], [1.0]) is None,
     ),
-    row(
-        "exchange the files, or {}",
-        lambda: read_qrels(write("q", RUN)),
-        lambda: len(read_qrels(write("q", QRELS)).grade) == 2,
-    ),
+    row("exchange the files, or {}", lambda: qrels(RUN), lambda: len(qrels(QRELS).grade) == 2),
     row(
         "There is no run to join; pass at least one",
         lambda: fuse({}),
