@@ -16,7 +16,7 @@ from rerank.ranks import evaluate
 from rerank.statistics import AUC, DCG, NDCG, parse
 from tests.cases.instances import STATISTICS, stream
 from tests.oracles.anchored import anchored
-from tests.oracles.oracle import objective_at
+from tests.oracles.oracle import objective_at, statistic_at
 
 
 def allowed_weights(rng: np.random.Generator, problem: Problem) -> np.ndarray:
@@ -35,10 +35,9 @@ def allowed_weights(rng: np.random.Generator, problem: Problem) -> np.ndarray:
 
 
 def double_loop(problem: Problem, w: np.ndarray) -> dict[str, object]:
-    """Statistic, pairs and margin by looking at every pair of every list."""
+    """Pairs and margin by looking at every pair of every list; the statistic is the value at a margin of almost 0."""
     width = [Fraction(h) - Fraction(l) for l, h in zip(problem.low, problem.high)]
     scores = [sum(Fraction(v) * Fraction(x) / s for v, x, s in zip(w, row, width)) for row in problem.X]
-    total = mass = Fraction(0)
     won = []
     near = pairs = 0
     for item in problem.lists:
@@ -50,12 +49,8 @@ def double_loop(problem: Problem, w: np.ndarray) -> dict[str, object]:
                     pairs += 1
                     near += 0 < difference < Fraction(problem.epsilon)
                     won += [difference] if difference >= Fraction(problem.epsilon) else []
-        worst_first = sorted(gain, key=lambda i: (-scores[i], gain[i]))
-        raw = sum(gain[i] * Fraction(a) for i, a in zip(worst_first, item.coefficients[::-1]))
-        total += Fraction(item.weight) * (raw + Fraction(item.constant)) / Fraction(item.scale)
-        mass += Fraction(item.weight)
     return {
-        "statistic": total / mass,
+        "statistic": statistic_at(problem, w, Fraction(1, 10**2000)),
         "margin": min(won, default=None),
         "pairs_won": len(won),
         "pairs": pairs,

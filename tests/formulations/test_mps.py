@@ -108,7 +108,7 @@ def folder(tmp_path_factory):
 
 
 @given(made=programs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_written_is_read_back_bit_by_bit(folder, made):
     path, beside = mps.write(made, folder / "p.mps", {"note": "é"})
     assert_same(made, mps.read(path))
@@ -296,7 +296,7 @@ ENDATA
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_damage_is_either_harmless_or_refused(data):
     content = bytearray(GOLDEN.encode())
     for _ in range(data.draw(st.integers(1, 4))):

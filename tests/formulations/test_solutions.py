@@ -242,7 +242,7 @@ def test_a_solution_of_another_program_or_dialect_is_refused(tmp_path):
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_damage_is_either_harmless_or_refused(tmp_path_factory, data):
     text = data.draw(st.sampled_from([text for _, text in DIALECTS]))
     content = bytearray(text.encode())

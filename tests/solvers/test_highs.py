@@ -20,7 +20,6 @@ from rerank.solvers.progress import claims, line, live, throttled
 from tests.cases.hand_programs import (
     auc,
     every_bound,
-    infeasible,
     knapsack,
     linear,
     mixed_signs,
@@ -66,13 +65,6 @@ def test_optima_known_without_a_solver(made, optimum):
     assert outcome.violation == made.violation(outcome.x) < 1e-9
     assert outcome.start_accepted is None and outcome.solver == "HiGHS" and outcome.version[0].isdigit()
     assert outcome.message == "" and ("Solving report" in outcome.log or not made.integer.any())
-
-
-def test_an_infeasible_program_is_finished_and_holds_nothing():
-    outcome = highs.solve(infeasible())
-    assert (outcome.stop, outcome.holds, outcome.x) == (Stop.finished, Holds.nothing, None)
-    assert outcome.bound == -math.inf
-    assert "no feasible point" in outcome.message and outcome.gap == math.inf
 
 
 def test_arrays_highs_rejects_are_an_error():
@@ -174,16 +166,6 @@ def test_without_a_standard_output_there_is_nothing_to_keep_quiet():
 
 
 # -- stopping ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_time_limit_is_an_ordinary_outcome(hard):
-    made, _ = hard
-    began = time.monotonic()
-    outcome = highs.solve(made, Options(time_limit=1.0))
-    assert time.monotonic() - began < 1.0 + SOON
-    assert (outcome.stop, outcome.holds) == (Stop.time_limit, Holds.feasible)
-    assert outcome.objective <= outcome.bound < math.inf and outcome.violation < 1e-5
-    assert outcome.gap == outcome.bound - outcome.objective > 0
 
 
 def test_a_node_limit(hard):
