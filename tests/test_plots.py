@@ -64,6 +64,16 @@ def test_a_relevant_row_that_falls_is_dashed():
     assert rises[1, 2].get_color() != rises[2, 1].get_color()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([1, 2], [1, 3]), ([1, 2], [1]), ([1, 1], [1, 1])],
+    ids=["another row", "another length", "a row twice"],
+)
+def test_two_lists_must_hold_the_same_rows(before, after):
+    with pytest.raises(InputError, match="different rows"):
+        plots.two_lists(before, after, [], top=1)
+
+
 def test_before_after_dashes_what_fell():
     ax = drawn(plots.before_after([1.0, 3.0, 2.0], [2.0, 1.0, 2.0], ["a", "b", "c"], unit="dcg"))
     rows = {line.get_ydata()[0]: line for line in ax.lines if len(set(line.get_ydata())) == 1}
@@ -186,6 +196,8 @@ def test_a_statistic_by_an_option_shows_both_kinds_of_rows():
     np.testing.assert_allclose(ends, [[0.9 - 0.196, 0.9 + 0.196], [0.5 - 0.392, 0.5 + 0.392]])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.03", "0.1", "free"]
     assert len(ax.get_legend().get_texts()) == 4 and (ax.get_xlabel(), ax.get_ylabel()) == ("radius", "dcg")
+    with pytest.raises(InputError, match="2 values of radius and 3 held-out"):
+        plots.by_option([1, 2], [1.0, 2.0], [1.0, 2.0, 3.0], name="radius")
     alone = drawn(plots.by_option([20, 100], [1.0, 2.0], name="n_candidates"))
     assert [text.get_text() for text in alone.get_legend().get_texts()] == ["training rows"]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.perturb import duplicates, merge_duplicates, perturb_rows
+from rerank.ranks.perturb import _apart
 from rerank.ranks.positions import snap
 
 
@@ -114,3 +115,11 @@ def test_merging_keeps_conflicts():
     assert by_list.counts.tolist() == [2, 1, 1, 1, 1] and by_list.conflicts == []
     with pytest.raises(InputError, match="one per row"):
         merge_duplicates(X, [1, 0])
+
+
+def test_rows_that_are_not_a_margin_apart_in_units_of_the_range_are_seen():
+    moved, groups = np.array([[0.0], [0.01], [2.0]]), [np.array([0, 1])]
+    assert _apart(moved, groups, np.array([0]), 0.004)
+    for shift in (0.0, 1.0, -1.0):  # what counts is a difference
+        assert not _apart(moved + shift, groups, np.array([0]), 0.0051)
+        assert not _apart(moved + shift, groups, np.array([0]), 0.1)
