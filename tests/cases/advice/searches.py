@@ -37,6 +37,7 @@ from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse, presentation
 from tests.cases.advice import command, data, est, model_file, row, shown, table_file, write
+from tests.cases.advice.commands import typed
 from tests.cases.advice.fits import wide
 from tests.cases.advice.programs import program, small
 from tests.cases.advice.rooms import RUN, fuse, latent, model
@@ -422,18 +423,7 @@ def drawn(machine=None):
 
 def by_command(machine=None):
     with machine or nullcontext():
-        return command(
-            "fit",
-            table_file(),
-            "--label",
-            "hit",
-            "--solver",
-            "search",
-            "--plot",
-            "p.png",
-            "--model",
-            "m.json",
-        )
+        return typed("fit t.csv --label hit --solver search --plot p.png --model m.json")
 
 
 def in_parts(engine, machine=None):
@@ -458,27 +448,26 @@ MISSING = [
         lambda: solve_file("highs", without("highspy")),
         lambda: solve_file("highs").objective > 0,
     ),
-    row(
-        "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc",
-        lambda: solve_file("cbc", without("pulp", path="")),
-        lambda: agrees("cbc"),
+    *(
+        row(
+            says,
+            lambda solver=solver, packages=packages: solve_file(solver, without("pulp", *packages, path="")),
+            lambda solver=solver: agrees(solver),
+        )
+        for solver, says, *packages in (
+            ("cbc", "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc"),
+            ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
+            ("scip", "pip install pyscipopt", "pyscipopt"),
+        )
     ),
-    row(
-        "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk",
-        lambda: solve_file("glpk", without("pulp", path="")),
-        lambda: agrees("glpk"),
+    *(
+        row(
+            f"pip install {package}",
+            lambda package=package: doctor(without(package)),
+            lambda found=found: f"{found} was not found" not in shown(doctor()),
+        )
+        for package, found in (("highspy", "highs"), ("pulp", "pulp"))
     ),
-    row(
-        "pip install pyscipopt",
-        lambda: solve_file("scip", without("pulp", "pyscipopt", path="")),
-        lambda: agrees("scip"),
-    ),
-    row(
-        "pip install highspy",
-        lambda: doctor(without("highspy")),
-        lambda: "highs was not found" not in shown(doctor()),
-    ),
-    row("pip install pulp", lambda: doctor(without("pulp")), lambda: "pulp was not found" not in shown(doctor())),
     row(
         "which needs the package ray; install exact-rerank[ray] or use engine='local'",
         lambda: in_parts("ray", without("ray")),
